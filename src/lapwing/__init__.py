@@ -1,0 +1,26 @@
+"""Learning from few labels and many unlabelled points.
+
+Semi-supervised support vector machines for classification and regression, inside scikit-learn's
+conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
+regularisation.
+"""
+
+import logging as _logging
+
+from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AffinityGraph",
+    "KNNGraph",
+    "LapRLSClassifier",
+    "LapRLSRegressor",
+    "LapSVC",
+    "LapSVR",
+    "TransformerGraph",
+    "__version__",
+]
+
+_logging.getLogger("lapwing").addHandler(_logging.NullHandler())

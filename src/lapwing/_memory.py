@@ -1,0 +1,98 @@
+"""Forecast of memory: what is free, and the error when a need is larger."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+__all__ = ["available_memory", "format_bytes", "require_memory"]
+
+_LIMIT_VARIABLE = "LAPWING_MEMORY_LIMIT"
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Write a number of bytes for a reader: ``'1.5 GB'``."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(n_bytes) < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TB"
+
+
+def available_memory() -> int | None:
+    """Bytes that can be allocated now, or None where the system does not tell.
+
+    The environment variable ``LAPWING_MEMORY_LIMIT`` (bytes, or a number with k, m, g or t, such
+    as ``8g``) overrides what the system says; without it the smaller of the free memory of the
+    machine and of the control group (a container's limit) counts.
+    """
+    limit = os.environ.get(_LIMIT_VARIABLE, "").strip()
+    if limit:
+        return _parse_limit(limit)
+    known = [free for free in (_free_on_machine(), _free_in_cgroup()) if free is not None]
+    return min(known) if known else None
+
+
+def require_memory(n_bytes: float, what: str, alternatives: str) -> None:
+    """Raise before an allocation that would not fit.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Bytes about to be taken.
+    what : str
+        What they are for; opens the message.
+    alternatives : str
+        What the user can do instead; closes the message.
+
+    Raises
+    ------
+    MemoryError
+        If more is needed than `available_memory` reports.
+    """
+    free = available_memory()
+    if free is not None and n_bytes > free:
+        raise MemoryError(
+            f"{what} needs {format_bytes(n_bytes)}, but {format_bytes(free)} are available. "
+            f"{alternatives} (Set {_LIMIT_VARIABLE}, e.g. to 16g, if this forecast is wrong.)"
+        )
+
+
+def _parse_limit(text: str) -> int:
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?", text.lower())
+    if match is None:
+        raise ValueError(
+            f"{_LIMIT_VARIABLE}={text!r} is not a size. Write a number of bytes, or a number "
+            "with a unit: 800m, 8g."
+        )
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _free_on_machine() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        # Only the total is known here (macOS): better than no forecast at all.
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _free_in_cgroup() -> int | None:
+    root = Path("/sys/fs/cgroup")
+    pairs = [
+        (root / "memory.max", root / "memory.current"),
+        (root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes"),
+    ]
+    for limit, usage in pairs:
+        try:
+            return max(0, int(limit.read_text()) - int(usage.read_text()))
+        except (OSError, ValueError):  # no such group, or "max": no limit
+            continue
+    return None

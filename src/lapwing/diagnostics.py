@@ -1,0 +1,146 @@
+"""Warnings about inputs and answers that would mislead, each with its cause and its cure."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackError, eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from lapwing.exceptions import (
+    FeatureScaleWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
+
+__all__ = [
+    "check_kernel_matrix",
+    "warn_feature_scales",
+    "warn_not_converged",
+    "warn_single_class",
+    "warn_unlabeled_components",
+]
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_SCALE_RATIO = 1e4
+_SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
+_NEGATIVITY = 1e-5  # of the largest eigenvalue
+_STACK = 4  # the frame of the user's call to fit
+
+
+def warn_feature_scales(X: Any, names: Array | None = None) -> None:
+    """Warn if the ranges of two dense features differ by more than 1e4.
+
+    Ranges and not standard deviations: a pixel that is lit in one image of many has a tiny
+    deviation and the same scale as the others.
+    """
+    if sp.issparse(X) or X.shape[1] < 2:
+        return
+    ranges = np.ptp(X, axis=0).astype(np.float64)
+    varying = np.flatnonzero(ranges > 0)
+    if len(varying) < 2:
+        return
+    small = varying[np.argmin(ranges[varying])]
+    large = varying[np.argmax(ranges[varying])]
+    if ranges[large] > _SCALE_RATIO * ranges[small]:
+        label = (lambda j: repr(str(names[j]))) if names is not None else str
+        warnings.warn(
+            f"Features differ in scale by more than {_SCALE_RATIO:g}: feature {label(large)} has "
+            f"range {ranges[large]:.3g}, feature {label(small)} {ranges[small]:.3g}. Distances see "
+            "only the largest. Standardise first, e.g. "
+            "make_pipeline(StandardScaler(), LapSVC()).",
+            FeatureScaleWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_unlabeled_components(component: Array, labeled: Array) -> None:
+    """Warn if connected components of the graph hold no labelled vertex.
+
+    Parameters
+    ----------
+    component : ndarray of int of shape (n,)
+    labeled : ndarray of bool of shape (n,)
+    """
+    sizes = np.bincount(component)
+    without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
+    if len(without):
+        warnings.warn(
+            f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled "
+            f"point ({int(sizes[without].sum())} points, the largest component "
+            f"{int(sizes[without].max())}): no label reaches them through the graph, and their "
+            "predictions rest on the kernel alone. Label a point in each, or connect the graph "
+            "with more neighbours, e.g. graph=KNNGraph(n_neighbors=20).",
+            UnlabeledComponentWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_single_class(codes: Array, unlabeled: Array, classes: Array) -> None:
+    """Warn if all of at least two unlabelled points are given the same class."""
+    given = np.unique(codes[unlabeled])
+    if unlabeled.sum() >= 2 and len(given) == 1:
+        warnings.warn(
+            f"All {int(unlabeled.sum())} unlabelled points were given class "
+            f"{classes[given[0]]!r}. Usual causes: a kernel or graph on the wrong scale "
+            "(standardise the features, or change gamma), labels of one class far outnumbering "
+            "the others (class_weight='balanced'), or too much smoothing (a smaller gamma_I).",
+            SingleClassWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) -> None:
+    """Warn that a solver ran out of iterations."""
+    warnings.warn(
+        f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
+        f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, use a larger gamma_A (better "
+        "conditioned), stop by predictions (stopping='stability'), or use solver='dual' if "
+        "memory allows.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def check_kernel_matrix(K: Any, name: str) -> None:
+    """Refuse a kernel matrix that is not symmetric positive semi-definite.
+
+    Small matrices are decomposed; of larger ones the diagonal, the 2 x 2 minors and the least
+    eigenvalue that a short Lanczos run finds are looked at. What is found is true (a Ritz value
+    bounds the least eigenvalue from above), though not all that is wrong is found.
+    """
+    asymmetry = abs(K - K.T).max()
+    if asymmetry > _SYMMETRY * abs(K).max():
+        raise ValueError(
+            f"{name} must be a symmetric kernel matrix: K[i, j] and K[j, i] differ by up to "
+            f"{asymmetry:.3g}. If this is rounding, pass (K + K.T) / 2."
+        )
+    least, largest = _extreme_eigenvalues(K)
+    if least < -_NEGATIVITY * max(largest, 0.0) or largest < 0:
+        raise ValueError(
+            f"{name} must be a positive semi-definite kernel matrix: it has the eigenvalue "
+            f"{least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel that is "
+            "positive semi-definite, or clip the negative eigenvalues first."
+        )
+
+
+def _extreme_eigenvalues(K: Any) -> tuple[float, float]:
+    n = K.shape[0]
+    if n <= 500:
+        dense = K.toarray() if sp.issparse(K) else K
+        values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
+        return float(values[0]), float(values[-1])
+    least = float(K.diagonal().min())
+    start = np.random.default_rng(0).standard_normal(n).astype(K.dtype)
+    largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
+    try:
+        ritz = eigsh(K, k=1, which="SA", v0=start, maxiter=n, tol=1e-2, ncv=20)[0]
+        least = min(least, float(ritz[0]))
+    except ArpackError:
+        pass  # eigenvalues that crowd at zero: nothing negative stands out
+    return least, largest

@@ -1,0 +1,97 @@
+"""Which solver fits a problem: the rule behind ``solver='auto'``."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import scipy.sparse as sp
+
+from lapwing._memory import available_memory
+from lapwing.objective import Objective
+from lapwing.spaces import FullKernelSpace
+
+__all__ = ["SOLVERS", "Choice", "choose_solver"]
+
+_LOG = logging.getLogger("lapwing")
+
+SOLVERS = ("auto", "newton", "pcg", "dual")
+
+# Beyond these sizes a factorisation takes longer than conjugate gradient (measured on 2 cores:
+# n = 6000 about 3 s) and three matrices of order n^2 become the larger concern.
+_MAX_POINTS = 6000
+_MAX_LABELS = 3000
+_MAX_FEATURES = 2000
+
+
+class Choice(NamedTuple):
+    """A solver's name and the reason for it."""
+
+    solver: str
+    reason: str
+
+
+def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) -> Choice:
+    """The solver for an objective.
+
+    Parameters
+    ----------
+    solver : {'auto', 'newton', 'pcg', 'dual'}
+        'auto' picks from the numbers of points and labels, the loss, the space and the memory.
+    objective : Objective
+    early_stopping : bool
+        Whether a stopping rule is wanted, which only pcg has.
+
+    Raises
+    ------
+    ValueError
+        If the solver asked for cannot do what is asked.
+    """
+    if solver not in SOLVERS:
+        raise ValueError(
+            f"solver={solver!r} is not known. Use one of {', '.join(map(repr, SOLVERS))}."
+        )
+    loss = objective.loss
+    if not loss.piecewise_quadratic and solver not in ("auto", "dual"):
+        raise ValueError(
+            f"solver={solver!r} needs a piecewise quadratic loss, and loss={loss.name!r} has kinks. "
+            "Use solver='dual' (or 'auto') with it."
+        )
+    if early_stopping and (solver not in ("auto", "pcg") or not loss.piecewise_quadratic):
+        raise ValueError(
+            f"stopping needs the iterates of solver='pcg' and a squared loss, not "
+            f"solver={solver!r} with loss={loss.name!r}. Use solver='pcg', or stopping=None."
+        )
+    choice = (
+        _automatic(objective, early_stopping) if solver == "auto" else Choice(solver, "asked for")
+    )
+    _LOG.info("solver %r: %s", choice.solver, choice.reason)
+    return choice
+
+
+def _automatic(objective: Objective, early_stopping: bool) -> Choice:
+    space, n = objective.space, objective.space.n_points
+    if not objective.loss.piecewise_quadratic:
+        return Choice("dual", f"the only solver of the {objective.loss.name} loss")
+    if early_stopping:
+        return Choice("pcg", "a stopping rule looks at its iterates")
+    if not isinstance(space, FullKernelSpace):
+        return _automatic_linear(space.n_coef, n)
+    if sp.issparse(space.K):
+        return Choice("pcg", "the kernel is sparse and is only applied")
+    if n > _MAX_POINTS:
+        return Choice("pcg", f"n = {n} > {_MAX_POINTS}: products instead of a factorisation")
+    if len(objective.index) > _MAX_LABELS:
+        return Choice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
+    free = available_memory()
+    if free is not None and 3 * 8 * n * n > free:
+        return Choice("pcg", "a factorisation does not fit in memory")
+    return Choice("dual", f"n = {n}: one factorisation for all classes")
+
+
+def _automatic_linear(n_features: int, n: int) -> Choice:
+    if n_features <= min(n, _MAX_FEATURES):
+        return Choice("newton", f"{n_features} features: a small primal system")
+    if n <= _MAX_FEATURES:
+        return Choice("dual", f"more features than points, n = {n}: one factorisation")
+    return Choice("pcg", f"{n_features} features and n = {n}: products instead of a factorisation")

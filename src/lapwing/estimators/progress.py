@@ -1,0 +1,55 @@
+"""Stages of a fit, told to scikit-learn's callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+__all__ = ["Progress", "Tick"]
+
+Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
+Tick: TypeAlias = Callable[[Attributes], bool]
+"""Tells that a step is done, given the fitted attributes so far; True asks to stop."""
+
+
+class Progress:
+    """The tasks of one fit: the stages, and the steps of those that iterate.
+
+    Parameters
+    ----------
+    estimator : estimator with CallbackSupportMixin
+    n_stages : int
+    X, y : array-like
+        The training data, handed to callbacks that ask for it.
+    """
+
+    def __init__(self, estimator: Any, n_stages: int, X: Any, y: Any) -> None:
+        self._estimator = estimator
+        self._context = estimator._init_callback_context(max_subtasks=n_stages)
+        self._data = {"X": X, "y": y}
+        self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        context = self._context.subcontext(task_name=name, max_subtasks=max_steps)
+        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+        def tick(attributes: Attributes) -> bool:
+            step = context.subcontext(task_name="iteration")
+            step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            return bool(
+                step.call_on_fit_task_end(
+                    estimator=self._estimator, reconstruction_attributes=attributes, **self._data
+                )
+            )
+
+        yield tick
+        context.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+    def finish(self, attributes: Attributes) -> None:
+        """The fit is done."""
+        self._context.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes=attributes, **self._data
+        )

@@ -1,0 +1,27 @@
+"""Warnings that lapwing gives, so that each can be filtered by its class.
+
+Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
+"""
+
+__all__ = [
+    "FeatureScaleWarning",
+    "LapwingWarning",
+    "SingleClassWarning",
+    "UnlabeledComponentWarning",
+]
+
+
+class LapwingWarning(UserWarning):
+    """Base class of lapwing's warnings."""
+
+
+class UnlabeledComponentWarning(LapwingWarning):
+    """Some connected component of the graph holds no labelled point."""
+
+
+class SingleClassWarning(LapwingWarning):
+    """All unlabelled points were given the same class."""
+
+
+class FeatureScaleWarning(LapwingWarning):
+    """Features differ so much in scale that distances see only a few of them."""

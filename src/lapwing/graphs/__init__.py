@@ -1,0 +1,27 @@
+"""Graphs of points: recipes for affinities, and the Laplacian as an operator.
+
+A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`) is given to an estimator as ``graph=``;
+`build_laplacian` turns it and the points into a `Laplacian`.
+"""
+
+from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
+from lapwing.graphs.base import GraphRecipe
+from lapwing.graphs.laplacian import Laplacian, UnlabeledComponents, unlabeled_components
+from lapwing.graphs.neighbors import DefaultGraph, KNNGraph
+from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
+from lapwing.graphs.search import Neighbors
+
+__all__ = [
+    "GRAPHS",
+    "AffinityGraph",
+    "DefaultGraph",
+    "GraphRecipe",
+    "KNNGraph",
+    "Laplacian",
+    "Neighbors",
+    "TransformerGraph",
+    "UnlabeledComponents",
+    "as_graph",
+    "build_laplacian",
+    "unlabeled_components",
+]

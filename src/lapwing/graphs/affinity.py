@@ -1,0 +1,196 @@
+"""Graphs that are known already: a matrix, or what a scikit-learn transformer makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+
+from lapwing.graphs.base import CSR, check_affinity, check_points
+from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
+
+__all__ = ["AffinityGraph", "TransformerGraph"]
+
+
+class AffinityGraph(BaseEstimator):
+    """Graph given by its affinity matrix.
+
+    Parameters
+    ----------
+    affinity : array-like or sparse of shape (n, n)
+        Weights between the points that are fitted, labelled and unlabelled, in their order.
+        Symmetric (up to rounding), finite and not negative; the diagonal is ignored. Zero means
+        no edge.
+    normalized : bool, default=True
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    power : int, default=1
+        p of the graph term f'L^p f.
+
+    See Also
+    --------
+    KNNGraph : Makes the affinity from points.
+
+    Notes
+    -----
+    The parameter and the method have one name, as the library's users know both. The matrix is
+    therefore reached by ``get_params()["affinity"]``, and ``recipe.affinity`` is the method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graphs import AffinityGraph
+    >>> AffinityGraph(np.array([[1.0, 0.5], [0.5, 1.0]])).affinity().toarray()
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+
+    def __init__(self, affinity: Any, *, normalized: bool = True, power: int = 1) -> None:
+        self._matrix = affinity
+        self.normalized = normalized
+        self.power = power
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters as given.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Without effect: no parameter has parameters.
+
+        Returns
+        -------
+        dict
+        """
+        # The inherited method would read the attribute `affinity`, which is the method below.
+        return {"affinity": self._matrix, "normalized": self.normalized, "power": self.power}
+
+    def set_params(self, **params: Any) -> AffinityGraph:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            New values by name.
+
+        Returns
+        -------
+        AffinityGraph
+            The recipe itself.
+        """
+        rest = {name: value for name, value in params.items() if name != "affinity"}
+        super().set_params(**rest)
+        if "affinity" in params:
+            self._matrix = params["affinity"]
+        return self
+
+    def affinity(self, X: Any = None) -> CSR:
+        """Weights of the graph.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features), optional
+            The points, of which only the number is looked at.
+
+        Returns
+        -------
+        csr_array of shape (n, n)
+            Symmetric, non-negative, its diagonal empty; a copy.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square, symmetric, finite and non-negative, or not for the
+            number of points in X.
+        """
+        n_points = None if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+        return check_affinity(self._matrix, n_points)
+
+
+class TransformerGraph(BaseEstimator):
+    """Graph of the edges that a scikit-learn neighbours transformer finds.
+
+    Parameters
+    ----------
+    transformer : object with fit_transform
+        `sklearn.neighbors.KNeighborsTransformer`, `sklearn.neighbors.RadiusNeighborsTransformer`,
+        or anything else whose ``fit_transform(X)`` is a sparse matrix (n, n); it may be the last
+        step of a pipeline. What it holds are distances, where a stored zero joins duplicates,
+        unless its parameter ``mode`` is 'connectivity': then they are weights and zeros are not
+        edges. It is cloned, never fitted itself.
+    weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
+        From distances to weights, as for `KNNGraph`; the longest edge of a point takes the place
+        of the one to its k-th neighbour. Without effect on a transformer in 'connectivity' mode.
+    normalized : bool, default=True
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    power : int, default=1
+        p of the graph term f'L^p f.
+
+    See Also
+    --------
+    KNNGraph : The k-nearest-neighbour graph, found here.
+    """
+
+    def __init__(
+        self,
+        transformer: Any,
+        *,
+        weights: str | WeightFunction = "heat",
+        normalized: bool = True,
+        power: int = 1,
+    ) -> None:
+        self.transformer = transformer
+        self.weights = weights
+        self.normalized = normalized
+        self.power = power
+
+    def affinity(self, X: Any) -> CSR:
+        """Weights of the graph.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+
+        Returns
+        -------
+        csr_array of shape (n, n), float64
+            Symmetric (an edge one way is enough, the larger weight counts), non-negative, its
+            diagonal empty.
+
+        Raises
+        ------
+        ValueError
+            If the transformer's output is no sparse (n, n) matrix of finite non-negative
+            distances.
+        """
+        check_weights(self.weights)
+        X = check_points(X, "TransformerGraph")
+        name = type(self.transformer).__name__
+        matrix = clone(self.transformer, safe=False).fit_transform(X)
+        edges = _edges(matrix, X.shape[0], name)
+        if _mode(self.transformer) == "distance":
+            return affinity_of_edges(edges, self.weights)
+        return affinity_of_edges(edges, lambda stored: stored)  # what is stored are the weights
+
+
+def _edges(matrix: Any, n: int, name: str) -> Edges:
+    sparse = bool(sp.issparse(matrix))
+    if not sparse or matrix.shape != (n, n):
+        got = f"{type(matrix).__name__} of shape {getattr(matrix, 'shape', None)}"
+        raise ValueError(
+            f"{name}.fit_transform(X) must give a sparse matrix of shape {(n, n)}, the distances "
+            f"to the neighbours; it gave {got}. Use one of sklearn.neighbors' transformers."
+        )
+    stored = sp.csr_array(matrix).tocoo()  # keeps stored zeros, the distances between duplicates
+    lengths = np.asarray(stored.data, dtype=np.float64)
+    if not np.isfinite(lengths).all() or (lengths < 0).any():
+        raise ValueError(f"{name}.fit_transform(X) gave negative, NaN or infinite distances.")
+    other = stored.row != stored.col
+    return Edges(stored.row[other], stored.col[other], lengths[other], n)
+
+
+def _mode(transformer: Any) -> str:
+    last = transformer[-1] if isinstance(transformer, Pipeline) else transformer
+    return str(getattr(last, "mode", "distance"))

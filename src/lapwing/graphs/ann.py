@@ -1,0 +1,182 @@
+"""Nearest neighbours by faiss: exact by a flat scan, approximate by inverted lists.
+
+faiss works in float32. Its answers are candidates, a few more than are needed; lengths are then
+computed in the precision of the points, and where float32 cannot have told the neighbours from the
+rest, the point is searched again by scikit-learn. So the flat search is exact whatever the data.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lapwing._optional import require
+from lapwing.graphs.base import Array
+from lapwing.graphs.points import Points, row_blocks
+from lapwing.graphs.search import Neighbors, brute_force
+
+__all__ = ["faiss_approximate", "faiss_exact", "load_faiss"]
+
+_LOGGER = logging.getLogger("lapwing")
+
+_SPARE = 8  # candidates beyond the k neighbours and the point itself
+# Relative error of a squared length up to which two candidates may be taken for one another.
+_TIE = 1e-4
+_SAMPLE = 512  # points on which recall is measured: standard error below 0.005 at k = 10, 0.95
+_LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
+
+
+def load_faiss(purpose: str) -> Any:
+    """Import faiss, or raise an ImportError that names the extra."""
+    return require("faiss", extra="ann", purpose=purpose)
+
+
+def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neighbors:
+    """Search the k < n nearest other points of each point exactly, by a flat scan.
+
+    Parameters
+    ----------
+    faiss : module
+    points : Points
+        Dense.
+    k : int
+    n_jobs : int or None
+        Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
+    """
+    scaled = _Scaled(points)
+    lengths, indices = np.empty((points.n, k)), np.empty((points.n, k), dtype=np.int64)
+    unsure = np.zeros(points.n, dtype=bool)
+    with _threads(faiss, n_jobs):
+        index = faiss.IndexFlatL2(points.search.shape[1])
+        for block in scaled.blocks():
+            index.add(scaled[block])
+        for block in scaled.blocks():
+            rows = np.arange(block.start, block.stop)
+            squared, candidates = scaled.search(index, rows, k)
+            lengths[block], indices[block] = points.nearest(rows, candidates, k)
+            if candidates.shape[1] < points.n:
+                error = np.abs(squared - points.lengths(rows, candidates) ** 2).max(axis=1)
+                # No point that is not a candidate is closer than this, the rounding seen on the
+                # candidates taken as a measure (four times over) of the rounding of the others.
+                frontier = squared[:, -1] - 4 * error
+                unsure[block] = frontier < (1 - _TIE) * lengths[block][:, -1] ** 2
+    again = np.flatnonzero(unsure)
+    if len(again):
+        _LOGGER.debug("%d points searched again: float32 is too coarse for them.", len(again))
+        lengths[again], indices[again] = brute_force(points, again, k)
+    return Neighbors(points.distances(lengths), indices, 1.0, "faiss")
+
+
+def faiss_approximate(
+    faiss: Any,
+    points: Points,
+    k: int,
+    n_jobs: int | None,
+    target_recall: float,
+    random_state: Any,
+) -> Neighbors:
+    """Search most of the k < n nearest other points of each point, by inverted lists.
+
+    The points are sorted into about 4 sqrt(n) lists by k-means. The number of lists that a
+    search reads is doubled until the recall on a random sample of points, measured against an
+    exact search, is at least `target_recall`.
+
+    Parameters
+    ----------
+    faiss, points, k, n_jobs
+        As for `faiss_exact`.
+    target_recall : float
+        In (0, 1].
+    random_state : int, RandomState or None
+        For the k-means and the sample.
+    """
+    rng = check_random_state(random_state)
+    scaled = _Scaled(points)
+    sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+    with _threads(faiss, n_jobs):
+        index = _inverted_lists(faiss, scaled, rng)
+        recall = _raise_recall(index, scaled, sample, k, target_recall)
+        lengths, indices = np.empty((points.n, k)), np.empty((points.n, k), dtype=np.int64)
+        for block in scaled.blocks():
+            rows = np.arange(block.start, block.stop)
+            lengths[block], indices[block] = points.nearest(
+                rows, scaled.search(index, rows, k)[1], k
+            )
+    short = np.flatnonzero(np.isinf(lengths[:, -1]))  # the lists that were read held too few points
+    if len(short):
+        lengths[short], indices[short] = brute_force(points, short, k)
+    return Neighbors(points.distances(lengths), indices, recall, "faiss")
+
+
+class _Scaled:
+    """Points as faiss takes them: float32 in [-1, 1], so that no square overflows."""
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+        self.scale = float(max(points.search.max(), -points.search.min())) or 1.0
+
+    def __getitem__(self, rows: Any) -> Array:
+        return np.ascontiguousarray(self.points.search[rows] / self.scale, dtype=np.float32)
+
+    def blocks(self) -> Iterator[slice]:
+        return row_blocks(self.points.n, self.points.search.shape[1] * 8)
+
+    def search(self, index: Any, rows: Array, k: int) -> tuple[Array, Array]:
+        """Squared lengths and indices of the candidates for some points."""
+        squared, candidates = index.search(self[rows], min(self.points.n, k + 1 + _SPARE))
+        return squared.astype(np.float64) * self.scale**2, candidates
+
+
+def _inverted_lists(faiss: Any, scaled: _Scaled, rng: np.random.RandomState) -> Any:
+    n, d = scaled.points.search.shape
+    n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    index.cp.seed = int(rng.randint(2**31 - 1))
+    # Twice what faiss asks for, and not everything: lists need to be even, not optimal.
+    index.train(scaled[np.sort(rng.choice(n, min(n, 2 * _LIST_SIZE * n_lists), replace=False))])
+    for block in scaled.blocks():
+        index.add(scaled[block])
+    return index
+
+
+def _raise_recall(
+    index: Any, scaled: _Scaled, sample: Array, k: int, target_recall: float
+) -> float:
+    """Double the lists read by a search until the recall is reached; return the recall."""
+    points = scaled.points
+    truth = brute_force(points, sample, k)[0][:, -1:] * (1 + _TIE / 2)  # a tie is as good
+    index.nprobe = 1
+    while True:
+        lengths, _ = points.nearest(sample, scaled.search(index, sample, k)[1], k)
+        recall = float((lengths <= truth).mean())
+        if recall >= target_recall or index.nprobe == index.nlist:
+            break
+        index.nprobe = min(2 * index.nprobe, index.nlist)
+    level = logging.INFO if recall >= target_recall else logging.WARNING
+    _LOGGER.log(
+        level,
+        "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists.",
+        recall,
+        target_recall,
+        index.nprobe,
+        index.nlist,
+    )
+    return recall
+
+
+@contextmanager
+def _threads(faiss: Any, n_jobs: int | None) -> Iterator[None]:
+    """Limit faiss to n_jobs threads for the time of a search."""
+    before = faiss.omp_get_max_threads()
+    if n_jobs is not None:
+        faiss.omp_set_num_threads(int(joblib.effective_n_jobs(n_jobs)))
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

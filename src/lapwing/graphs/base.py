@@ -1,0 +1,136 @@
+"""What a graph recipe offers, and the checks that all recipes share.
+
+A recipe is a scikit-learn `BaseEstimator` that turns points into an affinity: the symmetric,
+non-negative, sparse matrix W of shape (n, n) with an empty diagonal. It also says which operator is
+made of it (`normalized`, `power`); `lapwing.graphs.laplacian` makes it.
+
+To add a graph, write one file with a class of these three members, name it in
+`lapwing.graphs.registry.GRAPHS`, and give the shared suite in ``tests/test_graphs.py`` an example.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+__all__ = ["CSR", "Array", "GraphRecipe", "check_affinity", "check_points", "check_power", "tidy"]
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
+
+# Largest |W - W'| over max |W| that is taken for rounding. It is above the few units in the last
+# place of one kernel evaluation because affinities also come out of files and products.
+_ASYMMETRY = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-8}
+
+
+@runtime_checkable
+class GraphRecipe(Protocol):
+    """How a graph is made of points; see the module."""
+
+    @property
+    def normalized(self) -> bool:
+        """Whether the Laplacian is the normalised one."""
+
+    @property
+    def power(self) -> int:
+        """The p of L^p."""
+
+    def affinity(self, X: Any, /) -> CSR:
+        """Symmetric non-negative affinity (n, n) of the points X, its diagonal empty."""
+
+
+def check_power(power: Any) -> int:
+    """Return the power of a Laplacian as an int, or raise ValueError."""
+    if isinstance(power, bool) or not isinstance(power, Integral) or power < 1:
+        raise ValueError(
+            f"power={power!r} must be a whole number of at least 1: the p of the graph term "
+            "f'L^p f. To leave the graph out set gamma_I=0."
+        )
+    return int(power)
+
+
+def check_points(X: Any, owner: str) -> Any:
+    """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty."""
+    return check_array(
+        X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner
+    )
+
+
+def check_affinity(affinity: Any, n_points: int | None = None) -> CSR:
+    """Check an affinity and bring it into the one form that the library uses.
+
+    Parameters
+    ----------
+    affinity : array-like or sparse of shape (n, n)
+        Symmetric up to rounding, finite, non-negative. It is not modified.
+    n_points : int, optional
+        The n to expect.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Exactly symmetric, sorted, without stored zeros and without diagonal: a self loop adds
+        the same to D and to W, so D - W never sees it, but it would enter the degrees by which the
+        normalised Laplacian divides.
+
+    Raises
+    ------
+    ValueError
+        Naming what is wrong and how to repair it.
+    """
+    checked = check_array(
+        affinity, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="affinity"
+    )
+    n, columns = checked.shape
+    if n != columns:
+        raise ValueError(
+            f"The affinity must be square, one row a point; its shape is {(n, columns)}."
+        )
+    if n_points is not None and n != n_points:
+        raise ValueError(
+            f"The affinity has {n} rows but X has {n_points} points. Give the affinity of exactly "
+            "the points that are fitted, labelled and unlabelled, in their order."
+        )
+    W = cast("CSR", sp.csr_array(checked, copy=True))
+    W.sum_duplicates()
+    if W.nnz and W.data.min() < 0:
+        raise ValueError(
+            f"The affinity has negative entries (smallest: {W.data.min():.3g}). Weights are "
+            "similarities, not below 0: clip them, or turn distances into exp(-d**2 / (2 * t**2))."
+        )
+    return _without_diagonal(_symmetric(W))
+
+
+def _symmetric(W: CSR) -> CSR:
+    mirror = W.T.tocsr()
+    difference = abs(W - mirror)
+    gap = float(difference.max()) if difference.nnz else 0.0
+    if gap == 0:
+        return W
+    if gap > _ASYMMETRY[W.dtype] * float(W.max()):
+        # Errata L2: with an asymmetric W the graph term is no sum over edges and may not be convex.
+        raise ValueError(
+            f"The affinity is not symmetric: |W - W.T| is up to {gap:.3g} where the largest weight "
+            f"is {float(W.max()):.3g}. Symmetrise it: W.maximum(W.T) keeps every edge of a "
+            "neighbour graph, W.minimum(W.T) the mutual ones, (W + W.T) / 2 averages."
+        )
+    return cast("CSR", (W + mirror) * W.dtype.type(0.5))
+
+
+def _without_diagonal(W: CSR) -> CSR:
+    rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+    W.data[rows == W.indices] = 0
+    return tidy(W)
+
+
+def tidy(W: CSR) -> CSR:
+    """Drop stored zeros, sort, and use 32-bit indices where they suffice; in place."""
+    W.eliminate_zeros()
+    W.sort_indices()
+    if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
+        W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
+    return W

@@ -1,0 +1,261 @@
+"""The k-nearest-neighbour graph."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import VALID_METRICS
+
+from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
+from lapwing.graphs.base import CSR, check_points
+from lapwing.graphs.points import DIFFERENCE_METRICS, Points
+from lapwing.graphs.search import Neighbors, sklearn_neighbors
+from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
+
+__all__ = ["DefaultGraph", "KNNGraph"]
+
+BACKENDS = ("auto", "sklearn", "faiss")
+# nan_euclidean would need X with NaN, which nothing else in the library takes.
+_METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - {"nan_euclidean"})
+# Up to here scikit-learn is as fast, and up to this many features its trees are faster.
+_SKLEARN_POINTS = 20_000
+_TREE_FEATURES = 15
+
+
+class KNNGraph(BaseEstimator):
+    r"""Graph of the k nearest neighbours.
+
+    Point i is joined to its k nearest other points. With the default weights
+
+    .. math:: w_{ij} = \exp\Big(-\frac{d(x_i, x_j)^2}{2 t^2}\Big),
+
+    t the mean length of the directed edges, before they are made symmetric (errata L6).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        k, at least 1 and less than the number of points.
+    weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
+        'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
+        distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points
+        where that is 0. These never fall below 1.2e-38, so that no edge is lost to underflow. A
+        function gets the array of the lengths of all directed edges and returns as many weights,
+        finite and not negative; 0 means no edge.
+    normalized : bool, default=True
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    power : int, default=1
+        p of the graph term f'L^p f.
+    metric : str or callable, default='euclidean'
+        'euclidean', 'cosine' (1 - cos, in which zero rows are equal to one another and
+        orthogonal to all others), or any metric of `sklearn.neighbors.NearestNeighbors`.
+    mutual : bool, default=False
+        Keep only edges that go both ways. Otherwise one way is enough, and the larger of the two
+        weights counts.
+    backend : {'auto', 'sklearn', 'faiss'}, default='auto'
+        What searches. 'auto' is scikit-learn, but faiss for more than 20000 dense points with
+        more than 15 features if it is installed and the metric is 'euclidean' or 'cosine'.
+        The neighbours are the same.
+    approximate : bool, default=False
+        Search by faiss's inverted lists, which miss some neighbours.
+    target_recall : float, default=0.95
+        Share of the true neighbours that an approximate search has to find. It is measured;
+        `neighbors` returns it and the log of 'lapwing' tells it.
+    n_jobs : int, default=None
+        Threads of the search, as in scikit-learn; for faiss None means OMP_NUM_THREADS or all
+        cores.
+    random_state : int, RandomState instance or None, default=0
+        For the approximate search; others do not use it.
+
+    See Also
+    --------
+    AffinityGraph : A graph that is known already.
+    TransformerGraph : The edges of any scikit-learn neighbours transformer.
+
+    Notes
+    -----
+    Distances are in the units of X: scale the features first if their units differ.
+
+    References
+    ----------
+    .. [1] Zelnik-Manor, L. and Perona, P., "Self-tuning spectral clustering", NIPS 17, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graphs import KNNGraph
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> KNNGraph(n_neighbors=1, weights="binary").affinity(X).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        weights: str | WeightFunction = "heat",
+        normalized: bool = True,
+        power: int = 1,
+        metric: Any = "euclidean",
+        mutual: bool = False,
+        backend: str = "auto",
+        approximate: bool = False,
+        target_recall: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.normalized = normalized
+        self.power = power
+        self.metric = metric
+        self.mutual = mutual
+        self.backend = backend
+        self.approximate = approximate
+        self.target_recall = target_recall
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def affinity(self, X: Any) -> CSR:
+        """Weights of the graph.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+
+        Returns
+        -------
+        csr_array of shape (n, n), float64
+            Symmetric, non-negative, its diagonal empty.
+
+        Raises
+        ------
+        ValueError
+            For points that are empty or not finite, or parameters out of range.
+        ImportError
+            If faiss is asked for and not installed.
+        """
+        check_weights(self.weights)
+        found = self.neighbors(X)
+        n, k = found.indices.shape
+        edges = Edges(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel(), n)
+        return affinity_of_edges(edges, self.weights, mutual=self.mutual)
+
+    def neighbors(self, X: Any) -> Neighbors:
+        """Nearest neighbours that the graph is made of.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+
+        Returns
+        -------
+        Neighbors
+            ``distances`` and ``indices`` of shape (n, n_neighbors), the ``recall`` and the
+            ``backend``.
+        """
+        self._check_parameters()
+        X = check_points(X, "KNNGraph")
+        n, k = X.shape[0], int(self.n_neighbors)
+        if k >= n:
+            advice = f"Use n_neighbors <= {n - 1}, or more points." if n > 1 else "Use more points."
+            raise ValueError(
+                f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is no "
+                f"neighbour of itself. {advice}"
+            )
+        if self._backend(X) == "sklearn":
+            return sklearn_neighbors(X, k, self.metric, self.n_jobs)
+        faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
+        points = Points.prepare(X, self.metric)
+        if not self.approximate:
+            return faiss_exact(faiss, points, k, self.n_jobs)
+        return faiss_approximate(
+            faiss, points, k, self.n_jobs, self.target_recall, self.random_state
+        )
+
+    def _check_parameters(self) -> None:
+        k: Any = self.n_neighbors
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"n_neighbors={k!r} must be a whole number of at least 1.")
+        if self.backend not in BACKENDS:
+            raise ValueError(
+                f"backend={self.backend!r} is not known. Use {', '.join(map(repr, BACKENDS))}."
+            )
+        if not callable(self.metric) and self.metric not in _METRICS:
+            raise ValueError(
+                f"metric={self.metric!r} is not known. Use a function of two points, or one of "
+                f"{', '.join(map(repr, _METRICS))}."
+            )
+        recall = self.target_recall
+        if not isinstance(recall, Real) or not 0 < recall <= 1:
+            raise ValueError(f"target_recall={recall!r} must be a number in (0, 1].")
+
+    def _backend(self, X: Any) -> str:
+        obstacle = None
+        if sp.issparse(X):
+            obstacle = "takes dense X only: use X.toarray() if it fits in memory"
+        elif callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
+            obstacle = f"knows the metrics 'euclidean' and 'cosine', not {self.metric!r}: use those"
+        if self.approximate or self.backend == "faiss":
+            if self.backend == "sklearn":
+                raise ValueError(
+                    "approximate=True needs faiss: use backend='auto' or 'faiss', or "
+                    "approximate=False with backend='sklearn'."
+                )
+            if obstacle:
+                raise ValueError(
+                    f"backend={self.backend!r} with approximate={self.approximate} searches by "
+                    f"faiss, which {obstacle}, or backend='sklearn' with approximate=False."
+                )
+            return "faiss"
+        large = X.shape[0] > _SKLEARN_POINTS and X.shape[1] > _TREE_FEATURES
+        if self.backend == "auto" and large and not obstacle and find_spec("faiss"):
+            return "faiss"
+        return "sklearn"
+
+
+class DefaultGraph(BaseEstimator):
+    """The graph that estimators use for ``graph=None``: `KNNGraph` with k cut to fit few points.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        k; with n <= k points, k = n - 1 (all points are joined), and one point alone has no edge.
+    normalized : bool, default=True
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    power : int, default=2
+        p of the graph term f'L^p f.
+
+    See Also
+    --------
+    KNNGraph : The graph itself, which refuses k >= n.
+    """
+
+    def __init__(self, n_neighbors: int = 5, *, normalized: bool = True, power: int = 2) -> None:
+        self.n_neighbors = n_neighbors
+        self.normalized = normalized
+        self.power = power
+
+    def affinity(self, X: Any) -> CSR:
+        """Weights of the graph.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+
+        Returns
+        -------
+        csr_array of shape (n, n), float64
+        """
+        X = check_points(X, "DefaultGraph")
+        n = X.shape[0]
+        if n == 1:
+            return sp.csr_array((1, 1), dtype=np.float64)
+        k: Any = self.n_neighbors
+        return KNNGraph(n - 1 if isinstance(k, Integral) and k >= n else k).affinity(X)

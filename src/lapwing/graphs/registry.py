@@ -1,0 +1,78 @@
+"""Which graphs there are, and what users may give for ``graph=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
+from lapwing.graphs.base import GraphRecipe, check_power
+from lapwing.graphs.laplacian import Laplacian
+from lapwing.graphs.neighbors import DefaultGraph, KNNGraph
+
+__all__ = ["GRAPHS", "as_graph", "build_laplacian"]
+
+# The shared test suite runs over these: a new graph is one file and one line here.
+GRAPHS: dict[str, type[GraphRecipe]] = {
+    graph.__name__: graph for graph in (KNNGraph, AffinityGraph, TransformerGraph, DefaultGraph)
+}
+
+
+def as_graph(graph: Any = None) -> GraphRecipe:
+    """Turn what a user gives for ``graph=`` into a recipe.
+
+    Parameters
+    ----------
+    graph : recipe, matrix, transformer or None
+        A recipe is returned as it is; an array or sparse matrix means `AffinityGraph`; an object
+        with ``fit_transform``, a neighbours transformer, means `TransformerGraph`; None means
+        ``KNNGraph(n_neighbors=5, power=2)`` with at most n - 1 neighbours (`DefaultGraph`).
+
+    Returns
+    -------
+    GraphRecipe
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if graph is None:
+        return DefaultGraph()
+    if isinstance(graph, np.ndarray) or sp.issparse(graph):
+        return AffinityGraph(graph)
+    if not isinstance(graph, type):
+        if isinstance(graph, GraphRecipe):
+            return graph
+        if callable(getattr(graph, "fit_transform", None)):
+            return TransformerGraph(graph)
+    called = f" Did you mean graph={graph.__name__}(...)?" if isinstance(graph, type) else ""
+    raise TypeError(
+        f"graph={graph!r} is no graph. Use None (the default graph), one of "
+        f"{', '.join(GRAPHS)}, a symmetric affinity matrix (sparse or dense), or a neighbours "
+        f"transformer of scikit-learn.{called}"
+    )
+
+
+def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
+    """Build the Laplacian of points from anything that `as_graph` accepts.
+
+    Parameters
+    ----------
+    graph : recipe, matrix, transformer or None
+        See `as_graph`.
+    X : array-like or sparse of shape (n, n_features)
+    dtype : data-type, default=float64
+        Precision of the Laplacian's matrix.
+
+    Returns
+    -------
+    Laplacian
+    """
+    recipe = as_graph(graph)
+    power = check_power(recipe.power)  # before the search, which may take minutes
+    return Laplacian.from_affinity(
+        recipe.affinity(X), normalized=recipe.normalized, power=power, dtype=dtype
+    )

@@ -1,0 +1,120 @@
+"""Edge lengths to affinities: weights and symmetrisation, shared by all neighbour graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.graphs.base import CSR, Array, tidy
+
+__all__ = ["WEIGHTS", "Edges", "WeightFunction", "affinity_of_edges", "check_weights"]
+
+WeightFunction: TypeAlias = Callable[[Array], Any]
+
+# exp(-x) is 0 from x = 745 on, in float32 from 103 on. An edge to a far outlier would then vanish
+# and cut it off without a word, so weights stop at the smallest normal float32: the edge stays an
+# edge in either precision, and the normalised Laplacian, which only sees ratios, can still use it.
+_SMALLEST = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Directed edges of a graph of n points, without loops."""
+
+    rows: Array  # (m,) starts
+    columns: Array  # (m,) ends
+    lengths: Array  # (m,) float64
+    n: int
+
+
+def _gaussian(squared_ratio: Array) -> Array:
+    return np.maximum(np.exp(-squared_ratio), _SMALLEST)
+
+
+def _heat(edges: Edges) -> Array:
+    """exp(-d^2 / (2 t^2)), t the mean length of the directed edges (errata L6)."""
+    t = edges.lengths.mean() if len(edges.lengths) else 0.0
+    if t == 0:  # nothing but duplicates
+        return np.ones_like(edges.lengths)
+    return _gaussian((edges.lengths / t) ** 2 / 2)
+
+
+def _binary(edges: Edges) -> Array:
+    return np.ones_like(edges.lengths)
+
+
+def _self_tuning(edges: Edges) -> Array:
+    """exp(-d^2 / (s_i s_j)), s_i the length of the longest edge from i (Zelnik-Manor and Perona).
+
+    Where s_i = 0 (at least k duplicates) the smallest positive scale of the graph stands in: the
+    limit s_i -> 0 would cut the duplicates off from everything else.
+    """
+    scales = np.zeros(edges.n)
+    np.maximum.at(scales, edges.rows, edges.lengths)
+    positive = scales[scales > 0]
+    if not len(positive):
+        return np.ones_like(edges.lengths)
+    scales = np.where(scales > 0, scales, positive.min())
+    with np.errstate(over="ignore"):  # inf is as good as any large exponent
+        exponent = edges.lengths / scales[edges.rows] * (edges.lengths / scales[edges.columns])
+    return _gaussian(exponent)
+
+
+WEIGHTS: dict[str, Callable[[Edges], Array]] = {
+    "heat": _heat,
+    "binary": _binary,
+    "self-tuning": _self_tuning,
+}
+
+
+def check_weights(weights: Any) -> None:
+    """Raise ValueError for weights that are neither known by name nor a function."""
+    if not callable(weights) and not (isinstance(weights, str) and weights in WEIGHTS):
+        known = ", ".join(repr(name) for name in WEIGHTS)
+        raise ValueError(
+            f"weights={weights!r} is not known. Use {known}, or a function from an array of "
+            "distances to an array of weights."
+        )
+
+
+def affinity_of_edges(edges: Edges, weights: str | WeightFunction, *, mutual: bool = False) -> CSR:
+    """Symmetric affinity of directed edges.
+
+    Parameters
+    ----------
+    edges : Edges
+        With finite lengths.
+    weights : str or callable
+        A name in `WEIGHTS`, or a function of the lengths, all edges in one array of shape (m,).
+        A weight of exactly 0 from a function means no edge.
+    mutual : bool, default=False
+        Keep an edge only if it goes both ways, with the smaller weight; else it is enough that
+        it goes one way, and the larger weight counts. Both are symmetric, as errata L2 asks.
+
+    Returns
+    -------
+    csr_array of shape (n, n), float64
+    """
+    values = _weigh(weights, edges.lengths) if callable(weights) else WEIGHTS[weights](edges)
+    W = sp.csr_array((values, (edges.rows, edges.columns)), shape=(edges.n, edges.n))
+    W = W.minimum(W.T.tocsr()) if mutual else W.maximum(W.T.tocsr())
+    return tidy(sp.csr_array(W))
+
+
+def _weigh(function: WeightFunction, lengths: Array) -> Array:
+    values = np.asarray(function(lengths.copy()), dtype=np.float64)
+    if values.shape != lengths.shape:
+        raise ValueError(
+            f"The weights function returned an array of shape {values.shape} for distances of "
+            f"shape {lengths.shape}. It must return one weight for each distance."
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError(
+            "The weights function returned negative, NaN or infinite weights. Weights are finite "
+            "and not below 0; note that duplicates have distance 0."
+        )
+    return values

@@ -1,0 +1,332 @@
+"""Kernels in row blocks, with the precision of their input kept.
+
+A `Kernel` is a kernel function with all of its parameters resolved (``gamma='scale'`` is a number
+by then), so that new points meet the very function that the fit used.
+
+Distances and dot products are computed here and not by ``sklearn.metrics.pairwise`` for three
+reasons that matter at n of 10^4: a Gram matrix is exactly symmetric and costs half the products
+(tiles above the diagonal are mirrored), float32 input stays in float32 throughout, and nothing but
+the result and one tile is allocated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from lapwing._memory import require_memory
+
+__all__ = ["KERNELS", "Kernel", "KernelFunction", "make_kernel", "row_blocks", "scale_gamma"]
+
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
+_BLOCK_BYTES = 2**26  # a row block of the kernel between new points and the basis: 64 MB
+_TOO_LARGE = (
+    "Use fewer unlabelled points, float32 features (half the memory), kernel='linear' (never "
+    "forms the matrix), or a sparse precomputed kernel."
+)
+
+
+def row_blocks(n_rows: int, bytes_per_row: int, budget: int = _BLOCK_BYTES) -> Iterator[slice]:
+    """Slices that cut n_rows rows into blocks of at most `budget` bytes."""
+    step = max(1, budget // max(1, bytes_per_row))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """One side of a kernel block: the points, prepared once for all blocks."""
+
+    points: Any
+    norms: Array | None = None
+
+    def rows(self, block: slice) -> _Operand:
+        return _Operand(self.points[block], None if self.norms is None else self.norms[block])
+
+
+def _dot(a: _Operand, b: _Operand) -> Array:
+    return np.asarray(safe_sparse_dot(a.points, b.points.T, dense_output=True))
+
+
+def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    return _dot(a, b)
+
+
+def _power(base: Array, degree: float) -> Array:
+    """base**degree in place; by squaring for whole degrees (np.power is tenfold slower)."""
+    if degree != int(degree) or not 1 <= degree <= 64:
+        return np.power(base, degree, out=base)
+    exponent, result = int(degree), None
+    while exponent:
+        if exponent & 1:
+            result = base.copy() if result is None else np.multiply(result, base, out=result)
+        exponent >>= 1
+        if exponent:
+            np.multiply(base, base, out=base)
+    assert result is not None
+    return result
+
+
+def _poly(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    block = _dot(a, b)
+    block *= kernel.gamma
+    block += kernel.coef0
+    return _power(block, kernel.degree)
+
+
+def _sigmoid(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    block = _dot(a, b)
+    block *= kernel.gamma
+    block += kernel.coef0
+    return np.tanh(block, out=block)
+
+
+def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    assert a.norms is not None and b.norms is not None
+    block = _dot(a, b)
+    block *= -2
+    block += a.norms[:, None]
+    block += b.norms
+    np.maximum(block, 0, out=block)
+    block *= -kernel.gamma
+    return np.exp(block, out=block)
+
+
+def _laplacian(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    block = np.asarray(manhattan_distances(a.points, b.points))
+    block *= -kernel.gamma
+    return np.exp(block, out=block)
+
+
+def _prepare_plain(X: Any, kernel: Kernel) -> _Operand:
+    return _Operand(X)
+
+
+def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
+    """Points and squared norms; dense points are centred first.
+
+    Distances do not change by a translation, but |x|^2 + |z|^2 - 2 x'z loses fewer digits the
+    smaller the norms are, which decides whether float32 is good enough.
+    """
+    if kernel.center is not None:
+        X = X - kernel.center
+    return _Operand(X, row_norms(X, squared=True))
+
+
+def _prepare_cosine(X: Any, kernel: Kernel) -> _Operand:
+    norms = row_norms(X)
+    scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    if sp.issparse(X):
+        return _Operand(sp.diags_array(scale) @ X)
+    return _Operand(X * scale[:, None])
+
+
+_Block: TypeAlias = Callable[[_Operand, _Operand, "Kernel"], Array]
+_Prepare: TypeAlias = Callable[[Any, "Kernel"], _Operand]
+
+# A new kernel is one function above and one line here. "unit diagonal" kernels have k(x, x) = 1,
+# which rounding would miss.
+KERNELS: dict[str, tuple[_Prepare, _Block]] = {
+    "rbf": (_prepare_distance, _rbf),
+    "poly": (_prepare_plain, _poly),
+    "linear": (_prepare_plain, _linear),
+    "laplacian": (_prepare_plain, _laplacian),
+    "cosine": (_prepare_cosine, _linear),
+    "sigmoid": (_prepare_plain, _sigmoid),
+}
+_UNIT_DIAGONAL = frozenset({"rbf", "laplacian"})
+_POSITIVE_DEFINITE = frozenset({"rbf", "poly", "linear", "laplacian", "cosine"})
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with its parameters resolved.
+
+    Attributes
+    ----------
+    name : str or callable
+        One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
+    gamma : float
+        Width: rbf exp(-gamma |x - z|^2), so gamma = 1 / (2 sigma^2); laplacian
+        exp(-gamma |x - z|_1); poly (gamma x'z + coef0)^degree; sigmoid tanh(gamma x'z + coef0).
+    degree, coef0 : float
+        Of the polynomial and sigmoid kernels.
+    center : ndarray of shape (n_features,) or None
+        Translation applied to dense points before distances are computed.
+    """
+
+    name: str | KernelFunction
+    gamma: float = 1.0
+    degree: float = 3.0
+    coef0: float = 1.0
+    center: Array | None = None
+
+    @property
+    def precomputed(self) -> bool:
+        return self.name == "precomputed"
+
+    @property
+    def surely_positive_definite(self) -> bool:
+        """Whether the formula guarantees a positive semi-definite Gram matrix."""
+        if self.name == "poly":
+            return self.gamma >= 0 and self.coef0 >= 0 and self.degree == int(self.degree)
+        return self.name in _POSITIVE_DEFINITE
+
+    def gram(self, X: Any) -> Any:
+        """Kernel matrix of the points X, exactly symmetric, in the precision of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features); (n, n) if precomputed
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            A precomputed kernel is returned as it is, sparse ones included.
+
+        Raises
+        ------
+        MemoryError
+            If the matrix will not fit, before it is allocated.
+        """
+        if self.precomputed:
+            return X
+        n = X.shape[0]
+        itemsize = X.dtype.itemsize
+        require_memory(
+            n * n * itemsize + 2 * min(n, _TILE) ** 2 * itemsize,
+            f"The kernel matrix of {n} points ({X.dtype})",
+            _TOO_LARGE,
+        )
+        if callable(self.name):
+            return _checked_block(self.name(X, X), (n, n), X.dtype)
+        prepare, block = KERNELS[self.name]
+        points = prepare(X, self)
+        K = np.empty((n, n), dtype=X.dtype)
+        tiles = [slice(s, min(s + _TILE, n)) for s in range(0, n, _TILE)]
+        for i, rows in enumerate(tiles):
+            for columns in tiles[i:]:
+                tile = block(points.rows(rows), points.rows(columns), self)
+                if rows == columns:
+                    # GEMM need not round (i, j) and (j, i) alike.
+                    tile = np.triu(tile) + np.triu(tile, 1).T
+                K[rows, columns] = tile
+                if rows != columns:
+                    K[columns, rows] = tile.T
+        if self.name in _UNIT_DIAGONAL:
+            np.fill_diagonal(K, 1)
+        return K
+
+    def expand(self, X: Any, basis: Any, alpha: Array) -> Array:
+        """Values of sum_j alpha_j k(basis_j, .) at the points X, in row blocks.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features); (n, n_basis) if precomputed
+        basis : array-like or sparse of shape (n_basis, n_features)
+        alpha : ndarray of shape (n_basis, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n, n_columns)
+        """
+        if self.precomputed:
+            return np.asarray(X @ alpha)
+        values = np.empty((X.shape[0], alpha.shape[1]), dtype=np.result_type(X.dtype, alpha.dtype))
+        for rows, block in self.cross_blocks(X, basis):
+            values[rows] = block @ alpha
+        return values
+
+    def cross_blocks(self, X: Any, Z: Any) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of the kernel matrix between X and Z, one in memory at a time."""
+        blocks = row_blocks(X.shape[0], Z.shape[0] * X.dtype.itemsize)
+        if callable(self.name):
+            for rows in blocks:
+                shape = (rows.stop - rows.start, Z.shape[0])
+                yield rows, _checked_block(self.name(X[rows], Z), shape, X.dtype)
+            return
+        prepare, block = KERNELS[str(self.name)]
+        right = prepare(Z, self)
+        for rows in blocks:
+            yield rows, block(prepare(X[rows], self), right, self)
+
+
+def _checked_block(block: Any, shape: tuple[int, int], dtype: Any) -> Array:
+    block = np.asarray(block, dtype=dtype)
+    if block.shape != shape:
+        raise ValueError(
+            f"The kernel function returned an array of shape {block.shape} for {shape[0]} and "
+            f"{shape[1]} points. It is called with two sets of points, kernel(X, Z), and must "
+            f"return the matrix of all kernel values, here of shape {shape}."
+        )
+    if not np.isfinite(block).all():
+        raise ValueError("The kernel function returned NaN or infinite values.")
+    return block
+
+
+def scale_gamma(X: Any) -> float:
+    """1 / total variance of X: the width that ``gamma='scale'`` stands for.
+
+    The total variance, sum_j Var(x_j), is half the mean squared distance between two points
+    (errata E2), so the rbf kernel of two typical points is exp(-2). scikit-learn's 'scale' takes
+    the variance over all entries of X instead; the two agree when all features have one mean
+    (standardised data), but only this one does not change when a feature is shifted, as the rbf
+    kernel itself does not.
+    """
+    if sp.issparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        second = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+        total = float((second - mean**2).sum())
+    else:
+        total = float(np.var(X, axis=0, dtype=np.float64).sum())
+    return 1.0 / total if total > 0 and math.isfinite(total) else 1.0
+
+
+def make_kernel(
+    kernel: str | KernelFunction,
+    X: Any,
+    *,
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 1.0,
+) -> Kernel:
+    """Resolve a kernel's parameters on the training points X.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kernel, or parameters out of range; the message names the parameter.
+    """
+    if callable(kernel):
+        return Kernel(kernel)
+    if kernel == "precomputed":
+        return Kernel("precomputed")
+    if kernel not in KERNELS:
+        known = ", ".join(repr(name) for name in KERNELS)
+        raise ValueError(
+            f"kernel={kernel!r} is not known. Use {known}, 'precomputed', or a function (X, Z) -> "
+            "matrix."
+        )
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "auto"):
+            raise ValueError(f"gamma={gamma!r} is not known. Use 'scale', 'auto' or a number > 0.")
+        gamma = scale_gamma(X) if gamma == "scale" else 1.0 / X.shape[1]
+    elif not (math.isfinite(gamma) and gamma > 0):
+        raise ValueError(f"gamma={gamma!r} must be a finite number > 0, or 'scale'.")
+    if not (math.isfinite(degree) and degree > 0):
+        raise ValueError(f"degree={degree!r} must be a number > 0.")
+    if not math.isfinite(coef0):
+        raise ValueError(f"coef0={coef0!r} must be finite.")
+    center = None
+    if kernel == "rbf" and not sp.issparse(X):
+        center = np.mean(X, axis=0, dtype=np.float64).astype(X.dtype)
+    return Kernel(kernel, float(gamma), float(degree), float(coef0), center)

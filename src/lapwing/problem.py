@@ -1,0 +1,192 @@
+"""What a fit is about: X and y, checked once and frozen.
+
+A *row* is a line of the user's X; a *vertex* is a point of the problem. They differ where rows
+repeat: equal rows are one vertex (with as many observations as labels), so that repeating a row
+equals weighting it, and copies do not fill each other's neighbourhoods. Labelled rows of weight 0
+are left out, as if removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight
+
+__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem", "one_vs_rest"]
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A learning problem.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, n_features); (n, n) if precomputed
+        The vertices.
+    vertex : ndarray of shape (n_rows,)
+        Vertex of each row; -1 for rows left out.
+    rows : ndarray of shape (n,)
+        A row of each vertex.
+    index : ndarray of shape (l,)
+        Vertex of each observation.
+    targets : ndarray of shape (l, c)
+    weights : ndarray of shape (l,)
+        Positive.
+    """
+
+    X: Any
+    vertex: Array
+    rows: Array
+    index: Array
+    targets: Array
+    weights: Array
+
+    @property
+    def n_points(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def labeled(self) -> Array:
+        """Mask of the vertices that carry an observation."""
+        mask = np.zeros(self.n_points, dtype=bool)
+        mask[self.index] = True
+        return mask
+
+
+def one_vs_rest(codes: Array, n_classes: int) -> Array:
+    """Targets in {-1, +1}: one column a class; for two classes one, positive for the second."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def check_weights(sample_weight: Any, X: Any, labeled: Array) -> Array:
+    """Weights of all rows, as float64; those of unlabelled rows are not looked at.
+
+    Raises
+    ------
+    ValueError
+        Wrong length, negative or NaN, or no labelled row of positive weight.
+    """
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (weights[labeled] < 0).any():
+        row = np.flatnonzero(labeled & (weights < 0))[0]
+        raise ValueError(
+            f"sample_weight must not be negative on labelled rows: row {row} has {weights[row]}."
+        )
+    if not (weights[labeled] > 0).any():
+        raise ValueError(
+            "sample_weight is zero on every labelled row, so no label is left to learn from."
+        )
+    return weights
+
+
+def make_problem(
+    X: Any,
+    labeled: Array,
+    targets: Array,
+    weights: Array,
+    *,
+    merge: bool,
+    pairwise: bool = False,
+) -> Problem:
+    """Freeze a problem.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features); (n_rows, n_rows) if pairwise
+    labeled : ndarray of bool of shape (n_rows,)
+    targets : ndarray of shape (n_rows, c)
+        Only read where labelled.
+    weights : ndarray of shape (n_rows,)
+    merge : bool
+        Whether equal rows become one vertex.
+    pairwise : bool
+        Whether X is a kernel matrix.
+    """
+    n_rows = X.shape[0]
+    kept = ~(labeled & (weights == 0))
+    rows = np.flatnonzero(kept)
+    position = np.arange(len(rows))
+    if merge:
+        first, position = distinct_rows(X if len(rows) == n_rows else X[rows])
+        rows = rows[first]
+    vertex = np.full(n_rows, -1, dtype=np.intp)
+    vertex[kept] = position
+    points = X
+    if len(rows) < n_rows:
+        points = X[rows][:, rows] if pairwise else X[rows]
+    observed = np.flatnonzero(labeled & kept)
+    index, targets, weights = _merge_observations(
+        vertex[observed], targets[observed], weights[observed]
+    )
+    return Problem(points, vertex, rows, index, targets, weights)
+
+
+def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Equal labels of one vertex become one observation with the sum of their weights."""
+    if len(np.unique(index)) == len(index):
+        return index, targets, weights
+    keys = np.column_stack([index, targets])
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    total = np.bincount(inverse.ravel(), weights, minlength=len(first))
+    order = np.argsort(first)
+    return index[first[order]], targets[first[order]], total[order]
+
+
+def distinct_rows(X: Any) -> tuple[Array, Array]:
+    """First row of each distinct one, in order of appearance, and where every row's is.
+
+    Rows are compared exactly, through a hash that costs one pass over X; equal hashes of
+    different rows are told apart.
+    """
+    keys = _row_hashes(X)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    inverse = inverse.ravel()
+    if len(first) < len(keys) and not _rows_equal(X, np.arange(len(keys)), first[inverse]):
+        dense = X.toarray() if sp.issparse(X) else X
+        _, first, inverse = np.unique(dense, axis=0, return_index=True, return_inverse=True)
+        inverse = inverse.ravel()
+    rank = np.empty(len(first), dtype=np.intp)
+    order = np.argsort(first)
+    rank[order] = np.arange(len(first))
+    return first[order], rank[inverse]
+
+
+def _row_hashes(X: Any) -> Array:
+    """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
+    rng = np.random.default_rng(0x1AB)
+    odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    if sp.issparse(X):
+        bits = _bits(X.data) * odd[X.indices]
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
+        return total[X.indptr[1:]] - total[X.indptr[:-1]]
+    hashes = np.empty(X.shape[0], dtype=np.uint64)
+    step = max(1, 2**22 // max(1, X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        hashes[start : start + step] = _bits(X[start : start + step]) @ odd
+    return hashes
+
+
+def _bits(values: Array) -> Array:
+    # + 0.0 makes -0.0 the 0.0 that it equals; zeros hash to zero, stored or not. The shift mixes
+    # high bits into the low ones, which multiplication by an odd number alone never reaches.
+    bits = np.ascontiguousarray(values + values.dtype.type(0)).view(f"u{values.dtype.itemsize}")
+    bits = bits.astype(np.uint64)
+    return bits ^ (bits >> np.uint64(29))
+
+
+def _rows_equal(X: Any, a: Array, b: Array) -> bool:
+    differ = a != b
+    if not differ.any():
+        return True
+    if sp.issparse(X):
+        return (X[a[differ]] != X[b[differ]]).nnz == 0
+    return bool((X[a[differ]] == X[b[differ]]).all())

@@ -1,0 +1,64 @@
+"""What solvers take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from lapwing.objective import State
+
+__all__ = ["Iteration", "OnIteration", "Result", "Status"]
+
+
+class Status(StrEnum):
+    """Why a solver stopped."""
+
+    CONVERGED = "converged"
+    PRECISION = "precision reached"  # no more digits in the arithmetic of the input
+    EARLY = "stopped early"  # by a rule on the predictions
+    CALLBACK = "stopped by a callback"
+    MAX_ITER = "not converged"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of a solver.
+
+    Attributes
+    ----------
+    state : State
+        The solution, all columns.
+    n_iter : int
+        Iterations done; the largest over the columns.
+    status : Status
+    optimality : array of shape (c,)
+        How far from optimal, relative: the norm of the gradient in the metric of the function
+        space over its norm at zero; for the libsvm losses, the duality gap over the objective.
+    history : mapping of str to list of arrays of shape (c,)
+        What was recorded an iteration; NaN for columns that had finished.
+    """
+
+    state: State
+    n_iter: int
+    status: Status
+    optimality: Any
+    history: Mapping[str, list[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a solver tells after an iteration; `state` is made only when asked for."""
+
+    number: int
+    state: Callable[[], State]
+
+
+OnIteration: TypeAlias = Callable[[Iteration], bool]
+"""Called after every iteration; True asks the solver to stop."""
+
+
+def carry_on(_: Iteration) -> bool:
+    """The `OnIteration` that does nothing."""
+    return False

@@ -1,0 +1,178 @@
+r"""Direct solvers of quadratic models in a kernel expansion.
+
+All solve, for weights D of the points and S = gamma_I L^p,
+
+.. math:: \min_{a, b}\ \tfrac12 \big[f^T (D + S) f + \gamma_A a^T K a\big] - u^T f,
+          \qquad f = K a + b 1 .
+
+Stationarity in b is 1'v = 0 and in a it is K (v + gamma_A a) = 0, with v = (D + S) f - u. Taking
+v + gamma_A a = 0 (any other solution has the same f) gives the bordered system of errata L4,
+valid for any symmetric S, the bias inside the intrinsic norm:
+
+.. math:: \begin{pmatrix} (D+S) K + \gamma_A I & (D+S) 1 \\ 1^T & 0 \end{pmatrix}
+          \begin{pmatrix} a \\ b \end{pmatrix} = \begin{pmatrix} u \\ 0 \end{pmatrix}
+
+Its matrix is not symmetric, hence LU; a Cholesky factorisation of the symmetric form would need
+K (D + S) K, one more product of order n^3 and the square of the condition number.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing.linalg import pivoted_cholesky, spd_factor
+from lapwing.spaces.base import Array, Quadratic, Smoothness, Solution
+
+__all__ = ["FeatureSystem", "GraphSystem", "SupervisedSystem"]
+
+# Digits that the expansion may lose to cancellation before feature coordinates take over.
+_RESIDUAL_TOLERANCE = 1e-9
+
+
+class GraphSystem:
+    """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
+
+    Costs p sparse products with K once, and 2/3 n^3 operations a factorisation; K, S K + gamma_A I
+    and one factor are in memory. If a_i = -v_i / gamma_A cancels in K a (kernels of low rank with
+    small gamma_A, errata L14), the solution is taken from `FeatureSystem`.
+    """
+
+    def __init__(
+        self, K: Array, smoothness: Smoothness, gamma_A: float, fit_intercept: bool
+    ) -> None:
+        self._K = K
+        self._smoothness = smoothness
+        self._gamma_A = gamma_A
+        self._fit_intercept = fit_intercept
+        self._constant = smoothness(np.ones((K.shape[0], 1)))[:, 0]
+
+    @cached_property
+    def _base(self) -> Array:
+        base = np.ascontiguousarray(self._smoothness(self._K))
+        base.flat[:: base.shape[0] + 1] += self._gamma_A
+        return base
+
+    @cached_property
+    def _features(self) -> FeatureSystem:
+        return FeatureSystem(self._K, self._smoothness, self._gamma_A, self._fit_intercept)
+
+    def factor(self, weights: Array | None = None) -> Quadratic:
+        n = self._K.shape[0]
+        if self._fit_intercept:
+            M = np.empty((n + 1, n + 1))
+            M[:n, :n] = self._base
+            M[:n, n] = self._constant
+            M[n, :n] = 1
+            M[n, n] = 0
+        else:
+            M = self._base.copy()
+        if weights is not None:
+            rows = np.flatnonzero(weights)
+            M[rows, :n] += weights[rows, None] * self._K[rows]
+            if self._fit_intercept:
+                M[rows, n] += weights[rows]
+        # A C-ordered matrix is its own transpose in Fortran order: no copy, solve with trans=1.
+        lu = sla.lu_factor(M.T, overwrite_a=True, check_finite=False)
+
+        def solve(u: Array) -> Solution:
+            right = np.vstack([u, np.zeros((1, u.shape[1]))]) if self._fit_intercept else u
+            z = sla.lu_solve(lu, right, trans=1, check_finite=False)
+            coef, intercept = (z[:n], z[n]) if self._fit_intercept else (z, np.zeros(u.shape[1]))
+            values = self._K @ coef + intercept
+            if self._lost(coef, values, weights, u):
+                return self._features.factor(weights)(u)
+            return Solution(coef, intercept, values)
+
+        return solve
+
+    def _lost(self, coef: Array, values: Array, weights: Array | None, u: Array) -> bool:
+        """Whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
+        v = self._smoothness(values) - u
+        if weights is not None:
+            v += weights[:, None] * values
+        residual = np.abs(v + self._gamma_A * coef).max(initial=0)
+        return bool(not residual <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
+
+
+class SupervisedSystem:
+    """Without a graph only weighted points matter: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
+
+    Symmetric positive definite and of the size of the error set E, as for the primal SVM
+    (Chapelle 2007); a_i = u_i / gamma_A off E.
+    """
+
+    def __init__(self, K: Array, gamma_A: float, fit_intercept: bool) -> None:
+        self._K = K
+        self._gamma_A = gamma_A
+        self._fit_intercept = fit_intercept
+
+    def factor(self, weights: Array | None = None) -> Quadratic:
+        K, gamma_A = self._K, self._gamma_A
+        E = np.flatnonzero(weights) if weights is not None else np.empty(0, dtype=int)
+        d = np.empty(0) if weights is None else weights[E]
+        H = K[np.ix_(E, E)].astype(np.float64)
+        H.flat[:: len(E) + 1] += gamma_A / d
+        solve_spd = spd_factor(H) if len(E) else None
+        ones = None if solve_spd is None else solve_spd(np.ones((len(E), 1)))
+
+        def solve(u: Array) -> Solution:
+            coef = u / gamma_A
+            intercept = np.zeros(u.shape[1])
+            if solve_spd is not None:
+                coef[E] = 0
+                rest = K[E] @ coef
+                coef[E] = solve_spd(u[E] / d[:, None] - rest)
+                if self._fit_intercept:
+                    assert ones is not None
+                    intercept = coef.sum(axis=0) / ones.sum()
+                    coef[E] -= ones * intercept
+            return Solution(coef, intercept, K @ coef + intercept)
+
+        return solve
+
+
+class FeatureSystem:
+    """The same models in coordinates w with K = F F', h = F w: symmetric positive definite.
+
+    F is a pivoted Cholesky factor, as wide as the rank of K, so nothing lives in the null space
+    of K and no digits cancel there (errata L14). The expansion has non-zero coefficients on the
+    pivots only: K[:, P] a_P = F F_P' a_P = F w.
+    """
+
+    def __init__(
+        self, K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> None:
+        tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
+        self._F, self._pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
+        self._triangle = self._F[self._pivots]
+        design = self._F
+        penalty = np.full(design.shape[1], gamma_A)
+        if fit_intercept:
+            design = np.hstack([design, np.ones((len(design), 1))])
+            penalty = np.append(penalty, 0.0)
+        self._design = design
+        base = design.T @ smoothness(design) if smoothness is not None else 0.0
+        self._base = base + np.diag(penalty)
+        self._rank = self._F.shape[1]
+
+    def factor(self, weights: Array | None = None) -> Quadratic:
+        H = self._base.copy()
+        if weights is not None:
+            E = np.flatnonzero(weights)
+            rows = self._design[E]
+            H += (rows.T * weights[E]) @ rows
+        solve_spd = spd_factor(H)
+
+        def solve(u: Array) -> Solution:
+            w = solve_spd(self._design.T @ u)
+            coef = np.zeros(u.shape)
+            coef[self._pivots] = sla.solve_triangular(
+                self._triangle, w[: self._rank], lower=True, trans=1, check_finite=False
+            )
+            intercept = w[self._rank] if len(w) > self._rank else np.zeros(u.shape[1])
+            return Solution(coef, intercept, self._design @ w)
+
+        return solve
