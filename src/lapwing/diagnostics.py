@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
+from lapwing._arrays import Array, is_sparse
 from lapwing.exceptions import (
     FeatureScaleWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.kernels import row_blocks
 
 __all__ = [
     "check_kernel_matrix",
@@ -25,12 +25,13 @@ __all__ = [
     "warn_unlabeled_components",
 ]
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _SCALE_RATIO = 1e4
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
-_STACK = 4  # the frame of the user's call to fit
+_DECOMPOSED = 500
+_LANCZOS_STEPS = 20
+_STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:
@@ -39,7 +40,7 @@ def warn_feature_scales(X: Any, names: Array | None = None) -> None:
     Ranges and not standard deviations: a pixel that is lit in one image of many has a tiny
     deviation and the same scale as the others.
     """
-    if sp.issparse(X) or X.shape[1] < 2:
+    if is_sparse(X) or X.shape[1] < 2:
         return
     ranges = np.ptp(X, axis=0).astype(np.float64)
     varying = np.flatnonzero(ranges > 0)
@@ -85,9 +86,9 @@ def warn_single_class(codes: Array, unlabeled: Array, classes: Array) -> None:
     """Warn if all of at least two unlabelled points are given the same class."""
     given = np.unique(codes[unlabeled])
     if unlabeled.sum() >= 2 and len(given) == 1:
+        label = classes[given].tolist()[0]
         warnings.warn(
-            f"All {int(unlabeled.sum())} unlabelled points were given class "
-            f"{classes[given[0]]!r}. Usual causes: a kernel or graph on the wrong scale "
+            f"All {int(unlabeled.sum())} unlabelled points were given class {label!r}. Usual causes: a kernel or graph on the wrong scale "
             "(standardise the features, or change gamma), labels of one class far outnumbering "
             "the others (class_weight='balanced'), or too much smoothing (a smaller gamma_I).",
             SingleClassWarning,
@@ -110,12 +111,18 @@ def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) 
 def check_kernel_matrix(K: Any, name: str) -> None:
     """Refuse a kernel matrix that is not symmetric positive semi-definite.
 
-    Small matrices are decomposed; of larger ones the diagonal, the 2 x 2 minors and the least
-    eigenvalue that a short Lanczos run finds are looked at. What is found is true (a Ritz value
-    bounds the least eigenvalue from above), though not all that is wrong is found.
+    Small matrices are decomposed; of larger ones the diagonal and the Ritz values of a short
+    Lanczos run are looked at. What is found is true (Ritz values lie between the extreme
+    eigenvalues), though not all that is wrong is found: a factorisation would cost as much as the
+    fit.
     """
-    asymmetry = abs(K - K.T).max()
-    if asymmetry > _SYMMETRY * abs(K).max():
+    asymmetry, size = _asymmetry(K)
+    if not np.isfinite(size):
+        raise ValueError(
+            f"{name} holds NaN or infinite values. Use a kernel, and parameters of it, that are "
+            "defined for all points."
+        )
+    if asymmetry > _SYMMETRY * size:
         raise ValueError(
             f"{name} must be a symmetric kernel matrix: K[i, j] and K[j, i] differ by up to "
             f"{asymmetry:.3g}. If this is rounding, pass (K + K.T) / 2."
@@ -123,24 +130,41 @@ def check_kernel_matrix(K: Any, name: str) -> None:
     least, largest = _extreme_eigenvalues(K)
     if least < -_NEGATIVITY * max(largest, 0.0) or largest < 0:
         raise ValueError(
-            f"{name} must be a positive semi-definite kernel matrix: it has the eigenvalue "
-            f"{least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel that is "
-            "positive semi-definite, or clip the negative eigenvalues first."
+            f"{name} must be a positive semi-definite kernel matrix: it has an eigenvalue of at "
+            f"most {least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel "
+            "that is positive semi-definite, or clip the negative eigenvalues first."
         )
 
 
+def _asymmetry(K: Any) -> tuple[float, float]:
+    """Largest |K - K'| and largest |K|; a dense K in row blocks, never copied whole."""
+    if is_sparse(K):
+        return float(abs(K - K.T).max()), float(abs(K).max())
+    asymmetry = size = 0.0
+    for rows in row_blocks(K.shape[0], K.shape[1] * K.itemsize):
+        block = K[rows]
+        asymmetry = max(asymmetry, float(np.abs(block - K[:, rows].T).max()))
+        size = float(np.maximum(size, np.abs(block).max()))  # unlike max, keeps NaN
+    return asymmetry, size
+
+
 def _extreme_eigenvalues(K: Any) -> tuple[float, float]:
+    """Least and largest eigenvalue of a small matrix; of a large one the bounds Lanczos finds."""
     n = K.shape[0]
-    if n <= 500:
-        dense = K.toarray() if sp.issparse(K) else K
+    if n <= _DECOMPOSED:
+        dense = K.toarray() if is_sparse(K) else K
         values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
         return float(values[0]), float(values[-1])
-    least = float(K.diagonal().min())
-    start = np.random.default_rng(0).standard_normal(n).astype(K.dtype)
-    largest = float(eigsh(K, k=1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)[0])
-    try:
-        ritz = eigsh(K, k=1, which="SA", v0=start, maxiter=n, tol=1e-2, ncv=20)[0]
-        least = min(least, float(ritz[0]))
-    except ArpackError:
-        pass  # eigenvalues that crowd at zero: nothing negative stands out
-    return least, largest
+    basis = np.zeros((_LANCZOS_STEPS, n))
+    diagonal, off = np.zeros(_LANCZOS_STEPS), np.zeros(_LANCZOS_STEPS)
+    q = np.random.default_rng(0).standard_normal(n)
+    for step in range(_LANCZOS_STEPS):
+        basis[step] = q / np.linalg.norm(q)
+        q = (K @ basis[step].astype(K.dtype)).astype(np.float64)
+        diagonal[step] = basis[step] @ q
+        q -= basis[: step + 1].T @ (basis[: step + 1] @ q)
+        off[step] = np.linalg.norm(q)
+        if off[step] <= 1e-10 * abs(diagonal[0]):
+            break  # an invariant subspace: K has low rank
+    ritz = sla.eigvalsh_tridiagonal(diagonal[: step + 1], off[:step])
+    return min(float(ritz[0]), float(K.diagonal().min())), float(ritz[-1])

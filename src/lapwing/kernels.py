@@ -21,12 +21,12 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from lapwing._arrays import Array, is_sparse
 from lapwing._memory import require_memory
 
 __all__ = ["KERNELS", "Kernel", "KernelFunction", "make_kernel", "row_blocks", "scale_gamma"]
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
 _BLOCK_BYTES = 2**26  # a row block of the kernel between new points and the basis: 64 MB
@@ -64,7 +64,8 @@ def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 def _power(base: Array, degree: float) -> Array:
     """base**degree in place; by squaring for whole degrees (np.power is tenfold slower)."""
     if degree != int(degree) or not 1 <= degree <= 64:
-        return np.power(base, degree, out=base)
+        np.power(base, degree, out=base)
+        return base
     exponent, result = int(degree), None
     while exponent:
         if exponent & 1:
@@ -91,7 +92,8 @@ def _sigmoid(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 
 
 def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
-    assert a.norms is not None and b.norms is not None
+    assert a.norms is not None
+    assert b.norms is not None
     block = _dot(a, b)
     block *= -2
     block += a.norms[:, None]
@@ -102,9 +104,10 @@ def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 
 
 def _laplacian(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
-    block = np.asarray(manhattan_distances(a.points, b.points))
+    block: Array = np.asarray(manhattan_distances(a.points, b.points))
     block *= -kernel.gamma
-    return np.exp(block, out=block)
+    np.exp(block, out=block)
+    return block
 
 
 def _prepare_plain(X: Any, kernel: Kernel) -> _Operand:
@@ -125,7 +128,7 @@ def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
 def _prepare_cosine(X: Any, kernel: Kernel) -> _Operand:
     norms = row_norms(X)
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    if sp.issparse(X):
+    if is_sparse(X):
         return _Operand(sp.diags_array(scale) @ X)
     return _Operand(X * scale[:, None])
 
@@ -260,8 +263,8 @@ class Kernel:
             yield rows, block(prepare(X[rows], self), right, self)
 
 
-def _checked_block(block: Any, shape: tuple[int, int], dtype: Any) -> Array:
-    block = np.asarray(block, dtype=dtype)
+def _checked_block(given: Any, shape: tuple[int, int], dtype: Any) -> Array:
+    block: Array = np.asarray(given, dtype=dtype)
     if block.shape != shape:
         raise ValueError(
             f"The kernel function returned an array of shape {block.shape} for {shape[0]} and "
@@ -282,7 +285,7 @@ def scale_gamma(X: Any) -> float:
     (standardised data), but only this one does not change when a feature is shifted, as the rbf
     kernel itself does not.
     """
-    if sp.issparse(X):
+    if is_sparse(X):
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         second = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
         total = float((second - mean**2).sum())
@@ -327,6 +330,6 @@ def make_kernel(
     if not math.isfinite(coef0):
         raise ValueError(f"coef0={coef0!r} must be finite.")
     center = None
-    if kernel == "rbf" and not sp.issparse(X):
+    if kernel == "rbf" and not is_sparse(X):
         center = np.mean(X, axis=0, dtype=np.float64).astype(X.dtype)
     return Kernel(kernel, float(gamma), float(degree), float(coef0), center)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-__all__ = ["ClassLabels", "code_classes", "decode", "read_targets", "unlabeled_mask"]
+from lapwing._arrays import Array
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+__all__ = ["ClassLabels", "code_classes", "code_known", "decode", "read_targets", "unlabeled_mask"]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def unlabeled_mask(y: Array, marker: Any) -> Array:
         if y.dtype.kind == "O":
             return np.fromiter((is_missing(value) for value in y), dtype=bool, count=len(y))
         return np.zeros(len(y), dtype=bool)
+    # True == 1 in Python; a label is the marker only if it is of the marker's kind as well.
+    boolean = isinstance(marker, (bool, np.bool_))
     if y.dtype.kind == "O":
-        # True == 1 in Python; a label is the marker only if it is of the marker's kind as well.
-        boolean = isinstance(marker, (bool, np.bool_))
         return np.fromiter(
             (
                 not is_missing(value)
@@ -73,7 +73,7 @@ def unlabeled_mask(y: Array, marker: Any) -> Array:
             dtype=bool,
             count=len(y),
         )
-    if (y.dtype.kind in "US") != isinstance(marker, str):
+    if (y.dtype.kind in "US") != isinstance(marker, str) or (y.dtype.kind == "b") != boolean:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(y == marker)
 
@@ -94,9 +94,7 @@ def code_classes(y: Any, marker: Any) -> ClassLabels:
     """
     y = _column(y)
     if y.dtype.kind == "O":
-        y = np.array(
-            [value.item() if isinstance(value, np.generic) else value for value in y], object
-        )
+        y = np.array([*map(_plain, y), None], dtype=object)[:-1]
     mask = unlabeled_mask(y, marker)
     if mask.all():
         raise ValueError(
@@ -108,13 +106,33 @@ def code_classes(y: Any, marker: Any) -> ClassLabels:
     classes, codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {classes[0]!r}, beside the unlabelled marker "
+            f"y holds one class only, {_plain(classes[0])!r}, beside the unlabelled marker "
             f"unlabeled={marker!r}: a classifier needs labels of at least 2 classes. "
-            f"{_collision_hint(classes[0], mask, marker)}"
+            f"{_collision_hint(_plain(classes[0]), mask, marker)}"
         )
     coded = np.full(len(y), -1, dtype=np.intp)
     coded[~mask] = codes
     return ClassLabels(classes, coded)
+
+
+def code_known(y: Any, classes: Array) -> Array:
+    """Codes of labels that must all be among known classes.
+
+    Raises
+    ------
+    ValueError
+        Naming those that are not.
+    """
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    labels = _column(y).tolist()
+    strangers = {repr(label) for label in labels if position.get(label, -1) < 0}
+    if strangers:
+        raise ValueError(
+            f"validation_data holds labels that the training labels do not: "
+            f"{', '.join(sorted(strangers))}. Give labelled points of the classes "
+            f"{', '.join(map(repr, position))}."
+        )
+    return np.array([position[label] for label in labels], dtype=np.intp)
 
 
 def decode(codes: Array, classes: Array) -> Array:
@@ -131,15 +149,10 @@ def read_targets(y: Any) -> tuple[Array, Array]:
         Not numbers, infinite values, or no labelled point.
     """
     y = _column(y)
-    if y.dtype.kind == "O":
-        y = np.array([np.nan if is_missing(value) else value for value in y])
-    try:
+    if y.dtype.kind in "fiub":
         targets = y.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "y must be numbers for a regression, with NaN where unlabelled; "
-            f"its first entry is {y[0]!r}."
-        ) from None
+    else:
+        targets = np.array([_target(value) for value in y], dtype=np.float64)
     if np.isinf(targets).any():
         raise ValueError(
             f"Input y contains infinity, first at row {np.flatnonzero(np.isinf(targets))[0]}. "
@@ -154,13 +167,37 @@ def read_targets(y: Any) -> tuple[Array, Array]:
     return targets, labeled
 
 
+def _target(value: Any) -> float:
+    if is_missing(value):
+        return np.nan
+    try:
+        if not isinstance(value, (str, bytes)):  # float("1.5") works, but a text is no measurement
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        "y must be numbers for a regression, with NaN where unlabelled; it holds "
+        f"{_plain(value)!r}."
+    )
+
+
 def _column(y: Any) -> Array:
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()  # a frame's own way keeps its missing values
-    elif isinstance(y, (list, tuple)) and any(is_missing(v) or isinstance(v, bool) for v in y):
-        # NumPy would turn [True, -1] into [1, -1] and ['a', None] into texts.
+    elif isinstance(y, (list, tuple)) and _is_mixed(y):
         y = np.array([*y, None], dtype=object)[:-1]
-    return column_or_1d(y, dtype=None, warn=True)
+    return np.asarray(column_or_1d(y, dtype=None, warn=True))
+
+
+def _is_mixed(values: Any) -> bool:
+    """Whether NumPy would change values: [True, -1] into [1, -1], ['a', -1, None] into texts."""
+    texts = {isinstance(value, str) for value in values}
+    return len(texts) > 1 or any(is_missing(v) or isinstance(v, bool) for v in values)
+
+
+def _plain(label: Any) -> Any:
+    """A label as the user wrote it: 1 and not np.int64(1) in a message."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _labels(known: Array, marker: Any) -> Array:
@@ -223,7 +260,8 @@ def _refuse_collisions(known: Array, mask: Array, marker: Any) -> None:
 def _collision_hint(label: Any, mask: Array, marker: Any) -> str:
     if not mask.any():
         return "Label points of the other classes."
+    other = "" if is_missing(marker) or label == 0 else " or unlabeled=0"
     return (
-        f"If {marker!r} is a class and not the marker, choose another marker for unlabelled points, "
-        "such as unlabeled=None (missing values) or unlabeled=0, and mark them with it."
+        f"If {marker!r} is a class and not the marker, choose another marker for unlabelled "
+        f"points, such as unlabeled=None (missing values){other}, and mark them with it."
     )

@@ -9,17 +9,22 @@ import numpy as np
 import scipy.linalg as sla
 from array_api_compat import array_namespace, to_device
 
+from lapwing._arrays import Array
+
 __all__ = ["Solve", "column_dot", "pivoted_cholesky", "spd_factor", "to_host"]
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Solve: TypeAlias = Callable[[Array], Array]
+
+_DLPACK_CPU = 1  # kDLCPU of the DLPack standard
 
 
 def to_host(x: Any) -> Array:
     """A small array of any namespace as a NumPy array, for control flow."""
     if isinstance(x, np.ndarray):
         return x
-    return np.from_dlpack(to_device(x, "cpu"))
+    # Only arrays elsewhere are moved: "cpu" is a name that not every namespace knows.
+    on_host = x.__dlpack_device__()[0] == _DLPACK_CPU
+    return np.from_dlpack(x if on_host else to_device(x, "cpu"))
 
 
 def column_dot(a: Any, b: Any) -> Array:
@@ -29,7 +34,7 @@ def column_dot(a: Any, b: Any) -> Array:
     direction from the next.
     """
     if isinstance(a, np.ndarray):
-        return np.einsum("ij,ij->j", a, b, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))
     xp = array_namespace(a, b)
     return to_host(xp.sum(xp.astype(a, xp.float64) * xp.astype(b, xp.float64), axis=0))
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from lapwing.linalg import column_dot, to_host
 from lapwing.losses import Loss
@@ -47,15 +47,15 @@ class State(NamedTuple):
     smooth: Any  # (n, c): gamma_I L^p values
 
     def step(self, s: Array, direction: State) -> State:
-        """This plus s (c,) times a direction, column by column."""
+        """The state s (c,) times a direction further, column by column."""
         xp = array_namespace(self.values)
-        steps = xp.asarray(s, dtype=self.values.dtype)
+        steps = xp.asarray(s, dtype=self.values.dtype, device=device(self.values))
         return State(*(mine + steps * its for mine, its in zip(self, direction, strict=True)))
 
     def columns(self, which: Array) -> State:
         """Some of the columns, in the order of `which`."""
         xp = array_namespace(self.values)
-        index = xp.asarray(which)
+        index = xp.asarray(which, device=device(self.values))
         return State(*(xp.take(part, index, axis=part.ndim - 1) for part in self))
 
 
@@ -115,12 +115,13 @@ class Objective:
 
     @cached_property
     def _one_observation_a_point(self) -> bool:
-        return len(np.unique(np.asarray(self.index))) == self.index.shape[0]
+        return len(np.unique(np.asarray(self.index))) == int(self.index.shape[0])
 
     def columns(self, which: Array) -> Objective:
         """The same objective for some of the columns."""
         xp = array_namespace(self.targets)
-        return replace(self, targets=xp.take(self.targets, xp.asarray(which), axis=1))
+        index = xp.asarray(which, device=device(self.targets))
+        return replace(self, targets=xp.take(self.targets, index, axis=1))
 
     def smoothness(self, F: Any) -> Any:
         """gamma_I L^p F."""
@@ -146,7 +147,7 @@ class Objective:
             return out
         # The array API has no scatter: l is small, so a selection matrix does.
         xp = array_namespace(u)
-        points = xp.arange(self.space.n_points, dtype=self.index.dtype)
+        points = xp.arange(self.space.n_points, dtype=self.index.dtype, device=device(u))
         return xp.astype(points[:, None] == self.index[None, :], u.dtype) @ u
 
     def state(self, coef: Any, intercept: Any) -> State:
@@ -159,8 +160,9 @@ class Objective:
         y = self.targets
         xp, c = array_namespace(y), y.shape[1]
         n, m = self.space.n_points, self.space.n_coef
-        coef, values = xp.zeros((m, c), dtype=y.dtype), xp.zeros((n, c), dtype=y.dtype)
-        return State(coef, xp.zeros(c, dtype=y.dtype), values, values)
+        like_y: dict[str, Any] = {"dtype": y.dtype, "device": device(y)}
+        values = xp.zeros((n, c), **like_y)
+        return State(xp.zeros((m, c), **like_y), xp.zeros(c, **like_y), values, values)
 
     def gradient(self, state: State) -> tuple[Any, Any]:
         """Gradient in the metric of the function space: coefficients (m, c), intercepts (c,)."""
@@ -174,14 +176,14 @@ class Objective:
 
     def inner(self, a: State, b: State) -> Array:
         """<a, b> of the function space plus the product of the intercepts (the metric P)."""
-        ambient = self.space.dot(a.coef, b.coef, b.values - b.intercept)
-        return ambient + to_host(a.intercept) * to_host(b.intercept)
+        ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
+        return np.asarray(ambient + to_host(a.intercept) * to_host(b.intercept))
 
     def value(self, state: State) -> Array:
         """J of each column, in the half convention."""
         losses = to_host(self.loss.value(self.targets, self.labeled(state.values)))
         fit = to_host(self.weights) @ losses
-        norm = self.space.dot(state.coef, state.coef, state.values - state.intercept)
+        norm: Array = self.space.dot(state.coef, state.coef, state.values - state.intercept)
         return fit + (self.gamma_A * norm + column_dot(state.values, state.smooth)) / 2
 
     def reported(self, state: State) -> Array:
@@ -218,8 +220,16 @@ class Objective:
 
     @cached_property
     def constant_energy(self) -> float:
-        """gamma_I 1'L^p 1 / n: whether the intrinsic norm sees a constant (errata L3)."""
+        """1'L^p 1, relative: whether the intrinsic norm sees a constant (errata L3).
+
+        Divided by r'L^p r for some generic r, as the rounding of (D - W) 1 = 0 has the size of
+        the weights.
+        """
         if not self.has_graph:
             return 0.0
-        ones: Array = np.ones((self.space.n_points, 1))
-        return float(np.mean(np.asarray(self.smoothness(ones)))) / self.gamma_I
+        n = self.space.n_points
+        # Fixed but without a pattern: alternating signs, say, may be constant on every component.
+        generic = np.random.default_rng(0).standard_normal(n)
+        pair: Array = np.stack([np.ones(n), generic], axis=1)
+        constant, rough = column_dot(pair, np.asarray(self.smoothness(pair)))
+        return float(constant / rough) if rough > 0 else 0.0

@@ -9,15 +9,14 @@ are left out, as if removed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight
 
-__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem", "one_vs_rest"]
+from lapwing._arrays import Array, is_sparse
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem", "one_vs_rest"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     inverse = inverse.ravel()
     if len(first) < len(keys) and not _rows_equal(X, np.arange(len(keys)), first[inverse]):
-        dense = X.toarray() if sp.issparse(X) else X
+        dense = X.toarray() if is_sparse(X) else X
         _, first, inverse = np.unique(dense, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
     rank = np.empty(len(first), dtype=np.intp)
@@ -164,10 +163,10 @@ def _row_hashes(X: Any) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
     rng = np.random.default_rng(0x1AB)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    if sp.issparse(X):
+    if is_sparse(X):
         bits = _bits(X.data) * odd[X.indices]
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
-        return total[X.indptr[1:]] - total[X.indptr[:-1]]
+        return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
     step = max(1, 2**22 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
@@ -180,13 +179,13 @@ def _bits(values: Array) -> Array:
     # high bits into the low ones, which multiplication by an odd number alone never reaches.
     bits = np.ascontiguousarray(values + values.dtype.type(0)).view(f"u{values.dtype.itemsize}")
     bits = bits.astype(np.uint64)
-    return bits ^ (bits >> np.uint64(29))
+    return np.asarray(bits ^ (bits >> np.uint64(29)))
 
 
 def _rows_equal(X: Any, a: Array, b: Array) -> bool:
     differ = a != b
     if not differ.any():
         return True
-    if sp.issparse(X):
-        return (X[a[differ]] != X[b[differ]]).nnz == 0
+    if is_sparse(X):
+        return int((X[a[differ]] != X[b[differ]]).nnz) == 0
     return bool((X[a[differ]] == X[b[differ]]).all())

@@ -1,7 +1,7 @@
-"""The fit and predict of all manifold-regularised estimators: problem -> space and graph ->
-objective -> solver -> attributes. No numerics live here.
+"""The fit and predict of all manifold-regularised estimators.
 
-A final class says what its loss is, how it reads y, and which parameters it has.
+Problem -> space and graph -> objective -> solver -> attributes; no numerics live here. A final
+class says what its loss is, how it reads y, and which parameters it has.
 """
 
 from __future__ import annotations
@@ -70,6 +70,10 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
     def _validation_targets(self, y: Any) -> Array:
         """Y of the validation data, coded as the fit's."""
 
+    def _check_observations(self, problem: Problem) -> None:
+        """Refuse a problem whose weights leave too little to learn from."""
+        return
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation_data: Any = None) -> Any:
         """Fit to labelled and unlabelled points.
@@ -104,6 +108,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         targets = self._read_targets(y)
         recipe = as_graph(self.graph) if self.gamma_I > 0 else None
         problem = self._make_problem(X, targets, sample_weight, recipe)
+        self._check_observations(problem)
         progress = Progress(self, 3, X, y)
         with progress.stage("graph"):
             laplacian = self._make_laplacian(recipe, X, problem)
@@ -189,7 +194,11 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _make_space(self, problem: Problem) -> Space:
         X = problem.X
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        # Of an earlier fit with another kernel: callbacks may predict before this fit is done.
+        for name in ("kernel_", "alpha_", "X_fit_") if linear else ("coef_",):
+            self.__dict__.pop(name, None)
+        if linear:
             return LinearSpace(X)
         self.kernel_ = make_kernel(
             self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
@@ -210,7 +219,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
                     f"validation_data is only looked at with stopping='validation' or 'mixed', "
                     f"not {stopping!r}."
                 )
-            X_val, y_val = data
+            X_val, y_val = self._validation_pair(data)
             X_val = self._read_points(X_val, reset=False)
             check_consistent_length(X_val, y_val)
             X_val = self._restrict(X_val)
@@ -224,6 +233,14 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
                 objective, self.validation_fraction, self.random_state, regression=self._regression
             )
         return objective, None
+
+    def _validation_pair(self, data: Any) -> tuple[Any, Any]:
+        if not isinstance(data, (tuple, list)) or len(data) != 2:
+            raise ValueError(
+                "validation_data must be a tuple (X_val, y_val) of points and their labels, not "
+                f"{type(data).__name__}."
+            )
+        return data[0], data[1]
 
     def _solve(
         self, solver: str, objective: Objective, validation: Validation | None, tick: Tick

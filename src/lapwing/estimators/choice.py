@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-import scipy.sparse as sp
-
+from lapwing._arrays import is_sparse
 from lapwing._memory import available_memory
 from lapwing.objective import Objective
 from lapwing.spaces import FullKernelSpace
@@ -48,14 +47,13 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
         If the solver asked for cannot do what is asked.
     """
     if solver not in SOLVERS:
-        raise ValueError(
-            f"solver={solver!r} is not known. Use one of {', '.join(map(repr, SOLVERS))}."
-        )
+        known = ", ".join(map(repr, SOLVERS))
+        raise ValueError(f"solver={solver!r} is not known. Use one of {known}.")
     loss = objective.loss
     if not loss.piecewise_quadratic and solver not in ("auto", "dual"):
         raise ValueError(
-            f"solver={solver!r} needs a piecewise quadratic loss, and loss={loss.name!r} has kinks. "
-            "Use solver='dual' (or 'auto') with it."
+            f"solver={solver!r} needs a piecewise quadratic loss, and loss={loss.name!r} has "
+            "kinks. Use solver='dual' (or 'auto') with it."
         )
     if early_stopping and (solver not in ("auto", "pcg") or not loss.piecewise_quadratic):
         raise ValueError(
@@ -77,7 +75,7 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
         return Choice("pcg", "a stopping rule looks at its iterates")
     if not isinstance(space, FullKernelSpace):
         return _automatic_linear(space.n_coef, n)
-    if sp.issparse(space.K):
+    if is_sparse(space.K):
         return Choice("pcg", "the kernel is sparse and is only applied")
     if n > _MAX_POINTS:
         return Choice("pcg", f"n = {n} > {_MAX_POINTS}: products instead of a factorisation")

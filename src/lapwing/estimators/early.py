@@ -1,4 +1,4 @@
-"""Early stopping as users ask for it: ``stopping``, ``validation_data``, ``validation_fraction``."""
+"""Early stopping as users ask for it: stopping, validation_data, validation_fraction."""
 
 from __future__ import annotations
 
@@ -122,6 +122,7 @@ def hold_out(
     )
 
     def scores(state: State) -> Array:
-        return to_host(state.values)[points]
+        values: Array = to_host(state.values)[points]
+        return values
 
     return rest, Validation(scores, targets if regression else elect(targets))

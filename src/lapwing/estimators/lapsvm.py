@@ -9,8 +9,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
 from lapwing import diagnostics
+from lapwing.estimators._docs import document
 from lapwing.estimators.base import ManifoldEstimator, Targets
-from lapwing.labels import code_classes, decode, read_targets
+from lapwing.labels import code_classes, code_known, decode, read_targets
 from lapwing.losses import LOSSES, EpsilonInsensitive, Loss, Squared
 from lapwing.problem import Problem, one_vs_rest
 from lapwing.solvers.stopping import elect
@@ -30,19 +31,25 @@ class _Classifier(ClassifierMixin, ManifoldEstimator):
         of_class = compute_class_weight(
             self.class_weight, classes=labels.classes, y=labels.classes[known]
         )
+        if not (np.isfinite(of_class) & (of_class > 0)).all():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must give every class a finite weight > 0. To "
+                "leave a class out, remove its rows."
+            )
         weights[labels.labeled] = of_class[known]
         return Targets(one_vs_rest(labels.codes, len(labels.classes)), labels.labeled, weights)
 
     def _validation_targets(self, y: Any) -> Array:
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        if not (self.classes_[codes] == y).all():
+        return code_known(y, self.classes_)
+
+    def _check_observations(self, problem: Problem) -> None:
+        found = np.bincount(elect(problem.targets), minlength=len(self.classes_)) > 0
+        if not found.all():
             raise ValueError(
-                "validation_data holds labels that the training labels do not: "
-                f"{sorted(set(y.tolist()) - set(self.classes_.tolist()))}."
+                f"sample_weight is zero on every labelled row of the classes "
+                f"{self.classes_[~found].tolist()}: nothing can be learnt of them. Weigh some of "
+                "their rows, or leave these out of X and y."
             )
-        return codes
 
     def _answer(self, X: Any, problem: Problem, values: Array) -> None:
         super()._answer(X, problem, values)
@@ -121,7 +128,99 @@ class _Regressor(RegressorMixin, ManifoldEstimator):
         return self._transduce(self._decision_values(X))
 
 
+@document
 class LapSVC(_Classifier):
+    r"""Laplacian support vector machine.
+
+    Learns from labelled and unlabelled points together by manifold regularisation: with f = h + b,
+    h in the space of the kernel, it minimises for every one-vs-rest column
+
+    .. math:: \tfrac12 \Big[\sum_{i \in L} w_i \max(0, 1 - y_i f(x_i))^2
+              + \gamma_A \|h\|^2 + \gamma_I f^T L^p f\Big]
+
+    for ``loss='squared_hinge'`` ([1]_, (7)), and
+
+    .. math:: \sum_{i \in L} w_i \max(0, 1 - y_i f(x_i))
+              + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
+
+    for ``loss='hinge'`` ([1]_, (4); [2]_). L is the Laplacian of a graph of all points, f in the
+    intrinsic norm the vector of values on them, bias included.
+
+    Parameters
+    ----------
+    {kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    {gamma_A}
+    {gamma_I}
+    {graph}
+    loss : {'squared_hinge', 'hinge'}, default='squared_hinge'
+        The hinge has kinks and is solved by 'dual' only.
+    {solver}
+    {stopping}
+    {validation_fraction}
+    {fit_intercept}
+    {tol}
+    {max_iter}
+    {class_weight}
+    {unlabeled}
+    {warm_start}
+    {random_state}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    {alpha_}
+    {coef_}
+    {intercept_}
+    {X_fit_}
+    {basis_}
+    {kernel_}
+    {objective_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapRLSClassifier : The same with the squared loss: one linear system.
+
+    Notes
+    -----
+    Time is O(n^2 d) for the kernel matrix plus the solver's; memory one n x n matrix in the
+    precision of X (float32 halves it), three for the direct solvers.
+
+    References
+    ----------
+    .. [1] S. Melacci and M. Belkin, "Laplacian support vector machines trained in the primal",
+       Journal of Machine Learning Research 12, 1149-1184, 2011.
+    .. [2] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework
+       for learning from labeled and unlabeled examples", Journal of Machine Learning Research 7,
+       2399-2434, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from lapwing import LapSVC
+    >>> X, truth = make_moons(200, noise=0.05, random_state=0)
+    >>> y = np.full(200, -1)
+    >>> for label in (0, 1):
+    ...     y[np.flatnonzero(truth == label)[0]] = label
+    >>> model = LapSVC().fit(X, y)
+    >>> float((model.transduction_ == truth).mean())
+    1.0
+    """
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -167,7 +266,78 @@ class LapSVC(_Classifier):
         return LOSSES[self.loss]()
 
 
+@document
 class LapRLSClassifier(_Classifier):
+    r"""Laplacian regularised least squares classifier.
+
+    Fits targets -1 and +1 in the least squares sense: with f = h + b, h in the space of the kernel,
+    it minimises for every one-vs-rest column
+
+    .. math:: \sum_{i \in L} w_i (y_i - f(x_i))^2 + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
+
+    ([1]_, (14)). L is the Laplacian of a graph of all points, f in the intrinsic norm the vector of
+    values on them, bias included.
+
+    Parameters
+    ----------
+    {kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    {gamma_A}
+    {gamma_I}
+    {graph}
+    {solver}
+    {stopping}
+    {validation_fraction}
+    {fit_intercept}
+    {tol}
+    {max_iter}
+    {class_weight}
+    {unlabeled}
+    {warm_start}
+    {random_state}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    {alpha_}
+    {coef_}
+    {intercept_}
+    {X_fit_}
+    {basis_}
+    {kernel_}
+    {objective_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapSVC : The same with the (squared) hinge, which leaves points beyond the margin alone.
+
+    References
+    ----------
+    .. [1] S. Melacci and M. Belkin, "Laplacian support vector machines trained in the primal",
+       Journal of Machine Learning Research 12, 1149-1184, 2011.
+
+    Examples
+    --------
+    >>> from lapwing import LapRLSClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = ["low", "?", "?", "high", "?", "?"]
+    >>> LapRLSClassifier(unlabeled="?").fit(X, y).transduction_.tolist()
+    ['low', 'low', 'low', 'high', 'high', 'high']
+    """
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -211,7 +381,81 @@ class LapRLSClassifier(_Classifier):
         return Squared()
 
 
+@document
 class LapRLSRegressor(_Regressor):
+    r"""Laplacian regularised least squares regression.
+
+    With f = h + b, h in the space of the kernel, it minimises
+
+    .. math:: \sum_{i \in L} w_i (y_i - f(x_i))^2 + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
+
+    ([1]_, (14), [2]_). L is the Laplacian of a graph of all points, f in the intrinsic norm the
+    vector of values on them, bias included. NaN in y marks unlabelled points.
+
+    Parameters
+    ----------
+    {kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    {gamma_A}
+    {gamma_I}
+    {graph}
+    {solver}
+    {stopping}
+    {validation_fraction}
+    fit_intercept : bool, default=True
+        Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
+        Laplacian, which is not zero on constants, shrinks it.
+    {tol}
+    {max_iter}
+    {warm_start}
+    {random_state}
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted value of every training point, labelled ones included.
+    {alpha_}
+    {coef_}
+    {intercept_}
+    {X_fit_}
+    {basis_}
+    {kernel_}
+    {objective_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapSVR : The same with the epsilon-insensitive loss.
+
+    References
+    ----------
+    .. [1] S. Melacci and M. Belkin, "Laplacian support vector machines trained in the primal",
+       Journal of Machine Learning Research 12, 1149-1184, 2011.
+    .. [2] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework
+       for learning from labeled and unlabeled examples", Journal of Machine Learning Research 7,
+       2399-2434, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import LapRLSRegressor
+    >>> X = np.linspace(0, 1, 21)[:, None]
+    >>> y = np.full(21, np.nan)
+    >>> y[[0, 10, 20]] = [0.0, 0.5, 1.0]
+    >>> model = LapRLSRegressor().fit(X, y)
+    >>> bool(abs(model.predict([[0.25]])[0] - 0.25) < 0.1)
+    True
+    """
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -251,7 +495,81 @@ class LapRLSRegressor(_Regressor):
         return Squared()
 
 
+@document
 class LapSVR(_Regressor):
+    r"""Laplacian support vector regression.
+
+    With f = h + b, h in the space of the kernel, it minimises
+
+    .. math:: \sum_{i \in L} w_i \max(0, |y_i - f(x_i)| - \epsilon)
+              + \gamma_A \|h\|^2 + \gamma_I f^T L^p f
+
+    ([1]_, Section 2, with the epsilon-insensitive loss). L is the Laplacian of a graph of all
+    points, f in the intrinsic norm the vector of values on them, bias included. NaN in y marks
+    unlabelled points.
+
+    Parameters
+    ----------
+    {kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    {gamma_A}
+    {gamma_I}
+    epsilon : float, default=0.1
+        Half the width of the tube, >= 0, in the units of y, in which errors cost nothing.
+    {graph}
+    solver : {'auto', 'dual'}, default='auto'
+        The loss has kinks: there is only 'dual', which solves for the labelled columns of the
+        deformed kernel, O(n^3), then a support vector regression of the size of the labels.
+    fit_intercept : bool, default=True
+        Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
+        Laplacian, which is not zero on constants, shrinks it.
+    {tol}
+    {max_iter}
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted value of every training point, labelled ones included.
+    {alpha_}
+    {coef_}
+    {intercept_}
+    {X_fit_}
+    {basis_}
+    {kernel_}
+    {objective_}
+    {optimality_}
+    {n_iter_}
+    {solver_}
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapRLSRegressor : The same with the squared loss.
+
+    References
+    ----------
+    .. [1] M. Belkin, P. Niyogi and V. Sindhwani, "Manifold regularization: a geometric framework
+       for learning from labeled and unlabeled examples", Journal of Machine Learning Research 7,
+       2399-2434, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import LapSVR
+    >>> X = np.linspace(0, 1, 21)[:, None]
+    >>> y = np.full(21, np.nan)
+    >>> y[[0, 10, 20]] = [0.0, 0.5, 1.0]
+    >>> model = LapSVR(epsilon=0.01).fit(X, y)
+    >>> bool(abs(model.predict([[0.25]])[0] - 0.25) < 0.1)
+    True
+    """
+
     def __init__(
         self,
         kernel: Any = "rbf",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
+
+import numpy as np
 
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
@@ -14,7 +17,13 @@ __all__ = ["check_parameters"]
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    real = isinstance(value, (int, float, np.integer, np.floating))
+    return real and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _count(value: Any) -> bool:
+    whole = isinstance(value, (int, np.integer))
+    return whole and not isinstance(value, bool) and value >= 1
 
 
 def _one_of(*allowed: Any) -> tuple[Callable[[Any], bool], str]:
@@ -25,7 +34,19 @@ def _one_of(*allowed: Any) -> tuple[Callable[[Any], bool], str]:
     )
 
 
+_FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "True or False")
+
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "kernel": (
+        lambda v: isinstance(v, str) or callable(v),
+        "a name, such as 'rbf', or a function (X, Z) -> matrix",
+    ),
+    "gamma": (
+        lambda v: isinstance(v, str) or (_number(v) and v > 0),
+        "a finite number > 0, or 'scale'",
+    ),
+    "degree": (lambda v: _number(v) and v > 0, "a number > 0"),
+    "coef0": (_number, "a finite number"),
     "gamma_A": (
         lambda v: _number(v) and v > 0,
         "a number > 0: the ambient norm is what makes the problem well posed",
@@ -34,7 +55,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "epsilon": (lambda v: _number(v) and v >= 0, "a number >= 0, in the units of y"),
     "tol": (lambda v: _number(v) and v > 0, "a number > 0"),
     "max_iter": (
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= 1,
+        _count,
         "a whole number >= 1",
     ),
     "validation_fraction": (
@@ -44,6 +65,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "loss": _one_of("squared_hinge", "hinge"),
     "solver": _one_of(*SOLVERS),
     "stopping": _one_of(*STOPPING),
+    "fit_intercept": _FLAG,
+    "warm_start": _FLAG,
 }
 
 

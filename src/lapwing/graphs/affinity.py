@@ -63,6 +63,7 @@ class AffinityGraph(BaseEstimator):
         Returns
         -------
         dict
+            The matrix itself, not a copy, under ``affinity``.
         """
         # The inherited method would read the attribute `affinity`, which is the method below.
         return {"affinity": self._matrix, "normalized": self.normalized, "power": self.power}
@@ -152,6 +153,7 @@ class TransformerGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features)
+            The points.
 
         Returns
         -------

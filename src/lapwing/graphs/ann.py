@@ -18,14 +18,13 @@ from sklearn.utils import check_random_state
 
 from lapwing._optional import require
 from lapwing.graphs.base import Array
-from lapwing.graphs.points import Points, row_blocks
+from lapwing.graphs.points import SPARE, Points, row_blocks
 from lapwing.graphs.search import Neighbors, brute_force
 
 __all__ = ["faiss_approximate", "faiss_exact", "load_faiss"]
 
 _LOGGER = logging.getLogger("lapwing")
 
-_SPARE = 8  # candidates beyond the k neighbours and the point itself
 # Relative error of a squared length up to which two candidates may be taken for one another.
 _TIE = 1e-4
 _SAMPLE = 512  # points on which recall is measured: standard error below 0.005 at k = 10, 0.95
@@ -129,7 +128,7 @@ class _Scaled:
 
     def search(self, index: Any, rows: Array, k: int) -> tuple[Array, Array]:
         """Squared lengths and indices of the candidates for some points."""
-        squared, candidates = index.search(self[rows], min(self.points.n, k + 1 + _SPARE))
+        squared, candidates = index.search(self[rows], min(self.points.n, k + 1 + SPARE))
         return squared.astype(np.float64) * self.scale**2, candidates
 
 

@@ -82,6 +82,7 @@ class Laplacian:
         Returns
         -------
         Laplacian
+            Exactly symmetric.
 
         Raises
         ------
@@ -119,9 +120,17 @@ class Laplacian:
         return int(self.component_labels.max()) + 1
 
     def astype(self, dtype: Any) -> Laplacian:
-        """Return the operator with `matrix` in another precision; itself where nothing changes.
+        """Return the operator with `matrix` in another precision.
 
-        A wider precision is computed anew from the affinity, not padded.
+        Parameters
+        ----------
+        dtype : data-type
+            float32 or float64. A wider precision is computed anew from the affinity, not padded.
+
+        Returns
+        -------
+        Laplacian
+            Itself where nothing changes.
         """
         if np.dtype(dtype) == self.dtype:
             return self
@@ -141,6 +150,7 @@ class Laplacian:
         Returns
         -------
         ndarray of the shape of F
+            A new array, in C order.
         """
         values = np.asarray(F)
         if values.ndim not in (1, 2) or values.shape[0] != self.n_points:
@@ -177,6 +187,7 @@ def unlabeled_components(laplacian: Laplacian, labeled: Any) -> UnlabeledCompone
     Parameters
     ----------
     laplacian : Laplacian
+        The operator of the graph.
     labeled : array-like of bool of shape (n,)
         Which points have a label.
 
@@ -227,7 +238,7 @@ def _product(L: CSR, F: Array) -> Array:
     n_threads = _n_threads() if L.nnz * columns >= _THREADED_WORK else 1
     if n_threads == 1:
         return np.asarray(L @ F)
-    out = np.empty((n, columns), dtype=F.dtype)
+    out = np.empty(F.shape, dtype=F.dtype)
     # Blocks of equal work, not of equal height: hubs gather edges.
     inner = np.searchsorted(L.indptr, np.linspace(0, L.nnz, n_threads + 1)[1:-1])
     cuts = np.unique([0, *inner, n])

@@ -128,6 +128,7 @@ class KNNGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features)
+            The points.
 
         Returns
         -------
@@ -153,6 +154,7 @@ class KNNGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features)
+            The points.
 
         Returns
         -------
@@ -248,10 +250,12 @@ class DefaultGraph(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features)
+            The points.
 
         Returns
         -------
         csr_array of shape (n, n), float64
+            As of `KNNGraph.affinity`.
         """
         X = check_points(X, "DefaultGraph")
         n = X.shape[0]

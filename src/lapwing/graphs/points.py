@@ -7,19 +7,22 @@ centred points, and the lengths of the candidate edges are computed here from di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
 
 from lapwing.graphs.base import Array
 
-__all__ = ["DIFFERENCE_METRICS", "Points", "row_blocks"]
+__all__ = ["DIFFERENCE_METRICS", "SPARE", "Points", "row_blocks"]
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
+SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
+_SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss
 _BLOCK_BYTES = 2**24  # of differences in memory at a time: 16 MB, several copies of it are alive
 
 
@@ -43,11 +46,14 @@ class Points:
         centring rounds no length; else `search`.
     metric : str
         One of `DIFFERENCE_METRICS`.
+    scale : float
+        By which both were divided.
     """
 
     search: Any
     source: Any
     metric: str
+    scale: float = 1.0
 
     @classmethod
     def prepare(cls, X: Any, metric: str) -> Points:
@@ -55,9 +61,10 @@ class Points:
         if metric == "cosine":
             unit = _unit_rows(X)
             return cls(unit, unit, metric)
+        X, scale = _squarable(X)
         if sp.issparse(X):
-            return cls(X, X, metric)
-        return cls(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype), X, metric)
+            return cls(X, X, metric, scale)
+        return cls(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype), X, metric, scale)
 
     @property
     def n(self) -> int:
@@ -65,8 +72,8 @@ class Points:
         return int(self.search.shape[0])
 
     def distances(self, lengths: Array) -> Array:
-        """Euclidean lengths of `source` in the metric asked for."""
-        return lengths**2 / 2 if self.metric == "cosine" else lengths
+        """Euclidean lengths between rows of `source`, in the metric and the units asked for."""
+        return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
 
     def nearest(self, rows: Array, candidates: Array, k: int) -> tuple[Array, Array]:
         """Best k of the candidates, by length and then by index.
@@ -75,8 +82,8 @@ class Points:
         ----------
         rows : ndarray of int of shape (b,)
             Points of which neighbours are looked for.
-        candidates : ndarray of int of shape (b, m), m > k
-            Different candidates for each, the point itself possibly among them; -1 for none.
+        candidates : ndarray of int of shape (b, m), m >= k
+            Different ones for each point, itself possibly among them; -1 for none.
         k : int
 
         Returns
@@ -101,8 +108,6 @@ class Points:
         compute = _sparse_lengths if sparse else _dense_lengths
         for block in row_blocks(len(rows), int(m * mean_row + 1) * self.source.dtype.itemsize):
             lengths[block] = compute(self.source, rows[block], ends[block])
-        if not np.isfinite(lengths).all():
-            raise ValueError("Distances between the points overflow: scale the features of X.")
         return lengths
 
 
@@ -118,19 +123,39 @@ def _sparse_lengths(X: Any, rows: Array, ends: Array) -> Array:
     return np.sqrt(np.asarray(squared, dtype=np.float64)).reshape(ends.shape)
 
 
+def _squarable(X: Any) -> tuple[Any, float]:
+    """X / scale and the scale: 1, or a power of 2 where squares would overflow or underflow."""
+    largest = float(max(X.max(), -X.min()))
+    if largest == 0 or _SMALL < largest < _LARGE:
+        return X, 1.0
+    scale = 2.0 ** (math.frexp(largest)[1] - 1)  # rounds nothing
+    return X / X.dtype.type(scale), scale
+
+
 def _unit_rows(X: Any) -> Any:
     """Rows of unit length; zero rows get a direction of their own, all of them the same one.
 
     A zero row has no angle. So it is taken as equal to other zero rows and orthogonal to
     everything else (distance 1); left at the origin, it would lie closer to every point than an
-    orthogonal one does and become a hub.
+    orthogonal one does and become a hub. (sklearn's `normalize` takes short rows for zero.)
     """
-    unit = normalize(normalize(X, norm="max", copy=True), copy=False)  # no overflow in the squares
-    sparse = sp.issparse(unit)
-    empty = (abs(unit).max(axis=1).toarray().ravel() if sparse else np.abs(unit).max(axis=1)) == 0
+    sparse = sp.issparse(X)
+    largest = abs(X).max(axis=1).toarray().ravel() if sparse else np.abs(X).max(axis=1)
+    empty = largest == 0
+    unit = _divide_rows(X, np.where(empty, 1, largest))  # first, so that no square overflows
+    unit = _divide_rows(unit, np.where(empty, 1, row_norms(unit)).astype(X.dtype))
     if not empty.any():
         return unit
     extra = empty[:, None].astype(unit.dtype)
     return (
         sp.hstack([unit, sp.csr_array(extra)], format="csr") if sparse else np.hstack([unit, extra])
     )
+
+
+def _divide_rows(X: Any, divisors: Array) -> Any:
+    sparse = bool(sp.issparse(X))
+    if not sparse:
+        return X / divisors[:, None]
+    scaled = X.copy()
+    scaled.data /= np.repeat(divisors, np.diff(X.indptr))
+    return scaled

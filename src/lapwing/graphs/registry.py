@@ -33,6 +33,7 @@ def as_graph(graph: Any = None) -> GraphRecipe:
     Returns
     -------
     GraphRecipe
+        With the method ``affinity(X)`` and the attributes ``normalized`` and ``power``.
 
     Raises
     ------
@@ -64,12 +65,14 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
     graph : recipe, matrix, transformer or None
         See `as_graph`.
     X : array-like or sparse of shape (n, n_features)
+        The points.
     dtype : data-type, default=float64
         Precision of the Laplacian's matrix.
 
     Returns
     -------
     Laplacian
+        L^p of the graph, as its recipe says.
     """
     recipe = as_graph(graph)
     power = check_power(recipe.power)  # before the search, which may take minutes

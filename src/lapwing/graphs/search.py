@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 from lapwing.graphs.base import Array
-from lapwing.graphs.points import DIFFERENCE_METRICS, Points
+from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
 
 __all__ = ["Neighbors", "brute_force", "sklearn_neighbors"]
 
@@ -59,24 +59,24 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
             search = NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=n_jobs).fit(X)
             distances, indices = search.kneighbors()  # without X: the other points of each
         if not np.isfinite(distances).all():
-            raise ValueError(f"metric={metric!r} gives distances that are NaN or infinite.")
+            raise ValueError(
+                f"metric={metric!r} gives distances that are NaN or infinite: scale the features "
+                "of X, or use another metric."
+            )
         return Neighbors(distances.astype(np.float64), indices, 1.0, "sklearn")
     points = Points.prepare(X, metric)
+    m = min(k + SPARE, points.n - 1)
     with config_context(working_memory=_WORKING_MEMORY):
-        indices = (
-            NearestNeighbors(n_neighbors=k, n_jobs=n_jobs)
-            .fit(points.search)
-            .kneighbors(return_distance=False)
-        )
-    # One candidate more than neighbours: the point itself, which `nearest` drops.
-    itself = np.arange(points.n)
-    lengths, indices = points.nearest(itself, np.column_stack([indices, itself]), k)
+        search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
+        candidates = search.kneighbors(return_distance=False)
+    lengths, indices = points.nearest(np.arange(points.n), candidates, k)
     return Neighbors(points.distances(lengths), indices, 1.0, "sklearn")
 
 
 def brute_force(points: Points, rows: Array, k: int) -> tuple[Array, Array]:
     """Exact lengths and indices of the k nearest other points of some points."""
+    m = min(k + 1 + SPARE, points.n)
     with config_context(working_memory=_WORKING_MEMORY):
-        search = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(points.search)
+        search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(points.search)
         candidates = search.kneighbors(points.search[rows], return_distance=False)
     return points.nearest(rows, candidates, k)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.objective import Objective, State
-from lapwing.solvers.base import OnIteration, Result, carry_on
+from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on
 from lapwing.solvers.libsvm import solve_epsilon_insensitive, solve_hinge
 from lapwing.solvers.newton import FREE_CONSTANT, newton
 from lapwing.spaces.base import Array
@@ -104,9 +104,19 @@ def dual(
         columns = representers(objective)
     solve = _REDUCED[objective.loss.name]
     options = {"max_iter": max_iter} if objective.loss.piecewise_quadratic else {"tol": tol}
-    inner = solve(reduce(objective, columns), on_iteration=on_iteration, **options)
-    beta = inner.state.coef
-    intercept = columns.intercept @ beta + inner.state.intercept
-    values = columns.values @ beta + inner.state.intercept
-    state = State(columns.coef @ beta, intercept, values, objective.smoothness(values))
+
+    def lifted(iteration: Iteration) -> bool:
+        number, reduced = iteration.number, iteration.state
+        return on_iteration(Iteration(number, lambda: _lift(objective, columns, reduced())))
+
+    inner = solve(reduce(objective, columns), on_iteration=lifted, **options)
+    state = _lift(objective, columns, inner.state)
     return Result(state, inner.n_iter, inner.status, inner.optimality, inner.history)
+
+
+def _lift(objective: Objective, columns: Representers, reduced: State) -> State:
+    """The function on all points that a solution of the reduced problem stands for."""
+    beta = reduced.coef
+    values = columns.values @ beta + reduced.intercept
+    intercept = columns.intercept @ beta + reduced.intercept
+    return State(columns.coef @ beta, intercept, values, objective.smoothness(values))

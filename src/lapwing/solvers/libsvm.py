@@ -3,9 +3,10 @@
 The reduced problem is 1/2 [sum w 2 loss + beta' T beta] on the points of a full-kernel space T with
 gamma_A = 1: libsvm's problem with C = 1/2 (errata L9: C = 1/(2 gamma_A) for the undeformed norm).
 
-libsvm always fits a free bias. A problem without one is given twice, once as it is and once mirrored
-(-phi(x), -y), each at half the weight: if (f, b) is optimal then (f, -b) is, by symmetry, so (f, 0) is, and f is unique. Its
-dual has the equality constraint, which then holds by symmetry and binds nothing.
+libsvm always fits a free bias. A problem without one is given twice, once as it is and once
+mirrored (-phi(x), -y), each at half the weight: if (f, b) is optimal then (f, -b) is, by symmetry,
+so (f, 0) is, and f is unique. Its dual has the equality constraint, which then holds by symmetry
+and binds nothing.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _solve_columns(
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
     """Expansion coefficients at the observations, bias, and whether libsvm finished."""
-    l, weights = len(T), objective.weights
+    n, weights = len(T), objective.weights
     if not objective.fit_intercept:
         T = np.block([[T, -T], [-T, T]])
         y, weights = np.concatenate([y, -y]), np.concatenate([weights, weights]) / 2
@@ -118,7 +119,7 @@ def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array,
     finished = bool(np.max(machine.n_iter_) < _MAX_STEPS)
     if objective.fit_intercept:
         return coef, float(machine.intercept_[0]), finished
-    return coef[:l] - coef[l:], 0.0, finished
+    return coef[:n] - coef[n:], 0.0, finished
 
 
 def _polished(
@@ -157,7 +158,7 @@ def _gap(
     """Relative duality gap of a column; its size where rounding makes it negative."""
     primal = float(column.value(_state(column, beta[:, None], np.array([intercept])))[0])
     gap = primal - (dual.gain(y, beta) - beta @ T @ beta / 2)
-    return abs(gap) / primal if primal > 0 else abs(gap)
+    return float(abs(gap) / primal if primal > 0 else abs(gap))
 
 
 def _state(objective: Objective, beta: Array, intercept: Array) -> State:

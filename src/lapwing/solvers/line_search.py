@@ -62,4 +62,4 @@ def exact_line_search(loss: Loss, line: Line) -> Array:
         np.take_along_axis(part, first, axis=0)[0] for part in (level, tilt, left, right)
     )
     root = np.divide(-level, tilt, out=left.copy(), where=tilt > 0)
-    return np.clip(root, left, right)
+    return np.asarray(np.clip(root, left, right))

@@ -7,6 +7,8 @@ step that leaves E as it is has reached the optimum: finite termination.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from lapwing.objective import Objective, State
@@ -68,7 +70,7 @@ def newton(
         value[open_columns] = new_value
         open_columns = open_columns[~(settled | stalled)]
         n_iter += 1
-        if on_iteration(Iteration(n_iter, lambda state=state: state)) and len(open_columns):
+        if on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
             stop = Status.CALLBACK
             break
     state = objective.state(state.coef, state.intercept)

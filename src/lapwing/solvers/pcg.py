@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -117,29 +118,33 @@ class _Run:
         }
         for name, value in entry.items():
             row = np.full(self.objective.n_columns, np.nan)
-            row[z.index] = value
+            row[z.which] = value
             self.history.setdefault(name, []).append(row)
 
 
 class _Columns(NamedTuple):
     """The columns still at work, and what conjugate gradient remembers of them."""
 
-    index: Array
+    which: Array
     objective: Objective
     state: State
     gradient: State
     norm: Array
     direction: State
 
-    def take(self, which: Array) -> _Columns:
+    def take(self, index: Array) -> _Columns:
         return _Columns(
-            self.index[which],
-            self.objective.columns(which),
-            self.state.columns(which),
-            self.gradient.columns(which),
-            self.norm[which],
-            self.direction.columns(which),
+            self.which[index],
+            self.objective.columns(index),
+            self.state.columns(index),
+            self.gradient.columns(index),
+            self.norm[index],
+            self.direction.columns(index),
         )
+
+    def joined(self, done: list[tuple[Array, State]]) -> State:
+        """The state of all columns, with those that are done."""
+        return _assemble([*done, (self.which, self.state)])
 
 
 def _descend(
@@ -158,29 +163,29 @@ def _descend(
     steepest = stuck = np.ones(len(index), dtype=bool)
     stuck = ~stuck
     while True:
-        finished = (z.norm <= limit[z.index]) | stuck
+        finished = (z.norm <= limit[z.which]) | stuck
         if finished.any():
             gone, keep = np.flatnonzero(finished), np.flatnonzero(~finished)
-            done.append((z.index[gone], z.state.columns(gone)))
+            done.append((z.which[gone], z.state.columns(gone)))
             z, steepest = z.take(keep), steepest[keep]
-        if len(z.index) == 0:
+        if len(z.which) == 0:
             return _assemble(done), None, norms
         if run.n_iter >= run.max_iter:
-            return _assemble([*done, (z.index, z.state)]), Status.MAX_ITER, norms
+            return z.joined(done), Status.MAX_ITER, norms
         run.record(z)
         s = exact_line_search(z.objective.loss, z.objective.line(z.state, z.direction))
         z = z._replace(state=z.state.step(s, z.direction))
-        stop = run.interrupted(lambda z=z: _assemble([*done, (z.index, z.state)]))
+        stop = run.interrupted(partial(z.joined, done))
         if stop is not None:
-            return _assemble([*done, (z.index, z.state)]), stop, norms
+            return z.joined(done), stop, norms
         # Where even the steepest descent cannot descend, the arithmetic has no more digits.
         stuck = (s <= 0) & steepest
         z, steepest = _turn(z, restart=s <= 0)
-        norms[z.index] = z.norm
+        norms[z.which] = z.norm
 
 
 def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
-    """New gradients, and Polak-Ribiere directions from the old ones; which are steepest descents."""
+    """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
     gradient = _gradient(z.objective, z.state)
     norm = _norm(z.objective, gradient)
     overlap = z.objective.inner(gradient, z.gradient)
@@ -204,7 +209,7 @@ def _norm(objective: Objective, gradient: State) -> Array:
 
 
 def _euclidean(part: Array, gradient: State) -> Array:
-    return np.sqrt(column_dot(part, part) + to_host(gradient.intercept) ** 2)
+    return np.asarray(np.sqrt(column_dot(part, part) + to_host(gradient.intercept) ** 2))
 
 
 def _assemble(parts: list[tuple[Array, State]]) -> State:

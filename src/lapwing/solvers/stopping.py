@@ -6,6 +6,7 @@ together, by the class that they elect: the paper asks for this at the end of Se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -39,7 +40,7 @@ class StoppingRule(Protocol):
 
 def check_interval(n_points: int) -> int:
     """Theta = sqrt(n) / 2 rounded to nearest, at least 1 (errata L20)."""
-    return max(1, round(np.sqrt(n_points) / 2))
+    return max(1, round(math.sqrt(n_points) / 2))
 
 
 def elect(scores: Array) -> Array:

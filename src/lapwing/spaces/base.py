@@ -21,11 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
+from lapwing._arrays import Array
 
 __all__ = ["Array", "DecisionFunction", "Quadratic", "Smoothness", "Solution", "Space", "System"]
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Smoothness: TypeAlias = Callable[[Any], Any]
 """F -> gamma_I L^p F on values (n, c)."""
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from lapwing._arrays import is_sparse
 from lapwing._memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
@@ -78,7 +78,7 @@ class FullKernelSpace:
 
     def system(self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool) -> System:
         n = self.n_points
-        copies = 0 if self.K.dtype == np.float64 and not sp.issparse(self.K) else 1
+        copies = 0 if self.K.dtype == np.float64 and not is_sparse(self.K) else 1
         copies += 0 if smoothness is None else 2
         require_memory(
             copies * 8.0 * n * n,
@@ -86,7 +86,7 @@ class FullKernelSpace:
             "Use solver='pcg', which only applies the kernel matrix.",
         )
         # Small systems are solved in float64 whatever the kernel's precision.
-        K = self.K.toarray() if sp.issparse(self.K) else self.K
+        K = self.K.toarray() if is_sparse(self.K) else self.K
         K = K.astype(np.float64, copy=False)
         if smoothness is None:
             return SupervisedSystem(K, gamma_A, fit_intercept)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from lapwing._arrays import is_sparse
 from lapwing._memory import require_memory
 from lapwing.kernels import row_blocks
 from lapwing.linalg import column_dot, spd_factor
@@ -98,7 +99,7 @@ class PrimalSystem:
         if smoothness is not None:
             for columns in row_blocks(d, 8 * n):
                 block = X[:, columns]
-                block = block.toarray() if sp.issparse(block) else block
+                block = block.toarray() if is_sparse(block) else block
                 base[:d, columns] = X.T @ smoothness(np.asarray(block, dtype=np.float64))
             if fit_intercept:
                 constant = smoothness(np.ones((n, 1)))
@@ -115,7 +116,7 @@ class PrimalSystem:
         if weights is not None:
             E = np.flatnonzero(weights)
             rows, w = X[E], weights[E]
-            weighted = sp.diags_array(w) @ rows if sp.issparse(rows) else rows * w[:, None]
+            weighted = sp.diags_array(w) @ rows if is_sparse(rows) else rows * w[:, None]
             H[:d, :d] += safe_sparse_dot(rows.T, weighted, dense_output=True)
             if self._fit_intercept:
                 H[:d, d] += rows.T @ w

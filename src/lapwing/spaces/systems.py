@@ -32,6 +32,12 @@ __all__ = ["FeatureSystem", "GraphSystem", "SupervisedSystem"]
 _RESIDUAL_TOLERANCE = 1e-9
 
 
+def _digits_lost(residual: Array, u: Array) -> bool:
+    """Whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
+    size = np.abs(residual).max(initial=0)
+    return bool(not size <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
+
+
 class GraphSystem:
     """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
 
@@ -89,19 +95,17 @@ class GraphSystem:
         return solve
 
     def _lost(self, coef: Array, values: Array, weights: Array | None, u: Array) -> bool:
-        """Whether v + gamma_A a = 0 fails with the values that the coefficients really give."""
         v = self._smoothness(values) - u
         if weights is not None:
             v += weights[:, None] * values
-        residual = np.abs(v + self._gamma_A * coef).max(initial=0)
-        return bool(not residual <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
+        return _digits_lost(v + self._gamma_A * coef, u)
 
 
 class SupervisedSystem:
     """Without a graph only weighted points matter: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
 
     Symmetric positive definite and of the size of the error set E, as for the primal SVM
-    (Chapelle 2007); a_i = u_i / gamma_A off E.
+    (Chapelle 2007); a_i = u_i / gamma_A off E. Where a cancels in K a, `FeatureSystem` takes over.
     """
 
     def __init__(self, K: Array, gamma_A: float, fit_intercept: bool) -> None:
@@ -129,9 +133,24 @@ class SupervisedSystem:
                     assert ones is not None
                     intercept = coef.sum(axis=0) / ones.sum()
                     coef[E] -= ones * intercept
-            return Solution(coef, intercept, K @ coef + intercept)
+            values = K @ coef + intercept
+            residual = d[:, None] * values[E] - u[E] + gamma_A * coef[E]
+            if weights is not None and _digits_lost(residual, u):
+                return self._in_features(weights, u)
+            return Solution(coef, intercept, values)
 
         return solve
+
+    def _in_features(self, weights: Array, u: Array) -> Solution:
+        """The same solution in feature coordinates, on the points whose coefficients are not 0."""
+        rows = np.flatnonzero((weights != 0) | u.any(axis=1))
+        system = FeatureSystem(
+            self._K[np.ix_(rows, rows)], None, self._gamma_A, self._fit_intercept
+        )
+        part = system.factor(weights[rows])(u[rows])
+        coef = np.zeros(u.shape)
+        coef[rows] = part.coef
+        return Solution(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
 
 
 class FeatureSystem:

@@ -1,0 +1,1 @@
+"""Benchmarks that repeat the experiments of the source papers: ``python -m benchmarks NAME``."""

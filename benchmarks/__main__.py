@@ -1,0 +1,40 @@
+"""``python -m benchmarks NAME [options]``: run a benchmark; ``--help`` lists them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+
+class Benchmark(NamedTuple):
+    """A benchmark: its module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
+
+    module: str
+    help: str
+
+
+# A new benchmark is one file and one line here.
+BENCHMARKS: dict[str, Benchmark] = {
+    "lapsvm": Benchmark("benchmarks.lapsvm", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line and run; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="benchmark", required=True, metavar="NAME")
+    for name, benchmark in BENCHMARKS.items():
+        module = import_module(benchmark.module)
+        command = commands.add_parser(name, help=benchmark.help, description=module.__doc__)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    arguments = parser.parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""The experiments of the LapSVM paper (Section 6), with its protocol and its parameters.
+
+Prints Tables 2 to 7, ours with the paper's figure in brackets, and the expectations that a run is
+judged by; writes the same as Markdown, everything measured as JSON, and Figures 3 to 14 as PNG.
+Data sets that are not at hand are skipped with a line that names the missing file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import figures
+from benchmarks.data import Data
+from benchmarks.limits import NOTES, Check, check_all, limits_table
+from benchmarks.memory import MemoryUse, measure
+from benchmarks.methods import METHODS, Outcome, run_method
+from benchmarks.moons import run_moons
+from benchmarks.paper_lapsvm import WEIGHTS, Weights
+from benchmarks.paths import Path as Descent
+from benchmarks.paths import descend, mean_path
+from benchmarks.problems import PROBLEMS, Problem, gaussian
+from benchmarks.references import lu_seconds, products_seconds
+from benchmarks.report import SetResult, all_tables
+from benchmarks.setting import Setting, prepare
+
+RESULTS = Path(__file__).parent / "results"
+QUICK_SPLITS = 2
+# Minutes each: not part of a quick run unless asked for by name.
+LARGE = frozenset({"mnist3vs8", "facemit"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks lapsvm``."""
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK_SPLITS} splits a set; the large sets and the memory measurement only if named",
+    )
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        choices=sorted(PROBLEMS),
+        metavar="SET",
+        help=f"which sets: {', '.join(PROBLEMS)} (default: all)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder for tables, JSON and figures (default: benchmarks/results)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the benchmark; the exit status is 1 if not one of the data sets is at hand."""
+    names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE)]
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    results: list[SetResult] = []
+    descents: dict[str, Descent] = {}
+    n_splits = QUICK_SPLITS if arguments.quick else None
+    warm_up()
+    for name in names:
+        try:
+            data = PROBLEMS[name].load()
+        except FileNotFoundError as error:
+            say(f"{PROBLEMS[name].title}: skipped: {error}")
+            continue
+        result, descent = run_problem(
+            PROBLEMS[name], data, n_splits, arguments.seed, figures_wanted=not arguments.no_figures
+        )
+        results.append(result)
+        if descent is not None:
+            descents[name] = descent
+    if not results:
+        return 1
+    memory = measure_memory() if any(r.problem.name == "facemit" for r in results) else None
+    checks = check_all(results, memory)
+    write(folder, results, checks, memory)
+    if not arguments.no_figures:
+        draw(folder, results, descents)
+    return 0
+
+
+def run_problem(
+    problem: Problem, data: Data, n_splits: int | None, seed: int, *, figures_wanted: bool
+) -> tuple[SetResult, Descent | None]:
+    """All methods on the first splits of a problem, and the mean descent of PCG on them."""
+    splits = problem.splits(data, seed)[:n_splits]
+    outcomes: dict[str, list[Outcome]] = {}
+    references: dict[str, list[float]] = {}
+    descents = []
+    sizes: tuple[int, ...] = ()
+    for number, split in enumerate(splits, start=1):
+        with step(f"{problem.title}: split {number} of {len(splits)}"):
+            setting = prepare(problem, data, split)
+            for name in methods_of(problem):
+                weights = WEIGHTS[problem.name][METHODS[name].weights]
+                outcomes.setdefault(name, []).append(run_method(METHODS[name], setting, weights))
+            for name, seconds in reference_times(setting, outcomes).items():
+                references.setdefault(name, []).append(seconds)
+            # One split of the large sets shows what the mean of three would, in a third of the time.
+            if figures_wanted and (number == 1 or problem.name not in LARGE):
+                descents.append(descend(setting, figure_weights(problem), problem.horizon))
+            sizes = tuple(
+                part.size for part in (split.labeled, split.unlabeled, split.validation, split.test)
+            )
+    mean = mean_path(descents) if descents else None
+    return SetResult(problem, sizes, outcomes, references), mean
+
+
+def warm_up() -> None:
+    """Pay for late imports and for waking the threads before anything is timed."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    data = Data(rng.standard_normal((100, 2)) + 4.0 * y[:, None], y)
+    problem = Problem("warm-up", "warm-up", lambda: data, gaussian(2.0), 5, 2, (6, 6))
+    setting = prepare(problem, data, problem.splits(data)[0])
+    for method in METHODS.values():
+        run_method(method, setting, Weights(1e-2, 0.0 if method.supervised else 1.0))
+
+
+def methods_of(problem: Problem) -> list[str]:
+    """Methods that the paper gives parameters for, on this problem."""
+    return [name for name in METHODS if METHODS[name].weights in WEIGHTS[problem.name]]
+
+
+def figure_weights(problem: Problem) -> Weights:
+    """Figures 5 to 14 have the parameters selected for Newton (Section 6.4)."""
+    known = WEIGHTS[problem.name]
+    return known.get("newton", known["stability"])
+
+
+def reference_times(setting: Setting, outcomes: dict[str, list[Outcome]]) -> dict[str, float]:
+    """Seconds of what the expectations compare with, right after the fits they belong to."""
+    if setting.problem.name == "uspst":
+        return {"lu": lu_seconds(setting.n_train)}
+    if setting.problem.name == "mnist3vs8":
+        return {"products": products_seconds(setting.K, outcomes["stability"][-1].n_iter)}
+    return {}
+
+
+def measure_memory() -> MemoryUse:
+    with step("FACEMIT: peak memory in a process of its own"):
+        return measure()
+
+
+def write(
+    folder: Path, results: Sequence[SetResult], checks: Sequence[Check], memory: MemoryUse | None
+) -> None:
+    """Print the tables, and keep them and the raw figures."""
+    tables = [*all_tables(results), limits_table(checks, NOTES)]
+    text = "\n\n".join(table.render() for table in tables) + "\n"
+    sys.stdout.write(text)
+    (folder / "lapsvm.md").write_text(text, encoding="utf-8")
+    raw = {
+        "sets": {result.problem.name: result.as_json() for result in results},
+        "checks": [asdict(check) for check in checks],
+        "memory": None if memory is None else asdict(memory),
+    }
+    (folder / "lapsvm.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+    say(f"written: {folder / 'lapsvm.md'}, {folder / 'lapsvm.json'}")
+
+
+def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
+    """Figures 3 to 14."""
+    with step("figures"):
+        drawn = figures.draw_moons(run_moons(), folder)
+        for result in results:
+            name, title = result.problem.name, result.problem.title
+            line, label = horizontal_line(result, descents[name])
+            drawn.append(figures.draw_errors(name, title, descents[name], line, label, folder))
+        if descents:
+            titled = {PROBLEMS[name].title: path for name, path in descents.items()}
+            drawn.append(figures.draw_values(titled, folder))
+    say("drawn: " + ", ".join(path.name for path in drawn))
+
+
+def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:
+    """Errors of the optimum; as in the paper, those of many PCG iterations where Newton is beyond reach."""
+    errors = {part: result.error("newton", part) for part in "LUVT"}
+    newton = {part: stat.mean for part, stat in errors.items() if stat is not None}
+    if newton:
+        return newton, "Newton"
+    last = {part: float(curve[-1]) for part, curve in descent.errors.items()}
+    return last, f"t = {descent.errors['U'].size}"
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Tell what is being done, and how long it took."""
+    start = time.perf_counter()
+    yield
+    say(f"{what}: {time.perf_counter() - start:.1f} s")
+
+
+def say(line: str) -> None:
+    """Progress goes to stderr, so that stdout holds the tables only."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,46 @@
+"""Plain tables: aligned Markdown, which reads on a terminal and in a file alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table.
+
+    Attributes
+    ----------
+    title : str
+    header : sequence of str
+    rows : sequence of sequences of str
+        Cells; every row as long as the header.
+    notes : sequence of str
+        Sentences below the table.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def render(self) -> str:
+        """The table as aligned Markdown, without a trailing newline."""
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"A row of {self.title!r} has {len(row)} cells for {len(self.header)} columns."
+                )
+        lines = [list(map(_escape, self.header)), *(list(map(_escape, row)) for row in self.rows)]
+        widths = [max(len(line[j]) for line in lines) for j in range(len(self.header))]
+        head, *body = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+        rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+        parts = [f"### {self.title}", "", head, rule, *body]
+        if self.notes:
+            parts += ["", *self.notes]
+        return "\n".join(parts)
+
+
+def _escape(cell: str) -> str:
+    return cell.replace("|", "\\|")

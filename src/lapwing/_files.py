@@ -1,0 +1,83 @@
+"""Output files that are either whole or not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["atomic_write", "check_writable"]
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside `path`, and rename it to `path` once the block succeeds.
+
+    If the block raises (Ctrl-C included) the temporary file is removed and whatever was at `path`
+    stays as it was. The content is on the disk before the renaming, so that a full disk is found
+    before the old file is lost.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write. A symbolic link is followed, not replaced.
+
+    Yields
+    ------
+    Path
+        An empty file in the same folder, to be written by the block.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written.
+    ValueError
+        If `path` is no place for a file; see `check_writable`.
+    """
+    target = check_writable(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    # Not tempfile: its files are readable by their owner alone, and the renamed file would be too.
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """Check that a file can be written at `path`, before the work whose result it shall hold.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to be written; it may exist.
+
+    Returns
+    -------
+    Path
+        The absolute path with links resolved.
+
+    Raises
+    ------
+    ValueError
+        If the folder does not exist or cannot be written, or `path` is a folder or a device.
+    """
+    target = Path(os.path.realpath(path))
+    folder = target.parent
+    if target.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder; name a file in it.")
+    if not folder.is_dir():
+        raise ValueError(f"cannot write {path}: there is no folder {folder}; make it first.")
+    if target.exists() and not target.is_file():
+        raise ValueError(f"cannot write {path}: it is not a regular file.")
+    # The renaming would replace even a write-protected file: its protection is respected instead.
+    if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        raise ValueError(f"cannot write {path}: no permission; choose another place.")
+    return target

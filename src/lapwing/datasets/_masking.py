@@ -1,0 +1,135 @@
+"""Hiding labels: from a fully labelled set to a semi-supervised one."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import column_or_1d
+
+from lapwing.labels import unlabeled_mask
+
+__all__ = ["check_count", "mask_labels"]
+
+
+def mask_labels(
+    y: ArrayLike,
+    n_labeled_per_class: int | None = None,
+    *,
+    labeled_indices: ArrayLike | None = None,
+    unlabeled: Any = -1,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[Any]:
+    """Keep the labels of some points and replace all others by the unlabelled marker.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of all points; they are not changed.
+    n_labeled_per_class : int, default=None
+        Keep this many labels of every class, drawn at random without replacement. Give either
+        this or `labeled_indices`.
+    labeled_indices : array-like, default=None
+        Keep the labels of these points: distinct row indices from 0, such as one of the `splits`
+        of `load_dataset`, or a boolean mask of shape (n_samples,). Nothing is drawn.
+    unlabeled : int, float, str or None, default=-1
+        The marker of an unlabelled point; it must not be a label. Pass the same to the estimator.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draw; give an int for the same labelled points in every call.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        A copy of `y` with the marker on all points that are not labelled. The type is widened
+        where it cannot hold the marker: numbers to a wider number (float for NaN), text to longer
+        text, and any mixture of kinds to object.
+
+    Raises
+    ------
+    ValueError
+        If both or none of `n_labeled_per_class` and `labeled_indices` are given, a class has too
+        few points, an index is out of range or repeated, or the marker is one of the labels.
+
+    Examples
+    --------
+    >>> from lapwing.datasets import mask_labels
+    >>> mask_labels([0, 0, 1, 1, 2], labeled_indices=[1, 4])
+    array([-1,  0, -1, -1,  2])
+    """
+    labels = np.asarray(column_or_1d(y))
+    if unlabeled_mask(labels, unlabeled).any():
+        raise ValueError(
+            f"unlabeled={unlabeled!r} is already in y, so labelled and unlabelled points could not "
+            "be told apart; choose a marker that is no label (None always is one)."
+        )
+    if (n_labeled_per_class is None) == (labeled_indices is None):
+        raise ValueError("give either n_labeled_per_class or labeled_indices, and not both.")
+    if labeled_indices is None:
+        count = check_count("n_labeled_per_class", n_labeled_per_class)
+        labeled = _draw(labels, count, check_random_state(random_state))
+    else:
+        labeled = _mask_of(np.asarray(labeled_indices), labels.size)
+    masked = labels.astype(_common_type(labels, unlabeled))
+    masked[~labeled] = unlabeled
+    return masked
+
+
+def check_count(name: str, value: object, *, least: int = 1) -> int:
+    """Check a parameter that counts something."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
+    return int(value)
+
+
+def _draw(labels: NDArray[Any], count: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
+    classes, codes = np.unique(labels, return_inverse=True)
+    labeled = np.zeros(labels.size, dtype=bool)
+    for code, name in enumerate(classes):
+        members = np.flatnonzero(codes == code)
+        if members.size < count:
+            raise ValueError(
+                f"n_labeled_per_class={count}, but class {name} has {members.size} points; "
+                "ask for fewer labels."
+            )
+        labeled[rng.choice(members, size=count, replace=False)] = True
+    return labeled
+
+
+def _mask_of(indices: NDArray[Any], n: int) -> NDArray[np.bool_]:
+    if indices.dtype.kind == "b":
+        if indices.shape != (n,):
+            raise ValueError(
+                f"labeled_indices is a mask of shape {indices.shape}; y has shape ({n},)."
+            )
+        return indices
+    if indices.ndim != 1 or (indices.dtype.kind not in "iu" and indices.size):
+        raise ValueError(
+            "labeled_indices must be a one-dimensional array of integers or a boolean mask; "
+            f"it has shape {indices.shape} and type {indices.dtype}."
+        )
+    # Negative indices are refused: -1, the usual marker, here would silently mean the last point.
+    if indices.size and not (indices.min() >= 0 and indices.max() < n):
+        raise ValueError(
+            f"labeled_indices goes from {indices.min()} to {indices.max()}; "
+            f"the {n} points have the indices 0 to {n - 1}."
+        )
+    labeled = np.zeros(n, dtype=bool)
+    labeled[indices.astype(np.intp)] = True
+    if labeled.sum() != indices.size:
+        raise ValueError(
+            "labeled_indices names a point more than once; every index may occur once."
+        )
+    return labeled
+
+
+def _common_type(labels: NDArray[Any], marker: Any) -> np.dtype[Any]:
+    """A type that holds labels and marker as they are."""
+    mark = np.asarray(marker)
+    kinds = {labels.dtype.kind, mark.dtype.kind}
+    # NumPy would make text of a number beside text, and 1 of True: the marker or the labels lost.
+    if kinds <= set("iuf") or kinds == {"U"}:
+        return np.result_type(labels.dtype, mark.dtype)
+    return np.dtype(object)

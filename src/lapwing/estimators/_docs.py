@@ -1,0 +1,187 @@
+"""Documentation of parameters that several estimators share, written once.
+
+A class docstring holds a line ``{name}`` where the entry of a shared parameter belongs; `document`
+fills it in. Four copies of the same text would drift apart.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TypeVar
+
+__all__ = ["document"]
+
+T = TypeVar("T", bound=type)
+
+_ENTRIES = {
+    "kernel": """
+kernel : str or callable, default='rbf'
+    'rbf' exp(-gamma |x - z|^2), 'poly' (gamma x'z + coef0)^degree, 'linear' x'z (the kernel matrix
+    is never formed), 'laplacian' exp(-gamma |x - z|_1), 'cosine', 'sigmoid'
+    tanh(gamma x'z + coef0), 'precomputed' (X is the kernel matrix, dense or sparse, and the graph
+    must be given as an affinity), or a function (X, Z) -> matrix of kernel values.
+""",
+    "gamma": """
+gamma : float or 'scale', default='scale'
+    Width of the kernel, 1 / (2 sigma^2) for 'rbf'. 'scale' is one over the total variance of X,
+    sum_j Var(x_j), so that two typical points have the kernel value exp(-2); it equals
+    scikit-learn's for standardised features, and does not change when a feature is shifted.
+    'auto' is 1 / n_features.
+""",
+    "degree": """
+degree : float, default=3
+    Of the 'poly' kernel.
+""",
+    "coef0": """
+coef0 : float, default=1.0
+    Of the 'poly' and 'sigmoid' kernels.
+""",
+    "gamma_A": """
+gamma_A : float, default=1e-4
+    Weight > 0 of the ambient norm. Without a graph it is an SVM's 1 / (2 C).
+""",
+    "gamma_I": """
+gamma_I : float, default=1.0
+    Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides how
+    far the graph deforms the kernel. Neither weight is divided by numbers of points.
+""",
+    "graph": """
+graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
+    `KNNGraph`, `AffinityGraph` or `TransformerGraph`; a matrix is taken as a symmetric affinity
+    between the rows of X. None is ``KNNGraph(n_neighbors=5, power=2)``: heat weights, normalised
+    Laplacian, L^2 in the intrinsic norm (fewer neighbours where there are not 6 points).
+""",
+    "solver": """
+solver : {'auto', 'newton', 'pcg', 'dual'}, default='auto'
+    All reach the same optimum.
+
+    - 'dual' solves for the labelled columns of the deformed kernel once, O(n^3), then for all
+      classes on problems of the size of the labels: the choice up to some 6000 points.
+    - 'pcg' is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all
+      classes together, and only applies kernel and graph: for more points, sparse kernels, and
+      early stopping.
+    - 'newton' is Newton's method on the primal, O(n^3) a step and class; for the linear kernel
+      of the size of the features.
+    - 'auto' picks from the numbers of points, labels and features and the free memory;
+      `solver_` and the log of ``logging.getLogger('lapwing')`` say what and why.
+""",
+    "stopping": """
+stopping : {None, 'stability', 'validation', 'mixed'}, default=None
+    Early stopping of 'pcg', looked at every sqrt(n) / 2 iterations: when less than 1.5 % of the
+    unlabelled points change their prediction, when the error on validation labels no longer
+    falls, or when both hold. None runs to `tol`.
+""",
+    "validation_fraction": """
+validation_fraction : float or None, default=0.2
+    Fraction of the labels to hold out for 'validation' and 'mixed' where `fit` is given no
+    `validation_data`; at least one label of each class is kept.
+""",
+    "fit_intercept": """
+fit_intercept : bool, default=False
+    Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
+    Laplacian, which is not zero on constants, shrinks it.
+""",
+    "tol": """
+tol : float, default=1e-6
+    Of 'pcg': the norm of the gradient in the metric of the function space, relative to its value
+    at zero. Of losses with kinks: libsvm's tolerance before its solution is polished.
+""",
+    "max_iter": """
+max_iter : int, default=1000
+    Most iterations of the solver.
+""",
+    "class_weight": """
+class_weight : dict, 'balanced' or None, default=None
+    Factors of the sample weights by class; 'balanced' is inverse to the numbers of labels.
+""",
+    "unlabeled": """
+unlabeled : number, str, None or NaN, default=-1
+    What marks unlabelled points in y. None and NaN both mean any missing value.
+""",
+    "warm_start": """
+warm_start : bool, default=False
+    Start 'pcg' and 'newton' from the last fit, if it was on as many points.
+""",
+    "random_state": """
+random_state : int, RandomState or None, default=None
+    Draws the labels that `validation_fraction` holds out; nothing else is random.
+""",
+    "alpha_": """
+alpha_ : ndarray of shape (n_basis, n_columns)
+    Expansion coefficients over `X_fit_`; not with the linear kernel.
+""",
+    "coef_": """
+coef_ : ndarray of shape (n_columns, n_features)
+    Weights, with the linear kernel only.
+""",
+    "intercept_": """
+intercept_ : ndarray of shape (n_columns,)
+    Bias of each column.
+""",
+    "X_fit_": """
+X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+    Points of the expansion: the distinct rows of X. Equal rows are one point of the problem and
+    one vertex of the graph (with a given affinity or kernel matrix all rows are). None if
+    precomputed.
+""",
+    "basis_": """
+basis_ : ndarray of shape (n_basis,)
+    Rows of X that the points of the expansion are.
+""",
+    "kernel_": """
+kernel_ : Kernel
+    The kernel with its parameters resolved, such as ``kernel_.gamma``; not with the linear kernel.
+""",
+    "objective_": """
+objective_ : ndarray of shape (n_columns,)
+    Minimum of the objective above, a column.
+""",
+    "optimality_": """
+optimality_ : ndarray of shape (n_columns,)
+    How far from optimal: the relative norm of the gradient in the metric of the function space
+    (of losses with kinks the relative duality gap).
+""",
+    "n_iter_": """
+n_iter_ : int
+    Iterations of the solver.
+""",
+    "solver_": """
+solver_ : str
+    The solver that was used.
+""",
+    "status_": """
+status_ : str
+    Why it stopped: 'converged', 'precision reached', 'stopped early', 'stopped by a callback' or
+    'not converged'.
+""",
+    "affinity_": """
+affinity_ : csr_array of shape (n_basis, n_basis)
+    Affinity of the graph; not with gamma_I = 0.
+""",
+    "labeled_": """
+labeled_ : ndarray of bool of shape (n_samples,)
+    Which rows were labelled.
+""",
+    "n_features_in_": """
+n_features_in_ : int
+    Number of features seen during fit.
+""",
+    "feature_names_in_": """
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Names of the features, if X had any that are strings.
+""",
+}
+
+
+def document(cls: T) -> T:
+    """Fill the shared entries into the docstring of a class."""
+    lines = []
+    for line in (cls.__doc__ or "").splitlines():
+        name = line.strip()[1:-1]
+        if line.strip() == "{" + name + "}":
+            indent = line[: len(line) - len(line.lstrip())]
+            lines.append(textwrap.indent(_ENTRIES[name].strip("\n"), indent))
+        else:
+            lines.append(line)
+    cls.__doc__ = "\n".join(lines)
+    return cls

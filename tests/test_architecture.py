@@ -1,0 +1,302 @@
+"""The house keeps its order: imports go one way, files and functions stay readable.
+
+The layers are those of the design: problem, kernels → spaces, graphs → losses → objective → solvers
+→ estimators → the rest. Everything is read from the syntax trees, so imports inside functions and
+those for type checking count too: knowing a higher layer's name is knowing the layer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+
+# Lowest first. A module named nowhere fails: its place is a decision to take here.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"exceptions", "kernels", "labels", "linalg", "problem"}),
+    frozenset({"graphs", "spaces"}),
+    frozenset({"losses"}),
+    frozenset({"objective"}),
+    frozenset({"solvers"}),
+    frozenset({"estimators"}),
+    frozenset(
+        {
+            "datasets",
+            "demo",
+            "diagnostics",
+            "fitting",
+            "model_selection",
+            "plotting",
+            "predictions",
+            "report",
+            "tables",
+        }
+    ),
+    frozenset({"", "__main__", "cli", "commands"}),  # "" is lapwing/__init__.py
+)
+
+# What a part must not know although it lies lower: a loss never sees X, a solver never sees a
+# kernel, a graph or a label, and an estimator holds no numerics.
+FORBIDDEN: dict[str, frozenset[str]] = {
+    "losses": frozenset(
+        f"lapwing.{part}" for part in ("graphs", "kernels", "labels", "problem", "spaces")
+    ),
+    "solvers": frozenset(f"lapwing.{part}" for part in ("graphs", "kernels", "labels", "problem")),
+    "estimators": frozenset({"scipy.linalg", "scipy.optimize", "scipy.sparse.linalg"}),
+}
+
+# Late and by lapwing._optional.require, so that a missing one is an error that names its extra.
+OPTIONAL = frozenset(
+    {"cupy", "dask", "faiss", "matplotlib", "pandas", "polars", "rich", "torch", "typer"}
+)
+
+# The command line's verbs are declared with typer; lapwing.cli requires it before it loads them.
+EXEMPT = {"commands": frozenset({"rich", "typer"})}
+
+MAX_FILE_LINES = 450
+MAX_FUNCTION_LINES = 60  # of body, docstring not counted
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file of the package."""
+
+    name: str  # "lapwing.spaces.full"; a package's __init__ has the package's name
+    path: Path
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def part(self) -> str:
+        """The member of `LAYERS` that it belongs to."""
+        return f"{self.name}.".split(".")[1]
+
+    @property
+    def package(self) -> str:
+        return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
+
+
+def load(root: Path) -> dict[str, Module]:
+    modules = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        modules[name] = Module(name, path, path.read_text(encoding="utf-8"))
+    return modules
+
+
+MODULES = load(SOURCE)
+
+
+def layer(part: str) -> int:
+    """The place of a part; private helpers at the top of the package belong to the foundation."""
+    if part.startswith("_") and part != "__main__":
+        return 0
+    for index, parts in enumerate(LAYERS):
+        if part in parts:
+            return index
+    raise AssertionError(f"lapwing.{part} has no place in LAYERS of {Path(__file__).name}")
+
+
+def imports(module: Module, known: dict[str, Module]) -> Iterator[tuple[str, int]]:
+    """Every module that a module names in an import, as fully as can be, and the line."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                anchor = module.package.split(".")
+                base = ".".join([*anchor[: len(anchor) - node.level + 1], *filter(None, [base])])
+            for alias in node.names:
+                # `from lapwing import kernels` names a module, `from lapwing import LapSVC` not;
+                # `from scipy import linalg` cannot be told apart and is taken for a module.
+                full = f"{base}.{alias.name}"
+                inside = base.partition(".")[0] == "lapwing"
+                yield (full if not inside or full in known else base), node.lineno
+
+
+def wrong_directions(known: dict[str, Module]) -> list[str]:
+    found = []
+    for module in known.values():
+        for target, line in imports(module, known):
+            if target.partition(".")[0] != "lapwing":
+                continue
+            part = f"{target}.".split(".")[1]
+            if layer(part) > layer(module.part):
+                found.append(f"{module.name}:{line} imports {target}, of a higher layer")
+    return found
+
+
+def forbidden_imports(known: dict[str, Module]) -> list[str]:
+    return [
+        f"{module.name}:{line} imports {target}"
+        for module in known.values()
+        for target, line in imports(module, known)
+        if any(
+            f"{target}.".startswith(f"{name}.") for name in FORBIDDEN.get(module.part, frozenset())
+        )
+    ]
+
+
+def optional_imports(known: dict[str, Module]) -> list[str]:
+    return [
+        f"{module.name}:{line} imports {target}"
+        for module in known.values()
+        for target, line in imports(without_type_checking(module), known)
+        if target.partition(".")[0] in OPTIONAL - EXEMPT.get(module.part, frozenset())
+    ]
+
+
+def without_type_checking(module: Module) -> Module:
+    """The module less its `if TYPE_CHECKING:` blocks, which never run."""
+
+    class Drop(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if ast.unparse(node.test).endswith("TYPE_CHECKING") else node
+
+    return Module(module.name, module.path, ast.unparse(Drop().visit(ast.parse(module.text))))
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def calls(module: Module, name: str) -> list[int]:
+    return [
+        node.lineno
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name
+    ]
+
+
+def test_every_module_has_a_layer() -> None:
+    assert len(MODULES) > 1
+    for module in MODULES.values():
+        layer(module.part)
+
+
+def test_imports_go_one_way() -> None:
+    assert wrong_directions(MODULES) == []
+
+
+def test_imports_have_no_cycle() -> None:
+    graph = {
+        module.name: {
+            target
+            for target, _ in imports(module, MODULES)
+            if target in MODULES and target != module.name
+        }
+        for module in MODULES.values()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports in a circle: {' → '.join(error.args[1])}")
+
+
+def test_parts_do_not_know_what_they_must_not() -> None:
+    assert forbidden_imports(MODULES) == []
+
+
+def test_optional_dependencies_are_required_late() -> None:
+    assert optional_imports(MODULES) == []
+
+
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES.keys())
+def test_files_and_functions_are_short(module: Module) -> None:
+    assert module.text.count("\n") <= MAX_FILE_LINES
+    long = {
+        f"{node.name}:{node.lineno}": body_lines(node)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert {name: lines for name, lines in long.items() if lines > MAX_FUNCTION_LINES} == {}
+
+
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES.keys())
+def test_the_library_neither_prints_nor_exits(module: Module) -> None:
+    if layer(module.part) == len(LAYERS) - 1:
+        return  # the command line, whose job it is
+    assert [line for name in ("print", "exit", "sys.exit") for line in calls(module, name)] == []
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A small package of the same shape, to see each rule fail."""
+    for folder in ("", "spaces", "solvers", "estimators"):
+        (tmp_path / "lapwing" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "lapwing" / folder / "__init__.py").write_text("")
+    (tmp_path / "lapwing" / "kernels.py").write_text("import numpy\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("kernels.py", "from lapwing.spaces import base\n"),
+        ("spaces/full.py", "from ..estimators import LapSVC\n"),
+        ("spaces/full.py", "def late():\n    import lapwing.solvers.pcg\n"),
+        ("solvers/pcg.py", "from lapwing import LapSVC\n"),
+        ("_memory.py", "from lapwing import spaces\n"),
+    ],
+)
+def test_a_wrong_direction_is_seen(house: Path, path: str, text: str) -> None:
+    (house / "lapwing" / path).write_text(text)
+    assert len(wrong_directions(load(house))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("spaces/full.py", "from lapwing import kernels\n"),
+        ("spaces/full.py", "from . import base\n"),
+        ("estimators/lapsvm.py", "import lapwing.solvers\n"),
+        ("cli.py", "from lapwing import LapSVC\n"),
+    ],
+)
+def test_a_right_direction_passes(house: Path, path: str, text: str) -> None:
+    (house / "lapwing" / path).write_text(text)
+    assert wrong_directions(load(house)) == []
+
+
+def test_an_unknown_part_is_seen(house: Path) -> None:
+    (house / "lapwing" / "misc.py").write_text("import lapwing.kernels\n")
+    with pytest.raises(AssertionError, match=r"lapwing\.misc has no place"):
+        wrong_directions(load(house))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("losses.py", "from lapwing.kernels import rbf\n"),
+        ("solvers/pcg.py", "import lapwing.graphs.laplacian\n"),
+        ("estimators/lapsvm.py", "from scipy import linalg\n"),
+        ("estimators/lapsvm.py", "from scipy.sparse.linalg import cg\n"),
+    ],
+)
+def test_forbidden_knowledge_is_seen(house: Path, path: str, text: str) -> None:
+    (house / "lapwing" / path).write_text(text)
+    assert len(forbidden_imports(load(house))) == 1
+
+
+def test_an_optional_dependency_is_seen(house: Path) -> None:
+    guarded = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polars\n"
+    (house / "lapwing" / "plotting.py").write_text(guarded)
+    assert optional_imports(load(house)) == []
+    (house / "lapwing" / "plotting.py").write_text(
+        "def draw():\n    import matplotlib.pyplot as plt\n"
+    )
+    assert len(optional_imports(load(house))) == 1

@@ -1,0 +1,976 @@
+"""Graphs: one suite for all recipes, then each with its oracle, then the Laplacian."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import pickle
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.csgraph import laplacian as scipy_laplacian
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import (
+    KNeighborsTransformer,
+    NearestNeighbors,
+    RadiusNeighborsTransformer,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing.graphs import (
+    GRAPHS,
+    AffinityGraph,
+    DefaultGraph,
+    GraphRecipe,
+    KNNGraph,
+    Laplacian,
+    TransformerGraph,
+    ann,
+    as_graph,
+    build_laplacian,
+    laplacian,
+    neighbors,
+    unlabeled_components,
+)
+
+Make = Callable[[Any], Any]
+
+needs_faiss = pytest.mark.skipif(
+    importlib.util.find_spec("faiss") is None, reason="faiss is not installed (extra 'ann')"
+)
+
+
+def points(n: int = 40, d: int = 4, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def gaussian_affinity(X: Any) -> np.ndarray:
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    W = np.exp(-(cdist(X, X) ** 2))
+    W[W < 0.05] = 0
+    return W
+
+
+def inverse(distances: np.ndarray) -> np.ndarray:
+    return 1 / (1 + distances)
+
+
+def knn(**options: Any) -> Make:
+    return lambda X: KNNGraph(5, **options)
+
+
+# name in GRAPHS -> examples as (id, from the points to a recipe, takes sparse X, marks).
+# A new graph needs its line here, or `test_every_graph_has_an_example` fails.
+EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
+    "KNNGraph": [
+        ("heat", knn(), True, ()),
+        ("binary", knn(weights="binary", normalized=False, power=3), True, ()),
+        ("self-tuning", knn(weights="self-tuning", normalized=False), True, ()),
+        ("function", knn(weights=inverse), True, ()),
+        ("mutual", knn(mutual=True), True, ()),
+        ("cosine", knn(metric="cosine"), True, ()),
+        ("manhattan", knn(metric="manhattan"), True, ()),
+        ("faiss", knn(backend="faiss"), False, needs_faiss),
+        ("faiss-cosine", knn(backend="faiss", metric="cosine"), False, needs_faiss),
+        ("approximate", knn(approximate=True, target_recall=1.0), False, needs_faiss),
+    ],
+    "AffinityGraph": [
+        ("dense", lambda X: AffinityGraph(gaussian_affinity(X)), True, ()),
+        (
+            "sparse",
+            lambda X: AffinityGraph(sp.coo_matrix(gaussian_affinity(X)), normalized=False),
+            True,
+            (),
+        ),
+    ],
+    "TransformerGraph": [
+        ("knn", lambda X: TransformerGraph(KNeighborsTransformer(n_neighbors=4)), True, ()),
+        (
+            "radius",
+            lambda X: TransformerGraph(
+                RadiusNeighborsTransformer(radius=1.5), weights="self-tuning", normalized=False
+            ),
+            True,
+            (),
+        ),
+        (
+            "connectivity",
+            lambda X: TransformerGraph(KNeighborsTransformer(mode="connectivity"), power=2),
+            True,
+            (),
+        ),
+    ],
+    "DefaultGraph": [("default", lambda X: DefaultGraph(), True, ())],
+}
+CASES = [
+    pytest.param(make, takes_sparse, id=f"{name}-{label}", marks=marks)
+    for name, examples in EXAMPLES.items()
+    for label, make, takes_sparse, marks in examples
+]
+each_recipe = pytest.mark.parametrize(("make", "takes_sparse"), CASES)
+
+
+def test_every_graph_has_an_example() -> None:
+    assert EXAMPLES.keys() == GRAPHS.keys()
+    X = points()
+    for name, examples in EXAMPLES.items():
+        for _, make, _, _ in examples:
+            assert type(make(X)) is GRAPHS[name]
+
+
+# --- what every recipe does ---------------------------------------------------------------------
+
+
+@each_recipe
+def test_affinity_is_symmetric_nonnegative_and_without_loops(
+    make: Make, takes_sparse: bool
+) -> None:
+    X = points()
+    W = make(X).affinity(X)
+    assert isinstance(W, sp.csr_array)
+    assert W.shape == (40, 40)
+    assert W.nnz > 40
+    assert abs(W - W.T).max() == 0
+    assert (W.data > 0).all()  # nothing negative, no stored zero
+    assert_array_equal(W.diagonal(), 0)
+    assert W.has_sorted_indices
+    assert W.indices.dtype == np.int32
+
+
+@each_recipe
+def test_affinity_follows_a_permutation(make: Make, takes_sparse: bool) -> None:
+    X = points()
+    order = np.random.default_rng(1).permutation(len(X))
+    W = make(X).affinity(X).toarray()
+    permuted = make(X[order]).affinity(X[order]).toarray()
+    assert_allclose(permuted, W[np.ix_(order, order)], rtol=1e-9)
+
+
+@each_recipe
+def test_recipe_is_cloned_pickled_and_never_changed(make: Make, takes_sparse: bool) -> None:
+    X = points()
+    recipe = make(X)
+    assert isinstance(recipe, GraphRecipe)
+    assert isinstance(recipe, BaseEstimator)
+    before = recipe.get_params(deep=False)
+    expected = recipe.affinity(X).toarray()
+    assert repr(recipe).startswith(type(recipe).__name__)
+    after = recipe.get_params(deep=False)
+    assert before.keys() == after.keys()
+    assert all(after[name] is value for name, value in before.items())
+    twins = [clone(recipe), type(recipe)(**before)]
+    if "function" not in repr(recipe):
+        twins.append(pickle.loads(pickle.dumps(recipe)))
+    for twin in twins:
+        assert twin is not recipe
+        assert_array_equal(twin.affinity(X).toarray(), expected)
+        assert (twin.normalized, twin.power) == (recipe.normalized, recipe.power)
+
+
+@each_recipe
+def test_power_and_normalized_can_be_searched_over(make: Make, takes_sparse: bool) -> None:
+    recipe = make(points())
+    recipe.set_params(power=4, normalized=False)
+    assert (recipe.power, recipe.normalized) == (4, False)
+    assert recipe.get_params()["power"] == 4
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        recipe.set_params(nonsense=1)
+
+
+@each_recipe
+def test_float32_and_sparse_points_give_the_same_graph(make: Make, takes_sparse: bool) -> None:
+    X = points()
+    X[:, 1:][np.abs(X[:, 1:]) < 0.5] = 0  # but no empty rows: see their own test
+    expected = make(X).affinity(X).toarray()
+    X32 = X.astype(np.float32)
+    assert_allclose(make(X32).affinity(X32).toarray(), expected, rtol=1e-4, atol=1e-6)
+    if takes_sparse:
+        for to_sparse in (sp.csr_matrix, sp.csr_array, sp.coo_array):
+            S = to_sparse(X)
+            assert_allclose(make(S).affinity(S).toarray(), expected, rtol=1e-9)
+
+
+@each_recipe
+def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make, takes_sparse: bool) -> None:
+    X = points()
+    recipe = make(X)
+    L = build_laplacian(recipe, X)
+    assert (L.normalized, L.power) == (recipe.normalized, recipe.power)
+    eigenvalues = np.linalg.eigvalsh(L.apply(np.eye(40)))
+    assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
+    assert abs(eigenvalues[0]) < 1e-12 * eigenvalues[-1]  # each component has its null vector
+
+
+@pytest.mark.parametrize(
+    ("make", "takes_sparse"),
+    [case for case in CASES if not str(case.id).startswith("AffinityGraph")],  # sees no points
+)
+def test_points_that_make_no_sense_are_refused(make: Make, takes_sparse: bool) -> None:
+    X = points()
+    recipe = make(X)
+    for bad in (np.nan, np.inf):
+        Z = X.copy()
+        Z[3, 1] = bad
+        with pytest.raises(ValueError, match=r"X contains (NaN|infinity)"):
+            recipe.affinity(Z)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        recipe.affinity(X[:0])
+
+
+# --- KNNGraph -----------------------------------------------------------------------------------
+
+
+def oracle(X: np.ndarray, k: int, metric: str = "euclidean") -> np.ndarray:
+    """Distances to the k nearest other points, by sorting all of them."""
+    D = cdist(X, X, metric)
+    np.fill_diagonal(D, np.inf)
+    return np.sort(D, axis=1)[:, :k]
+
+
+def check_neighbors(X: np.ndarray, k: int, found: Any, metric: str = "euclidean") -> None:
+    n = len(X)
+    assert found.indices.shape == found.distances.shape == (n, k)
+    assert not (found.indices == np.arange(n)[:, None]).any()
+    for row in found.indices:
+        assert len(set(row.tolist())) == k
+    assert_allclose(found.distances, oracle(X, k, metric), rtol=1e-7, atol=1e-12)
+    own = np.take_along_axis(cdist(X, X, metric), found.indices, axis=1)
+    assert_allclose(found.distances, own, rtol=1e-7, atol=1e-12)
+
+
+BACKENDS = ["sklearn", pytest.param("faiss", marks=needs_faiss)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("d", [2, 30])  # scikit-learn's trees, and its products
+def test_neighbors_are_those_of_brute_force(backend: str, metric: str, d: int) -> None:
+    X = points(300, d)
+    for k in (1, 7, 299):
+        found = KNNGraph(k, metric=metric, backend=backend).neighbors(X)
+        check_neighbors(X, k, found, metric)
+        assert (found.recall, found.backend) == (1.0, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("d", [2, 20])
+def test_ties_and_duplicates(backend: str, d: int) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, size=(120, d)).astype(float)  # many ties
+    X[:30] = X[0]  # more duplicates than neighbours and spare candidates
+    found = KNNGraph(4, backend=backend).neighbors(X)
+    check_neighbors(X, 4, found)
+    assert_array_equal(found.distances[:30], 0)
+
+
+@given(
+    X=arrays(
+        np.float64, st.tuples(st.integers(3, 25), st.integers(1, 3)), elements=st.integers(-3, 3)
+    ),
+    k=st.integers(1, 24),
+    metric=st.sampled_from(["euclidean", "cityblock"]),
+)
+@settings(max_examples=60)
+def test_neighbors_of_any_points(X: np.ndarray, k: int, metric: str) -> None:
+    k = min(k, len(X) - 1)
+    check_neighbors(X, k, KNNGraph(k, metric=metric).neighbors(X), metric)
+
+
+@needs_faiss
+def test_backends_find_the_same_graph() -> None:
+    for X in (points(500, 25), points(500, 25).astype(np.float32)):
+        for metric in ("euclidean", "cosine"):
+            a, b = (
+                KNNGraph(8, metric=metric, backend=backend).affinity(X)
+                for backend in ("sklearn", "faiss")
+            )
+            assert_allclose(a.toarray(), b.toarray(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+def test_an_offset_of_the_points_changes_no_neighbor(backend: str, offset: float) -> None:
+    X = np.round(points(200, 20) * 256) / 256  # so that the offset is exact
+    check_neighbors(X, 6, KNNGraph(6, backend=backend).neighbors(X + offset))
+
+
+@needs_faiss
+def test_faiss_is_exact_where_float32_cannot_see(caplog: pytest.LogCaptureFixture) -> None:
+    X = points(300, 20)
+    X[150:] += 3e6  # within each half, distances are of the order of float32's rounding
+    with caplog.at_level(logging.DEBUG, "lapwing"):
+        check_neighbors(X, 5, KNNGraph(5, backend="faiss").neighbors(X))
+    assert "searched again" in caplog.text
+
+
+@needs_faiss
+def test_faiss_takes_any_scale() -> None:
+    for scale in (1e-30, 1e30, 1e120):
+        X = points(60, 20)
+        found = KNNGraph(5, backend="faiss").neighbors(X * scale)
+        assert_allclose(found.distances / scale, oracle(X, 5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_points_of_any_scale(d: int) -> None:
+    X = points(60, d).astype(np.float32)
+    for scale in (2.0**-100, 2.0**100):
+        for source in (X, sp.csr_array(X)):
+            found = KNNGraph(5).neighbors(source * np.float32(scale))
+            assert_allclose(found.distances / scale, oracle(X, 5), rtol=1e-5)
+    Y = points(60, d)
+    for scale in (2.0**-900, 2.0**900):
+        assert_allclose(KNNGraph(5).neighbors(Y * scale).distances / scale, oracle(Y, 5), rtol=1e-9)
+
+
+def test_distances_that_are_no_numbers_are_refused() -> None:
+    X = points(20)
+    X[7] = 1  # has no correlation with anything
+    with (
+        pytest.raises(ValueError, match=r"metric='correlation' gives distances that are NaN"),
+        np.errstate(all="ignore"),
+    ):
+        KNNGraph(3, metric="correlation").affinity(X)
+
+
+@needs_faiss
+def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCaptureFixture) -> None:
+    X = points(3000, 12)
+    exact = KNNGraph(10).neighbors(X)
+    seen = []
+    for target in (0.5, 0.9, 1.0):
+        recipe = KNNGraph(10, approximate=True, target_recall=target)
+        with caplog.at_level(logging.INFO, "lapwing"):
+            found = recipe.neighbors(X)
+        share = np.mean(
+            [
+                len(np.intersect1d(a, b)) / 10
+                for a, b in zip(found.indices, exact.indices, strict=True)
+            ]
+        )
+        assert found.recall >= target
+        assert abs(share - found.recall) < 0.03
+        assert f"recall {found.recall:.4f} (asked: {target:g})" in caplog.text
+        assert_array_equal(found.indices, recipe.neighbors(X).indices)  # same seed, same answer
+        assert not (found.indices == np.arange(3000)[:, None]).any()
+        seen.append(found.recall)
+    assert seen[0] < seen[1] < seen[2] == 1.0
+
+
+@needs_faiss
+def test_lists_that_are_too_short_are_filled_exactly() -> None:
+    X = np.vstack([points(300, 3), 100 + points(4, 3)])  # a far list of four points, k = 10
+    found = KNNGraph(10, approximate=True, target_recall=0.5).neighbors(X)
+    assert np.isfinite(found.distances).all()
+    assert found.indices.min() >= 0
+    assert_allclose(found.distances[300:], oracle(X, 10)[300:], rtol=1e-6)
+
+
+@needs_faiss
+def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
+    faiss = importlib.import_module("faiss")
+    before = faiss.omp_get_max_threads()
+    KNNGraph(3, backend="faiss", n_jobs=1).affinity(points(50))
+    assert faiss.omp_get_max_threads() == before
+    with ann._threads(faiss, 1):
+        assert faiss.omp_get_max_threads() == 1
+
+
+def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbors, "_SKLEARN_POINTS", 100)
+    used = []
+    monkeypatch.setattr(neighbors, "load_faiss", lambda purpose: used.append(purpose))
+    monkeypatch.setattr(neighbors, "faiss_exact", lambda *args: "faiss")
+    monkeypatch.setattr(neighbors, "sklearn_neighbors", lambda *args: "sklearn")
+    monkeypatch.setattr(neighbors, "find_spec", lambda name: object())
+    large = points(101, 16)
+    assert KNNGraph().neighbors(large) == "faiss"
+    assert KNNGraph(metric="cosine").neighbors(large) == "faiss"
+    assert KNNGraph().neighbors(large[1:]) == "sklearn"  # few points
+    assert KNNGraph().neighbors(large[:, 1:]) == "sklearn"  # few features
+    assert KNNGraph().neighbors(sp.csr_array(large)) == "sklearn"
+    assert KNNGraph(metric="manhattan").neighbors(large) == "sklearn"
+    assert KNNGraph(backend="sklearn").neighbors(large) == "sklearn"
+    monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
+    assert KNNGraph().neighbors(large) == "sklearn"
+
+
+def test_a_missing_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    for recipe in (KNNGraph(3, backend="faiss"), KNNGraph(3, approximate=True)):
+        with pytest.raises(ImportError, match=r"KNNGraph\(backend=.*lapwing\[ann\]"):
+            recipe.affinity(points())
+
+
+def test_cosine_neighbors_do_not_depend_on_lengths() -> None:
+    X = points(80, 5)
+    lengths = 10.0 ** np.random.default_rng(1).uniform(-150, 150, size=80)
+    a = KNNGraph(4, metric="cosine").neighbors(X)
+    b = KNNGraph(4, metric="cosine").neighbors(X * lengths[:, None])
+    assert_array_equal(a.indices, b.indices)
+    assert_allclose(a.distances, b.distances, rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["sklearn", "sparse", pytest.param("faiss", marks=needs_faiss)])
+def test_zero_rows_under_cosine_equal_one_another_and_nothing_else(backend: str) -> None:
+    X = np.abs(points(50, 6))
+    X[[3, 8, 20]] = 0
+    source = sp.csr_array(X) if backend == "sparse" else X
+    recipe = KNNGraph(4, metric="cosine", backend="faiss" if backend == "faiss" else "sklearn")
+    found = recipe.neighbors(source)
+    assert set(found.indices[3, :2]) == {8, 20}
+    assert_allclose(found.distances[3], [0, 0, 1, 1], atol=1e-12)
+    others = np.setdiff1d(np.arange(50), [3, 8, 20])
+    assert not np.isin(found.indices[others], [3, 8, 20]).any()
+
+
+def directed(X: np.ndarray, k: int) -> np.ndarray:
+    """Matrix of the lengths of the directed edges, NaN where there is none."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    A = np.full_like(D, np.nan)
+    nearest = np.argsort(D, axis=1)[:, :k]
+    np.put_along_axis(A, nearest, np.take_along_axis(D, nearest, 1), 1)
+    return A
+
+
+def test_weights_are_their_formulas() -> None:
+    X, k = points(60, 3), 5
+    A = directed(X, k)
+    either = np.fmax(A, A.T)  # the length where there is an edge one way at least
+    t = np.nanmean(A)
+    s = np.nanmax(A, axis=1)
+    expected = {
+        "heat": np.exp(-(either**2) / (2 * t**2)),
+        "binary": np.where(np.isnan(either), np.nan, 1.0),
+        "self-tuning": np.exp(-(either**2) / np.outer(s, s)),
+    }
+    for name, W in expected.items():
+        assert_allclose(
+            KNNGraph(k, weights=name).affinity(X).toarray(), np.nan_to_num(W), rtol=1e-12
+        )
+        both = np.nan_to_num(np.where(np.isnan(A) | np.isnan(A.T), np.nan, W))
+        assert_allclose(
+            KNNGraph(k, weights=name, mutual=True).affinity(X).toarray(), both, rtol=1e-12
+        )
+    ours = KNNGraph(k, weights=lambda d: 1 / (1 + d)).affinity(X).toarray()
+    assert_allclose(ours, np.nan_to_num(1 / (1 + either)), rtol=1e-12)
+
+
+def test_a_weight_function_may_cut_edges_but_not_lengthen_the_rest() -> None:
+    X = points(40, 2)
+    seen = []
+
+    def cut(distances: np.ndarray) -> np.ndarray:
+        seen.append(distances.copy())
+        weights = np.where(distances > 0.5, 0.0, 1.0)
+        distances[:] = -1  # its own copy
+        return weights
+
+    W = KNNGraph(6, weights=cut).affinity(X)
+    assert seen[0].shape == (240,)
+    assert (seen[0] >= 0).all()
+    assert_array_equal(W.toarray() > 0, (directed(X, 6) <= 0.5) | (directed(X, 6).T <= 0.5))
+
+
+@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+def test_nothing_but_duplicates_gives_weights_of_one(weights: str) -> None:
+    W = KNNGraph(3, weights=weights).affinity(np.ones((6, 2)))
+    assert_array_equal(W.data, 1)
+    assert (np.diff(W.indptr) >= 3).all()
+
+
+@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+def test_no_edge_is_lost_to_underflow(weights: str) -> None:
+    X = np.vstack([points(2000, 2), [[1e4, 0]]])
+    W = KNNGraph(5, weights=weights).affinity(X)
+    degree = np.diff(W.indptr)
+    assert degree[-1] == 5
+    assert W.data.min() > 0
+    assert W.astype(np.float32).data.min() > 0
+    L = Laplacian.from_affinity(W, dtype=np.float32)
+    assert np.isfinite(L.apply(np.ones(2001, dtype=np.float32))).all()
+
+
+def test_self_tuning_keeps_duplicates_joined_to_the_rest() -> None:
+    X = points(30, 2)
+    X[:4] = X[0]  # with k = 3 their scale is 0
+    W = KNNGraph(3, weights="self-tuning").affinity(X).toarray()
+    assert_array_equal(W[:4, :4][~np.eye(4, dtype=bool)], 1)
+    scale = np.sort(oracle(X, 3)[:, -1])
+    smallest = scale[scale > 0][0]
+    near = np.argmax(W[0, 4:]) + 4
+    assert W[0, near] > 0
+    d = np.linalg.norm(X[0] - X[near])
+    assert_allclose(W[0, near], np.exp(-(d**2) / (smallest * oracle(X, 3)[near, -1])))
+
+
+@pytest.mark.parametrize("k", [0, -2, 1.5, "5", True, None])
+def test_n_neighbors_must_be_a_whole_number(k: Any) -> None:
+    with pytest.raises(ValueError, match=r"n_neighbors=.* must be a whole number of at least 1"):
+        KNNGraph(k).affinity(points())
+    with pytest.raises(ValueError, match=r"n_neighbors=.* must be a whole number of at least 1"):
+        DefaultGraph(k).affinity(points())
+
+
+def test_too_many_neighbors_say_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r"n_neighbors=10 must be .* n=10: .*n_neighbors <= 9"):
+        KNNGraph().affinity(points(10))
+    with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
+        KNNGraph(1).affinity(points(1))
+    assert KNNGraph(np.int64(9)).affinity(points(10)).nnz == 90
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": "gauss"}, "weights='gauss' is not known. Use 'heat', 'binary', 'self-tuning'"),
+        ({"weights": None}, "weights=None is not known"),
+        ({"weights": ["heat"]}, r"weights=\['heat'\] is not known"),
+        ({"backend": "annoy"}, "backend='annoy' is not known. Use 'auto', 'sklearn', 'faiss'"),
+        ({"metric": "euclid"}, "metric='euclid' is not known.*'cosine'.*'euclidean'"),
+        ({"metric": "nan_euclidean"}, "metric='nan_euclidean' is not known"),
+        ({"target_recall": 0}, r"target_recall=0 must be a number in \(0, 1\]"),
+        ({"target_recall": 1.1}, r"target_recall=1.1 must be"),
+        ({"target_recall": "all"}, r"target_recall='all' must be"),
+        ({"weights": lambda d: d[:3]}, r"shape \(3,\) for distances of shape \(120,\)"),
+        ({"weights": lambda d: -d}, "negative, NaN or infinite weights"),
+        ({"weights": lambda d: d + np.nan}, "negative, NaN or infinite weights"),
+        ({"approximate": True, "backend": "sklearn"}, "approximate=True needs faiss"),
+        ({"backend": "faiss", "metric": "manhattan"}, "not 'manhattan': use those, or backend="),
+        ({"approximate": True, "metric": max}, "not <built-in function max>: use those"),
+    ],
+)
+def test_bad_parameters_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        KNNGraph(3, **options).affinity(points())
+
+
+def test_faiss_refuses_sparse_points() -> None:
+    for options in ({"backend": "faiss"}, {"approximate": True}):
+        with pytest.raises(ValueError, match=r"dense X only: use X.toarray\(\).*backend='sklearn'"):
+            KNNGraph(3, **options).affinity(sp.csr_array(points()))
+
+
+def test_a_metric_that_is_a_function() -> None:
+    X = points(30)
+    W = KNNGraph(4, metric=lambda a, b: np.abs(a - b).sum()).affinity(X)
+    assert_allclose(W.toarray(), KNNGraph(4, metric="cityblock").affinity(X).toarray(), rtol=1e-9)
+
+
+# --- AffinityGraph ------------------------------------------------------------------------------
+
+
+def test_affinity_graph_drops_loops_and_changes_nothing_else() -> None:
+    W = gaussian_affinity(points(12))
+    for given_form in (W, sp.csr_matrix(W), sp.coo_array(W), W.tolist()):
+        found = AffinityGraph(given_form).affinity()
+        assert_array_equal(found.toarray(), W - np.eye(12))
+    assert W[0, 0] == 1  # the matrix given is not touched
+    S = sp.csr_array(W)
+    AffinityGraph(S).affinity().data[:] = 7
+    assert_array_equal(S.toarray(), W)
+
+
+def test_affinity_graph_keeps_its_precision() -> None:
+    W = gaussian_affinity(points(12))
+    assert AffinityGraph(W.astype(np.float32)).affinity().dtype == np.float32
+    assert AffinityGraph(W > 0).affinity().dtype == np.float64
+    assert AffinityGraph((W > 0).astype(int)).affinity().dtype == np.float64
+
+
+def test_affinity_graph_evens_out_rounding() -> None:
+    W = gaussian_affinity(points(12))
+    skew = W.copy()
+    skew[0, 1] += 1e-12
+    found = AffinityGraph(skew).affinity()
+    assert abs(found - found.T).max() == 0
+    assert_allclose(found.toarray(), W - np.eye(12), atol=1e-12)
+
+
+def test_affinity_graph_sums_entries_given_twice() -> None:
+    parts = ([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0]))
+    assert_array_equal(AffinityGraph(sp.coo_array(parts)).affinity().toarray(), [[0, 3], [3, 0]])
+
+
+def test_affinity_parameter_and_method_live_side_by_side() -> None:
+    W, V = np.ones((3, 3)), np.ones((2, 2))
+    recipe = AffinityGraph(W)
+    assert recipe.get_params()["affinity"] is W
+    assert recipe.set_params(affinity=V, power=2) is recipe
+    assert recipe.get_params()["affinity"] is V
+    assert recipe.affinity().shape == (2, 2)
+    assert_array_equal(clone(recipe).affinity().toarray(), recipe.affinity().toarray())
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 3)), r"must be square.*\(2, 3\)"),
+        (np.array([[0, 1], [0.5, 0]]), r"not symmetric.*up to 0.5.*W.maximum\(W.T\)"),
+        (sp.csr_array(np.triu(np.ones((3, 3)))), r"not symmetric.*\(W \+ W.T\) / 2"),
+        (np.array([[0, -1.0], [-1.0, 0]]), r"negative entries \(smallest: -1\)"),
+        (np.array([[0, np.nan], [np.nan, 0]]), "affinity contains NaN"),
+        (sp.csr_array(np.array([[0, np.inf], [np.inf, 0]])), "affinity contains infinity"),
+        (np.empty((0, 0)), r"0 sample\(s\)"),
+        ([1.0, 2.0], "Expected 2D array"),
+        (np.array([[1j]]), "Complex data not supported"),
+    ],
+)
+def test_bad_affinities_say_what_to_do(matrix: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AffinityGraph(matrix).affinity()
+    with pytest.raises(ValueError, match=message):
+        Laplacian.from_affinity(matrix)
+
+
+def test_affinity_of_other_points_is_refused() -> None:
+    recipe = AffinityGraph(np.ones((3, 3)))
+    for X in (points(4), points(4).tolist(), sp.csr_array(points(4))):
+        with pytest.raises(ValueError, match="affinity has 3 rows but X has 4 points"):
+            recipe.affinity(X)
+    assert recipe.affinity(points(3)).nnz == 6
+
+
+# --- TransformerGraph ---------------------------------------------------------------------------
+
+
+def test_transformer_graph_is_the_knn_graph_of_the_same_neighbors() -> None:
+    X = points(60, 3)
+    for weights in ("heat", "binary", "self-tuning", inverse):
+        expected = KNNGraph(6, weights=weights).affinity(X).toarray()
+        transformer = KNeighborsTransformer(n_neighbors=6)
+        found = TransformerGraph(transformer, weights=weights).affinity(X).toarray()
+        assert_allclose(found, expected, rtol=1e-9)
+        assert not hasattr(transformer, "n_features_in_")  # a clone was fitted
+
+
+def test_transformer_graph_joins_duplicates() -> None:
+    X = points(20, 2)
+    X[5:8] = X[5]
+    W = TransformerGraph(KNeighborsTransformer(n_neighbors=3)).affinity(X).toarray()
+    assert_array_equal(W[5:8, 5:8], 1 - np.eye(3))
+    radius = TransformerGraph(RadiusNeighborsTransformer(radius=1e-9)).affinity(X)
+    assert_array_equal(radius.toarray()[5:8, 5:8], 1 - np.eye(3))
+    assert radius.nnz == 6  # and the others are isolated
+
+
+def test_transformer_graph_takes_connectivity_as_weights() -> None:
+    X = points(30, 2)
+    expected = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph().toarray()
+    expected = np.maximum(expected, expected.T)
+    # In this mode scikit-learn counts the point itself among its neighbours.
+    plain = KNeighborsTransformer(n_neighbors=6, mode="connectivity")
+    for transformer in (plain, make_pipeline(StandardScaler(with_std=False), plain)):
+        assert_array_equal(TransformerGraph(transformer).affinity(X).toarray(), expected)
+
+
+def test_parameters_inside_a_transformer_can_be_searched_over() -> None:
+    recipe = TransformerGraph(KNeighborsTransformer()).set_params(transformer__n_neighbors=2)
+    assert recipe.transformer.n_neighbors == 2
+
+
+class Fixed:
+    """A transformer of somebody else's: no parameters, no mode."""
+
+    def __init__(self, output: Any) -> None:
+        self.output = output
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.output
+
+
+def test_any_object_with_fit_transform_is_a_transformer() -> None:
+    distances = sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 2.0], [0, 0, 0]]))
+    W = as_graph(Fixed(distances)).affinity(points(3)).toarray()
+    t = 1.5  # the mean of the two directed edges
+    a, b = np.exp(-(1**2) / (2 * t**2)), np.exp(-(2**2) / (2 * t**2))
+    assert_allclose(W, [[0, a, 0], [a, 0, b], [0, b, 0]])
+
+
+def test_a_graph_without_any_edge_is_allowed() -> None:
+    L = build_laplacian(Fixed(sp.csr_array((3, 3))), points(3))
+    assert L.n_components == 3
+    assert_array_equal(L.apply(np.ones(3)), 0)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (np.ones((3, 3)), r"must give a sparse matrix of shape \(3, 3\).* gave ndarray"),
+        (sp.csr_array((3, 2)), r"csr_array of shape \(3, 2\)"),
+        (None, "gave NoneType"),
+        (
+            sp.csr_array(-np.ones((3, 3))),
+            r"Fixed.fit_transform\(X\) gave negative, NaN or infinite",
+        ),
+        (sp.csr_array(np.full((3, 3), np.nan)), "gave negative, NaN or infinite"),
+    ],
+)
+def test_transformers_that_give_no_graph_are_refused(output: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TransformerGraph(Fixed(output)).affinity(points(3))
+
+
+def test_transformer_graph_checks_its_weights() -> None:
+    with pytest.raises(ValueError, match="weights='gauss' is not known"):
+        TransformerGraph(KNeighborsTransformer(), weights="gauss").affinity(points())
+
+
+# --- as_graph and the default -------------------------------------------------------------------
+
+
+def test_as_graph() -> None:
+    W = gaussian_affinity(points())
+    for recipe in (KNNGraph(), AffinityGraph(W), DefaultGraph()):
+        assert as_graph(recipe) is recipe
+    assert isinstance(as_graph(None), DefaultGraph)
+    for matrix in (W, sp.csr_matrix(W), sp.coo_array(W)):
+        assert as_graph(matrix).get_params()["affinity"] is matrix
+    assert isinstance(as_graph(KNeighborsTransformer()), TransformerGraph)
+
+
+def test_a_recipe_of_somebody_else_is_taken() -> None:
+    class Ring:
+        normalized, power = False, 2
+
+        def affinity(self, X: Any) -> Any:
+            return sp.csr_array(np.roll(np.eye(len(X)), 1, 0) + np.roll(np.eye(len(X)), 1, 1))
+
+    L = build_laplacian(Ring(), points(6))
+    one = 2 * np.eye(6) - L.affinity.toarray()
+    assert_allclose(L.apply(np.eye(6)), one @ one)
+
+
+@pytest.mark.parametrize("graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, object()])
+def test_what_is_no_graph_gets_the_list(graph: Any) -> None:
+    with pytest.raises(TypeError, match=r"is no graph. Use None .* KNNGraph, .*affinity matrix"):
+        as_graph(graph)
+
+
+def test_a_class_in_place_of_a_recipe_is_recognised() -> None:
+    with pytest.raises(TypeError, match=r"Did you mean graph=KNNGraph\(\.\.\.\)"):
+        as_graph(KNNGraph)
+
+
+def test_the_default_graph_is_a_knn_graph_that_few_points_do_not_break() -> None:
+    X = points(30)
+    found = DefaultGraph().affinity(X)
+    assert_array_equal(found.toarray(), KNNGraph(5).affinity(X).toarray())
+    assert (DefaultGraph().power, DefaultGraph().normalized) == (2, True)
+    for n in range(2, 6):
+        recipe = DefaultGraph()
+        assert recipe.affinity(X[:n]).nnz == n * (n - 1)
+        assert recipe.n_neighbors == 5
+    alone = build_laplacian(None, X[:1])
+    assert alone.affinity.shape == (1, 1)
+    assert_array_equal(alone.apply(np.ones((1, 2))), 0)
+
+
+@pytest.mark.parametrize("power", [0, -1, 1.5, "2", None, True])
+def test_the_power_is_checked_before_the_search(power: Any) -> None:
+    class Slow(KNNGraph):
+        def affinity(self, X: Any) -> Any:
+            raise AssertionError("searched")
+
+    with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
+        build_laplacian(Slow().set_params(power=power), points())
+    with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
+        Laplacian.from_affinity(np.ones((2, 2)), power=power)
+
+
+# --- Laplacian ----------------------------------------------------------------------------------
+
+
+@st.composite
+def affinities(draw: st.DrawFn) -> np.ndarray:
+    """Symmetric affinities, many edges missing, weights over many orders of magnitude."""
+    n = draw(st.integers(1, 9))
+    weight = st.one_of(st.just(0.0), st.floats(1e-3, 1e3), st.sampled_from([1e-150, 1e100]))
+    upper = draw(arrays(np.float64, (n, n), elements=weight))
+    W = np.triu(upper, 1)
+    return W + W.T
+
+
+@given(W=affinities(), data=st.data())
+def test_quadratic_form_is_the_sum_over_unordered_pairs(W: np.ndarray, data: st.DataObject) -> None:
+    n = len(W)
+    f = data.draw(arrays(np.float64, n, elements=st.floats(-10, 10)))
+    plain = Laplacian.from_affinity(W, normalized=False)
+    i, j = np.triu_indices(n, 1)
+    expected = (W[i, j] * (f[i] - f[j]) ** 2).sum()
+    assert_allclose(f @ plain.apply(f), expected, rtol=1e-9, atol=1e-12 * W.max(initial=0) * 1e3)
+    assert_allclose(plain.apply(np.ones(n)), 0, atol=1e-15 * n * W.max(initial=0))
+
+    normed = Laplacian.from_affinity(W, normalized=True)
+    d = W.sum(axis=1)
+    g = np.divide(f, np.sqrt(d), out=np.zeros(n), where=d > 0)
+    expected = (W[i, j] * (g[i] - g[j]) ** 2).sum()
+    assert_allclose(f @ normed.apply(f), expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(normed.apply(np.sqrt(d)), 0, atol=1e-12 * np.sqrt(d.max()))
+
+
+@given(W=affinities(), normalized=st.booleans(), power=st.integers(1, 4))
+def test_laplacian_is_scipys_and_its_power_the_matrix_power(
+    W: np.ndarray, normalized: bool, power: int
+) -> None:
+    n = len(W)
+    one = Laplacian.from_affinity(W, normalized=normalized)
+    dense = one.matrix.toarray()
+    expected = scipy_laplacian(W, normed=normalized)
+    assert_allclose(dense, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max())
+    assert_array_equal(dense, dense.T)
+    eigenvalues = np.linalg.eigvalsh(dense)
+    assert eigenvalues[0] >= -1e-13 * max(eigenvalues[-1], 1e-300)
+    if normalized:
+        assert eigenvalues[-1] <= 2 + 1e-12
+    isolated = W.sum(axis=1) == 0
+    assert_array_equal(dense[isolated], 0)
+
+    L = Laplacian.from_affinity(W, normalized=normalized, power=power)
+    if np.abs(dense).max() ** power < 1e300:
+        matrix_power = np.linalg.matrix_power(dense, power)
+        scale = np.linalg.norm(dense) ** power
+        assert_allclose(L.apply(np.eye(n)), matrix_power, rtol=1e-9, atol=1e-13 * scale)
+    assert_array_equal(L.matrix.toarray(), dense)  # the power was not formed
+
+
+def test_tiny_and_huge_weights_stay_finite() -> None:
+    for scale in (5e-324, 1e-300, 1e300):
+        W = scale * (np.ones((4, 4)) - np.eye(4))
+        L = Laplacian.from_affinity(W).matrix.toarray()
+        assert_allclose(L, np.eye(4) * 4 / 3 - 1 / 3, rtol=1e-2 if scale < 1e-320 else 1e-12)
+    W = np.full((30, 30), 1e307)
+    with (
+        pytest.raises(ValueError, match="degrees of the affinity overflow"),
+        np.errstate(all="ignore"),
+    ):
+        Laplacian.from_affinity(W)
+
+
+def test_loops_do_not_enter_the_degrees() -> None:
+    W = gaussian_affinity(points(15))
+    bare = W - np.eye(15)
+    for normalized in (True, False):
+        a = Laplacian.from_affinity(W, normalized=normalized)
+        b = Laplacian.from_affinity(bare, normalized=normalized)
+        assert_array_equal(a.matrix.toarray(), b.matrix.toarray())
+        assert_allclose(a.degrees, bare.sum(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+def test_apply_keeps_the_precision_of_the_values(dtype: Any, values: Any) -> None:
+    X = points()
+    L = build_laplacian(KNNGraph(5, power=3), X, dtype)
+    exact = build_laplacian(KNNGraph(5, power=3), X)
+    assert (L.dtype, exact.dtype) == (dtype, np.float64)
+    F = points(40, 7).astype(values)
+    out = L.apply(F)
+    assert out.dtype == values
+    assert_allclose(out, exact.apply(F.astype(float)), atol=1e-5 if values == np.float32 else 1e-13)
+
+
+def test_apply_takes_any_layout_and_touches_nothing() -> None:
+    L = build_laplacian(KNNGraph(5, power=2), points())
+    dense = np.linalg.matrix_power(L.matrix.toarray(), 2)
+    F = points(40, 6, seed=1)
+    wide = np.repeat(F, 2, axis=1)
+    for form in (F, np.asfortranarray(F), wide[:, ::2], F[:, 0], F[:, :0], F.tolist()):
+        before = np.array(form)
+        out = L.apply(form)
+        assert out.shape == before.shape
+        assert_allclose(out, dense @ before, atol=1e-13)
+        assert_array_equal(np.array(form), before)
+        assert not np.shares_memory(out, np.asarray(form))
+    whole = L.apply(np.arange(40))
+    assert whole.dtype == np.float64
+    assert_allclose(whole, dense @ np.arange(40), atol=1e-11)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, n_threads: int, dtype: Any
+) -> None:
+    L = build_laplacian(KNNGraph(5, power=2), points())
+    for F in (points(40, 30).astype(dtype), points(40, 1).astype(dtype)):
+        expected = L.apply(F)
+        with monkeypatch.context() as patch:
+            patch.setattr(laplacian, "_THREADED_WORK", 0)
+            patch.setattr(laplacian, "_n_threads", lambda: n_threads)
+            out = L.apply(F)
+            vector = L.apply(F[:, 0])
+        assert out.dtype == dtype
+        assert_array_equal(out, expected)
+        assert_array_equal(vector, L.apply(F[:, 0]))
+
+
+def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(laplacian.joblib, "effective_n_jobs", lambda n: 8)
+    for value, expected in [("3", 3), ("1", 1), ("64", 8), ("", 8), ("4,2", 4), ("0", 1), ("x", 8)]:
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert laplacian._n_threads() == expected
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert laplacian._n_threads() == 8
+
+
+@pytest.mark.parametrize("shape", [(39,), (39, 2), (40, 2, 2), ()])
+def test_apply_checks_the_shape(shape: tuple[int, ...]) -> None:
+    L = build_laplacian(None, points())
+    with pytest.raises(ValueError, match=r"F has shape .* but the graph has 40 points"):
+        L.apply(np.ones(shape))
+
+
+def test_astype() -> None:
+    X = points()
+    L = build_laplacian(KNNGraph(5, power=3, normalized=False), X)
+    single = L.astype(np.float32)
+    assert L.astype(float) is L
+    assert (single.dtype, single.power, single.normalized) == (np.float32, 3, False)
+    assert_array_equal(single.matrix.toarray(), L.matrix.toarray().astype(np.float32))
+    assert L.astype(np.float32).matrix is single.matrix  # cast once
+    again = single.astype(np.float64)  # computed anew, not padded
+    assert_array_equal(again.matrix.toarray(), L.matrix.toarray())
+
+
+def test_laplacian_is_frozen_and_pickles() -> None:
+    L = build_laplacian(None, points())
+    with pytest.raises(FrozenInstanceError):
+        L.power = 3  # type: ignore[misc]
+    L.apply(np.ones(40, dtype=np.float32))
+    twin = pickle.loads(pickle.dumps(L))
+    assert_array_equal(twin.apply(np.arange(40)), L.apply(np.arange(40)))
+
+
+def test_components_without_a_label() -> None:
+    X = np.vstack([points(6, 2), 100 + points(9, 2), 200 + points(5, 2), -100 + points(7, 2)])
+    L = build_laplacian(KNNGraph(3), X)
+    assert (L.n_points, L.n_components) == (27, 4)
+    labels = L.component_labels
+    assert L.component_labels is labels  # found once
+    labeled = np.zeros(27, dtype=bool)
+    _, sizes = unlabeled_components(L, labeled)
+    assert_array_equal(sizes, [9, 7, 6, 5])
+    labeled[[2, 16]] = True
+    found = unlabeled_components(L, labeled)
+    assert_array_equal(found.sizes, [9, 7])
+    assert_array_equal(found.ids, [labels[6], labels[20]])
+    labeled[:] = True
+    assert len(unlabeled_components(L, labeled).ids) == 0
+
+
+@pytest.mark.parametrize("labeled", [np.zeros(39, bool), np.zeros(40, int), [0, 1]])
+def test_labeled_must_be_a_mask(labeled: Any) -> None:
+    with pytest.raises(ValueError, match=r"labeled must be a boolean array of shape \(40,\)"):
+        unlabeled_components(build_laplacian(None, points()), labeled)

@@ -1,0 +1,320 @@
+"""Kernels against scikit-learn's, and what they promise beyond them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import pairwise
+
+from lapwing import kernels
+from lapwing.kernels import KERNELS, Kernel, make_kernel, row_blocks, scale_gamma
+
+REFERENCES: dict[str, Any] = {
+    "rbf": lambda X, Z: pairwise.rbf_kernel(X, Z, gamma=0.3),
+    "poly": lambda X, Z: pairwise.polynomial_kernel(X, Z, degree=3, gamma=0.3, coef0=0.7),
+    "linear": pairwise.linear_kernel,
+    "laplacian": lambda X, Z: pairwise.laplacian_kernel(X, Z, gamma=0.3),
+    "cosine": pairwise.cosine_similarity,
+    "sigmoid": lambda X, Z: pairwise.sigmoid_kernel(X, Z, gamma=0.3, coef0=0.7),
+}
+PARAMETERS: dict[str, Any] = {"gamma": 0.3, "degree": 3, "coef0": 0.7}
+TOLERANCE = {np.float64: 1e-12, np.float32: 3e-6}
+
+
+def points(n: int, d: int = 4, seed: int = 0, dtype: Any = np.float64) -> Any:
+    return np.random.default_rng(seed).standard_normal((n, d)).astype(dtype)
+
+
+def cross(kernel: Kernel, X: Any, Z: Any) -> Any:
+    """The matrix between two sets of points, by the public way."""
+    return kernel.expand(X, Z, np.eye(Z.shape[0], dtype=X.dtype))
+
+
+def test_every_kernel_has_a_reference():
+    assert set(REFERENCES) == set(KERNELS)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_kernels_agree_with_scikit_learn(name, container, dtype):
+    X, Z = points(23, dtype=dtype), points(9, seed=1, dtype=dtype)
+    X[3] = 0  # the cosine of a zero vector is 0, not NaN
+    X[:, 1] *= X[:, 1] > 0
+    kernel = make_kernel(name, container(X), **PARAMETERS)
+    gram, new = kernel.gram(container(X)), cross(kernel, container(Z), container(X))
+    assert gram.dtype == dtype
+    assert new.dtype == dtype
+    X, Z = X.astype(np.float64), Z.astype(np.float64)
+    scale = max(1.0, np.abs(REFERENCES[name](X, X)).max())
+    np.testing.assert_allclose(gram, REFERENCES[name](X, X), atol=TOLERANCE[dtype] * scale)
+    np.testing.assert_allclose(new, REFERENCES[name](Z, X), atol=TOLERANCE[dtype] * scale)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_gram_in_tiles_is_exactly_symmetric(name, container, dtype, monkeypatch):
+    X = points(23, dtype=dtype)
+    kernel = make_kernel(name, container(X), **PARAMETERS)
+    whole = kernel.gram(container(X))
+    monkeypatch.setattr(kernels, "_TILE", 7)  # 23 = 3 * 7 + 2: the last tiles are narrow
+    tiled = kernel.gram(container(X))
+    for K in (whole, tiled):
+        np.testing.assert_array_equal(K, K.T)
+        if name in ("rbf", "laplacian"):
+            np.testing.assert_array_equal(np.diag(K), 1)
+    scale = max(1.0, np.abs(whole).max())
+    np.testing.assert_allclose(tiled, whole, atol=TOLERANCE[dtype] * scale)
+
+
+@pytest.mark.parametrize("name", [*REFERENCES, "callable"])
+def test_new_points_in_blocks(name, monkeypatch):
+    X, Z = points(11), points(23, seed=1)
+    kernel = (
+        Kernel(pairwise.linear_kernel)
+        if name == "callable"
+        else make_kernel(name, X, **PARAMETERS)
+    )
+    alpha = points(11, 2, seed=2)
+    whole = kernel.expand(Z, X, alpha)
+    three_rows = functools.partial(row_blocks, budget=3 * 11 * 8)
+    monkeypatch.setattr(kernels, "row_blocks", three_rows)
+    blocks = list(kernel.cross_blocks(Z, X))
+    assert [rows.stop - rows.start for rows, _ in blocks] == [3] * 7 + [2]
+    assert all(block.shape == (rows.stop - rows.start, 11) for rows, block in blocks)
+    np.testing.assert_allclose(kernel.expand(Z, X, alpha), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_expansion_is_the_sum_over_the_basis(name):
+    X, Z, alpha = points(11), points(5, seed=1), points(11, 2, seed=2)
+    kernel = make_kernel(name, X, **PARAMETERS)
+    np.testing.assert_allclose(
+        kernel.expand(Z, X, alpha), REFERENCES[name](Z, X) @ alpha, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_new_points_may_come_in_the_other_container(name):
+    X, Z = points(11), points(5, seed=1)
+    for fitted, new in ((X, sp.csr_array(Z)), (sp.csr_array(X), Z)):
+        kernel = make_kernel(name, fitted, **PARAMETERS)
+        np.testing.assert_allclose(cross(kernel, new, fitted), REFERENCES[name](Z, X), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_kernels_leave_their_input_alone(name):
+    X = points(9)
+    before = X.copy()
+    kernel = make_kernel(name, X, **PARAMETERS)
+    kernel.gram(X)
+    cross(kernel, X, X)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 1e6), (np.float32, 300.0)])
+def test_rbf_survives_points_far_from_the_origin(dtype, shift):
+    """|x|^2 + |z|^2 - 2 x'z of shifted points loses all digits of a distance of order one."""
+    X = np.round(points(20) * 64) / 64  # exact in float32, shifted too
+    Z = X[:5] + 0.5
+    shifted = (X + shift).astype(dtype)
+    kernel = make_kernel("rbf", shifted, gamma=0.3)
+    np.testing.assert_allclose(kernel.gram(shifted), REFERENCES["rbf"](X, X), atol=2e-6)
+    new = cross(kernel, (Z + shift).astype(dtype), shifted)
+    np.testing.assert_allclose(new, REFERENCES["rbf"](Z, X), atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_duplicate_points_are_alike_to_rounding(name):
+    X = np.repeat(points(6), 2, axis=0)
+    K = make_kernel(name, X, gamma=0.3).gram(X)
+    np.testing.assert_allclose(K[::2], K[1::2], atol=1e-14)
+    assert K.max() == 1
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5, 7, 64, 65, 1.5])
+def test_powers(degree):
+    X = np.abs(points(8)) / 3
+    K = make_kernel("poly", X, gamma=0.5, degree=degree, coef0=0.6).gram(X)
+    np.testing.assert_allclose(K, (0.5 * X @ X.T + 0.6) ** degree, rtol=1e-12)
+
+
+# --- resolving parameters -------------------------------------------------------------------------
+
+
+def test_scale_gamma_is_twice_the_width_of_errata_e2():
+    """Twice n^2 / sum_ij |x_i - x_j|^2, i = j included: one over the total variance."""
+    X = points(15) * [1, 3, 0.1, 20] + [0, 5, -7, 100]
+    total = sum(((x - z) ** 2).sum() for x in X for z in X)
+    assert scale_gamma(X) == pytest.approx(2 * len(X) ** 2 / total, rel=1e-12)
+    # Two points at the mean squared distance, so defined, have the kernel exp(-2).
+    kernel = make_kernel("rbf", X)
+    distance = np.sqrt(total / len(X) ** 2)
+    pair = np.array([[0, 0, 0, 0], [distance, 0, 0, 0]])
+    assert cross(kernel, pair[:1], pair[1:])[0, 0] == pytest.approx(np.exp(-2), rel=1e-9)
+
+
+def test_scale_gamma_does_not_see_a_shift():
+    X = points(15)
+    assert scale_gamma(X + [10, -5, 3, 100]) == pytest.approx(scale_gamma(X), rel=1e-10)
+
+
+def test_scale_gamma_is_scikit_learns_for_centred_features():
+    X = points(15)
+    X -= X.mean(axis=0)
+    assert scale_gamma(X) == pytest.approx(1 / (X.shape[1] * X.var()), rel=1e-12)
+
+
+def test_scale_gamma_of_sparse_and_float32():
+    X = points(15) * (points(15, seed=1) > 0)
+    assert scale_gamma(sp.csr_array(X)) == pytest.approx(scale_gamma(X), rel=1e-12)
+    assert scale_gamma(X.astype(np.float32)) == pytest.approx(scale_gamma(X), rel=1e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_scale_gamma_of_equal_points_is_one(container):
+    assert scale_gamma(container(np.ones((5, 3)))) == 1.0
+
+
+def test_gamma_auto_is_one_over_the_features():
+    assert make_kernel("rbf", points(5), gamma="auto").gamma == 0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kernel": "gauss"}, r"kernel='gauss' is not known.*'rbf'.*'precomputed'"),
+        ({"gamma": "wide"}, r"gamma='wide' is not known.*'scale'"),
+        ({"gamma": 0.0}, r"gamma=0\.0 must be a finite number > 0"),
+        ({"gamma": -1}, r"gamma=-1 must be"),
+        ({"gamma": np.inf}, r"gamma=inf must be"),
+        ({"gamma": np.nan}, r"gamma=nan must be"),
+        ({"degree": 0}, r"degree=0 must be a number > 0"),
+        ({"degree": np.nan}, r"degree=nan"),
+        ({"coef0": np.inf}, r"coef0=inf must be finite"),
+    ],
+)
+def test_bad_parameters(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_kernel(arguments.pop("kernel", "poly"), points(5), **arguments)
+
+
+def test_which_kernels_are_surely_positive_definite():
+    X = points(30) * 2
+    for name in REFERENCES:
+        kernel = make_kernel(name, X, **PARAMETERS)
+        if kernel.surely_positive_definite:
+            values = np.linalg.eigvalsh(kernel.gram(X))
+            assert values[0] > -1e-10 * values[-1]
+    assert not make_kernel("sigmoid", X).surely_positive_definite
+    assert not make_kernel("poly", X, degree=1.5).surely_positive_definite
+    assert not make_kernel("poly", X, coef0=-1).surely_positive_definite
+    assert not make_kernel("precomputed", X).surely_positive_definite
+    assert not make_kernel(pairwise.linear_kernel, X).surely_positive_definite
+
+
+# --- precomputed and callable ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_a_precomputed_kernel_is_used_as_it_is(container):
+    K, alpha = points(6, 6), points(6, 2, seed=1)
+    kernel = make_kernel("precomputed", K)
+    given_matrix = container(K)
+    assert kernel.precomputed
+    assert kernel.gram(given_matrix) is given_matrix
+    values = kernel.expand(container(K[:4]), None, alpha)
+    assert isinstance(values, np.ndarray)
+    np.testing.assert_allclose(values, K[:4] @ alpha)
+
+
+def test_a_callable_sees_two_sets_of_points():
+    calls = []
+
+    def kernel_function(X, Z):
+        calls.append((len(X), len(Z)))
+        return X @ Z.T
+
+    X, Z = points(6, dtype=np.float32), points(4, dtype=np.float32, seed=1)
+    kernel = make_kernel(kernel_function, X)
+    gram = kernel.gram(X)
+    assert gram.dtype == np.float32
+    np.testing.assert_allclose(gram, X @ X.T)
+    np.testing.assert_allclose(cross(kernel, Z, X), Z @ X.T, atol=1e-6)
+    assert calls == [(6, 6), (4, 6)]
+
+
+@pytest.mark.parametrize("bad", [lambda X, Z: np.ones(len(X)), lambda X, Z: np.ones((2, 2))])
+def test_a_callable_of_the_wrong_shape(bad):
+    kernel, X = make_kernel(bad, points(6)), points(6)
+    with pytest.raises(ValueError, match=r"returned an array of shape .* for 6 and 6 points.*\(6, 6\)"):
+        kernel.gram(X)
+    with pytest.raises(ValueError, match=r"for 3 and 6 points.*kernel\(X, Z\).*\(3, 6\)"):
+        kernel.expand(X[:3], X, np.ones((6, 1)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_callable_that_is_not_finite(bad):
+    def kernel_function(X, Z):
+        K = X @ Z.T
+        K[0, 0] = bad
+        return K
+
+    kernel = make_kernel(kernel_function, points(6))
+    with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
+        kernel.gram(points(6))
+    with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
+        kernel.expand(points(3), points(6), np.ones((6, 1)))
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def test_a_matrix_that_will_not_fit_is_refused_before_it_is_allocated(monkeypatch):
+    monkeypatch.delenv("LAPWING_MEMORY_LIMIT", raising=False)
+    X = sp.csr_array((10**6, 3))  # 8 TB of kernel: the message must come at once
+    for kernel in (make_kernel("rbf", X, gamma=1.0), make_kernel(lambda X, Z: X @ Z.T, X)):
+        with pytest.raises(MemoryError, match=r"kernel matrix of 1000000 points .* needs 7\.3 TB"):
+            kernel.gram(X)
+
+
+def test_the_memory_limit_is_the_environments(monkeypatch):
+    X = points(100)  # 80 kB, and as much for two tiles: 240 kB
+    kernel = make_kernel("rbf", X)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100k")
+    with pytest.raises(MemoryError, match=r"100\.0 kB are available.*float32.*linear.*sparse"):
+        kernel.gram(X)
+    for enough in ("1m", "0.5M", "240000", "1gb", "1 GiB"):
+        monkeypatch.setenv("LAPWING_MEMORY_LIMIT", enough)
+        assert kernel.gram(X).shape == (100, 100)
+    # float32 halves the need, as the message says.
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "130k")
+    assert kernel.gram(X.astype(np.float32)).shape == (100, 100)
+
+
+@pytest.mark.parametrize("text", ["lots", "8x", "-1", "1..2"])
+def test_a_memory_limit_that_is_not_a_size(text, monkeypatch):
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", text)
+    with pytest.raises(ValueError, match="LAPWING_MEMORY_LIMIT=.* is not a size"):
+        make_kernel("rbf", points(5)).gram(points(5))
+
+
+@given(st.integers(0, 200), st.integers(0, 50), st.integers(1, 400))
+@settings(max_examples=100)
+def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budget):
+    blocks = list(row_blocks(n_rows, bytes_per_row, budget))
+    assert [row for block in blocks for row in range(block.start, block.stop)] == [*range(n_rows)]
+    for block in blocks:
+        height = block.stop - block.start
+        assert height == 1 or height * bytes_per_row <= budget
+    # As few blocks as the budget allows.
+    assert all(
+        (a.stop - a.start + 1) * max(1, bytes_per_row) > budget for a in blocks[:-1]
+    )

@@ -1,0 +1,177 @@
+"""The package as it is shipped: version, names, extras, pins, and what an import costs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.resources
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import lapwing
+from lapwing._optional import require
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+# Besides itself, NumPy, SciPy and scikit-learn, all that `import lapwing` may load.
+LIGHT = {"array_api_compat", "lapwing"}
+
+IMPORT_COST = """
+import sys
+import numpy, scipy.sparse.csgraph, scipy.sparse.linalg, scipy.optimize
+import sklearn.base, sklearn.callback, sklearn.metrics, sklearn.neighbors, sklearn.svm
+import sklearn.model_selection, sklearn.utils.validation
+before = {name.partition(".")[0] for name in sys.modules}
+import lapwing
+after = {name.partition(".")[0] for name in sys.modules}
+print(*sorted(after - before - sys.stdlib_module_names))
+"""
+
+
+def pins() -> dict[str, Requirement]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    assert len({canonicalize_name(pin.name) for pin in found}) == len(found), "a name pinned twice"
+    return {canonicalize_name(pin.name): pin for pin in found}
+
+
+def requirements() -> Iterator[Requirement]:
+    """The project's own requirements with all extras, but for the extras that only join others."""
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    for line in (line for group in groups for line in group):
+        requirement = Requirement(line)
+        if requirement.name != "lapwing":
+            yield requirement
+
+
+def needed(requirement: Requirement, seen: set[tuple[str, frozenset[str]]]) -> Iterator[str]:
+    """The names of the requirement and of all that it needs on this Python, as installed here."""
+    extras = requirement.extras or {""}
+    name = canonicalize_name(requirement.name)
+    if requirement.marker and not any(requirement.marker.evaluate({"extra": e}) for e in extras):
+        return
+    if (name, frozenset(extras)) in seen:
+        return
+    seen.add((name, frozenset(extras)))
+    yield name
+    try:
+        lines = importlib.metadata.requires(name) or []
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for inner in map(Requirement, lines):
+        if inner.marker is None or any(inner.marker.evaluate({"extra": e}) for e in extras):
+            yield from needed(Requirement(f"{inner.name}{_extras(inner)}"), seen)
+
+
+def _extras(requirement: Requirement) -> str:
+    return f"[{','.join(requirement.extras)}]" if requirement.extras else ""
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_version_is_the_installed_one_and_that_of_the_citation() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == lapwing.__version__
+    try:
+        installed = importlib.metadata.version("lapwing")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("lapwing is imported from its source folder and not installed")
+    assert installed == lapwing.__version__
+
+
+def test_version_is_in_the_changelog() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"\b{re.escape(lapwing.__version__)}\b", changelog)
+
+
+def test_public_names_exist_and_are_sorted() -> None:
+    names = [name for name in lapwing.__all__ if name != "__version__"]
+    assert names == sorted(names, key=str.lower) or names == sorted(names)
+    assert len(names) == len(set(names))
+    for name in names:
+        assert hasattr(lapwing, name), name
+
+
+def test_types_are_shipped() -> None:
+    assert importlib.resources.files("lapwing").joinpath("py.typed").is_file()
+
+
+def test_import_loads_nothing_that_scikit_learn_does_not() -> None:
+    result = run_python(IMPORT_COST)
+    assert result.returncode == 0, result.stderr
+    assert set(result.stdout.split()) <= LIGHT
+
+
+def test_console_script_exists() -> None:
+    module, _, function = PROJECT["scripts"]["lapwing"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+@pytest.mark.parametrize("extra", sorted(PROJECT["optional-dependencies"]))
+def test_missing_extra_is_named(extra: str) -> None:
+    with pytest.raises(ImportError, match=rf"'no_such_module'.*'lapwing\[{extra}\]'"):
+        require("no_such_module.part", extra=extra, purpose="A test")
+
+
+def test_command_line_without_its_extra_names_it() -> None:
+    code = (
+        "import sys; sys.modules.update(typer=None, rich=None, polars=None)\n"
+        "from lapwing.cli import main\n"
+        "sys.argv = ['lapwing', '--help']\n"
+        "sys.exit(main())"
+    )
+    result = run_python(code)
+    assert result.returncode not in (0, None)
+    assert "lapwing[cli]" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_extras_used_in_the_source_exist() -> None:
+    source = "\n".join(p.read_text(encoding="utf-8") for p in ROOT.glob("src/lapwing/**/*.py"))
+    used = set(re.findall(r'\bextra="(\w+)"', source))
+    assert used
+    assert used <= set(PROJECT["optional-dependencies"])
+
+
+def test_every_requirement_is_pinned() -> None:
+    seen: set[tuple[str, frozenset[str]]] = set()
+    names = {name for requirement in requirements() for name in needed(requirement, seen)}
+    assert sorted(names - set(pins())) == []
+
+
+def test_pins_satisfy_the_project() -> None:
+    pinned = pins()
+    for requirement in requirements():
+        (pin,) = pinned[canonicalize_name(requirement.name)].specifier
+        assert pin.operator == "=="
+        assert requirement.specifier.contains(pin.version), requirement
+
+
+def test_no_pin_without_need() -> None:
+    build = {"editables", "hatchling", "pathspec", "pluggy", "tomlkit", "trove-classifiers"}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    names = {name for requirement in requirements() for name in needed(requirement, seen)}
+    here = {name for name, pin in pins().items() if pin.marker is None or pin.marker.evaluate()}
+    missing = [name for name in sorted(names) if not _is_installed(name)]
+    if missing:
+        pytest.skip(f"not installed, so what they need is unknown: {', '.join(missing)}")
+    assert sorted(here - names - build) == []
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
