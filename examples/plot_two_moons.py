@@ -43,5 +43,5 @@ def draw(seed: int = 7) -> Figure:
 
 if __name__ == "__main__":
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "two_moons.png")
-    draw().savefig(path, dpi=160)
+    draw().savefig(path, dpi=120)
     print(f"saved {path}")

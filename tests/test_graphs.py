@@ -304,13 +304,15 @@ def test_an_offset_of_the_points_changes_no_neighbor(backend: str, offset: float
     check_neighbors(X, 6, KNNGraph(6, backend=backend).neighbors(X + offset))
 
 
-@needs_faiss
-def test_faiss_is_exact_where_float32_cannot_see(caplog: pytest.LogCaptureFixture) -> None:
-    X = points(300, 20)
-    X[150:] += 3e6  # within each half, distances are of the order of float32's rounding
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_far_clusters_do_not_spoil_the_search(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    X = points(600, 20)
+    X[300:] += 3e6  # within a cluster distances are of the order of float32's rounding
     with caplog.at_level(logging.DEBUG, "lapwing"):
-        check_neighbors(X, 5, KNNGraph(5, backend="faiss").neighbors(X))
-    assert "searched again" in caplog.text
+        check_neighbors(X, 5, KNNGraph(5, backend=backend).neighbors(X))
+    assert ("searched again" in caplog.text) == (backend == "faiss")
 
 
 @needs_faiss
@@ -380,10 +382,16 @@ def test_lists_that_are_too_short_are_filled_exactly() -> None:
 def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
     faiss = importlib.import_module("faiss")
     before = faiss.omp_get_max_threads()
-    KNNGraph(3, backend="faiss", n_jobs=1).affinity(points(50))
-    assert faiss.omp_get_max_threads() == before
-    with ann._threads(faiss, 1):
-        assert faiss.omp_get_max_threads() == 1
+    try:
+        faiss.omp_set_num_threads(3)
+        KNNGraph(3, backend="faiss", n_jobs=1).affinity(points(50))
+        assert faiss.omp_get_max_threads() == 3
+        with ann._threads(faiss, 1):
+            assert faiss.omp_get_max_threads() == 1
+        with ann._threads(faiss, None):
+            assert faiss.omp_get_max_threads() == 3
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,7 +422,7 @@ def test_a_missing_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_cosine_neighbors_do_not_depend_on_lengths() -> None:
     X = points(80, 5)
-    lengths = 10.0 ** np.random.default_rng(1).uniform(-150, 150, size=80)
+    lengths = 10.0 ** np.random.default_rng(1).uniform(-250, 250, size=80)
     a = KNNGraph(4, metric="cosine").neighbors(X)
     b = KNNGraph(4, metric="cosine").neighbors(X * lengths[:, None])
     assert_array_equal(a.indices, b.indices)
@@ -467,15 +475,13 @@ def test_weights_are_their_formulas() -> None:
     assert_allclose(ours, np.nan_to_num(1 / (1 + either)), rtol=1e-12)
 
 
-def test_a_weight_function_may_cut_edges_but_not_lengthen_the_rest() -> None:
+def test_a_weight_function_may_cut_edges() -> None:
     X = points(40, 2)
     seen = []
 
     def cut(distances: np.ndarray) -> np.ndarray:
-        seen.append(distances.copy())
-        weights = np.where(distances > 0.5, 0.0, 1.0)
-        distances[:] = -1  # its own copy
-        return weights
+        seen.append(distances)
+        return np.where(distances > 0.5, 0.0, 1.0)
 
     W = KNNGraph(6, weights=cut).affinity(X)
     assert seen[0].shape == (240,)
@@ -599,8 +605,11 @@ def test_affinity_graph_evens_out_rounding() -> None:
 
 
 def test_affinity_graph_sums_entries_given_twice() -> None:
-    parts = ([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0]))
-    assert_array_equal(AffinityGraph(sp.coo_array(parts)).affinity().toarray(), [[0, 3], [3, 0]])
+    twice = sp.csr_array(([1.0, 2.0, 3.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    for given_form in (twice, twice.tocoo()):
+        found = AffinityGraph(given_form).affinity()
+        assert_array_equal(found.data, [3, 3])
+        assert_array_equal(found.toarray(), [[0, 3], [3, 0]])
 
 
 def test_affinity_parameter_and_method_live_side_by_side() -> None:
@@ -752,7 +761,9 @@ def test_a_recipe_of_somebody_else_is_taken() -> None:
     assert_allclose(L.apply(np.eye(6)), one @ one)
 
 
-@pytest.mark.parametrize("graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, object()])
+@pytest.mark.parametrize(
+    "graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, KNeighborsTransformer, object()]
+)
 def test_what_is_no_graph_gets_the_list(graph: Any) -> None:
     with pytest.raises(TypeError, match=r"is no graph. Use None .* KNNGraph, .*affinity matrix"):
         as_graph(graph)

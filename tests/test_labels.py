@@ -108,7 +108,13 @@ READ: dict[str, tuple[Any, Any, list[Any], list[int]]] = {
         [1, -1, 0],
     ),
     "polars ints": (pl.Series([2, -1, 1]), -1, [1, 2], [1, -1, 0]),
-    "polars ints with null": (pl.Series([2, None, 1]), None, [1.0, 2.0], [1, -1, 0]),
+    "polars ints with null": (pl.Series([2, None, 1]), None, [1, 2], [1, -1, 0]),
+    "ints with gaps that floats cannot hold": (
+        pd.Series([2**53, pd.NA, 2**53 + 1], dtype="Int64"),
+        None,
+        [2**53, 2**53 + 1],
+        [0, -1, 1],
+    ),
     "polars texts with null": (pl.Series(["b", None, "a"]), None, ["a", "b"], [1, -1, 0]),
     "polars booleans with null": (
         pl.Series([True, None, False]),
@@ -255,7 +261,11 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "tuples": (objects((1,), (2,)), -1, r"Unknown label type: .*type tuple; use numbers, strings"),
     "decimals": ([Decimal(1), Decimal(2)], -1, r"Unknown label type: .*type Decimal"),
     "measurements": ([0.5, 1.25, 2.0], -1, r"Unknown label type: continuous"),
-    "two columns": (np.zeros((3, 2)), -1, r"y should be a 1d array, got an array of shape \(3, 2\)"),
+    "two columns": (
+        np.zeros((3, 2)),
+        -1,
+        r"y should be a 1d array, got an array of shape \(3, 2\)",
+    ),
     "a list as marker": (
         [0, 1],
         [-1],
@@ -320,7 +330,10 @@ def test_targets_are_read(y: Any, expected: list[float]) -> None:
     [
         ([NAN, NAN], r"y holds no label: all 2 entries are NaN.* Give at least one target"),
         ([1.0, np.inf, NAN], r"Input y contains infinity, first at row 1\. Only NaN marks"),
-        ([1.0, "a"], r"y must be numbers for a regression, with NaN where unlabelled; it holds 'a'"),
+        (
+            [1.0, "a"],
+            r"y must be numbers for a regression, with NaN where unlabelled; it holds 'a'",
+        ),
         (["1.0", "2.0"], r"y must be numbers .*it holds '1\.0'"),
         (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
         (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),

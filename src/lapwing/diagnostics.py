@@ -88,9 +88,10 @@ def warn_single_class(codes: Array, unlabeled: Array, classes: Array) -> None:
     if unlabeled.sum() >= 2 and len(given) == 1:
         label = classes[given].tolist()[0]
         warnings.warn(
-            f"All {int(unlabeled.sum())} unlabelled points were given class {label!r}. Usual causes: a kernel or graph on the wrong scale "
-            "(standardise the features, or change gamma), labels of one class far outnumbering "
-            "the others (class_weight='balanced'), or too much smoothing (a smaller gamma_I).",
+            f"All {int(unlabeled.sum())} unlabelled points were given class {label!r}. Usual "
+            "causes: a kernel or graph on the wrong scale (standardise the features, or change "
+            "gamma), labels of one class far outnumbering the others (class_weight='balanced'), "
+            "or too much smoothing (a smaller gamma_I).",
             SingleClassWarning,
             stacklevel=_STACK,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,7 +95,7 @@ def code_classes(y: Any, marker: Any) -> ClassLabels:
     """
     y = _column(y)
     if y.dtype.kind == "O":
-        y = np.array([*map(_plain, y), None], dtype=object)[:-1]
+        y = _objects(map(_plain, y))
     mask = unlabeled_mask(y, marker)
     if mask.all():
         raise ValueError(
@@ -183,10 +184,18 @@ def _target(value: Any) -> float:
 
 def _column(y: Any) -> Array:
     if hasattr(y, "to_numpy"):
-        y = y.to_numpy()  # a frame's own way keeps its missing values
+        values = y.to_numpy()  # a frame's own way keeps its missing values
+        whole = str(getattr(y, "dtype", "")).lower().startswith(("int", "uint"))
+        # Whole numbers with gaps come as floats, and 2.0 is not the label that was given.
+        y = _objects(y.to_list()) if whole and values.dtype.kind == "f" else values
     elif isinstance(y, (list, tuple)) and _is_mixed(y):
-        y = np.array([*y, None], dtype=object)[:-1]
+        y = _objects(y)
     return np.asarray(column_or_1d(y, dtype=None, warn=True))
+
+
+def _objects(values: Iterable[Any]) -> Array:
+    """An array of the values as they are, whatever NumPy would make of them."""
+    return np.array([*values, None], dtype=object)[:-1]
 
 
 def _is_mixed(values: Any) -> bool:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import numpy as np
-
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
 

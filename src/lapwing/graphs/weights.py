@@ -106,7 +106,7 @@ def affinity_of_edges(edges: Edges, weights: str | WeightFunction, *, mutual: bo
 
 
 def _weigh(function: WeightFunction, lengths: Array) -> Array:
-    values = np.asarray(function(lengths.copy()), dtype=np.float64)
+    values = np.asarray(function(lengths), dtype=np.float64)
     if values.shape != lengths.shape:
         raise ValueError(
             f"The weights function returned an array of shape {values.shape} for distances of "
