@@ -47,7 +47,8 @@ def affinity(X: Any, n_neighbors: int = 4) -> Any:
     for i, row in enumerate(squared):
         near = [j for j in np.argsort(row, kind="stable") if j != i][:n_neighbors]
         W[i, near] = np.exp(-row[near] / squared.mean())
-    return np.maximum(W, W.T)
+    W = np.maximum(W, W.T)
+    return W / W.sum(axis=1).mean()  # so that D - W and L_n are of one size
 
 
 def laplacian(W: Any, *, normalized: bool, power: int = 1) -> Any:
@@ -133,18 +134,19 @@ class Case:
 def make_case(
     *,
     seed: int = 0,
-    n: int = 16,
-    l: int = 7,
+    n: int = 40,
+    l: int = 30,
     c: int = 2,
     space: str = "full",
     graph: str = "normalized",
     loss: Loss | None = None,
-    gamma_A: float = 0.05,
-    gamma_I: float = 0.3,
+    gamma_A: float = 0.01,
+    gamma_I: float = 0.03,
     fit_intercept: bool = False,
     unit_weights: bool = False,
+    noise: float = 0.1,
 ) -> Case:
-    """A random problem: labels follow the first features, with errors, so that no set is trivial."""
+    """A random problem whose labels follow the first features, but for some noise."""
     rng = np.random.default_rng(seed)
     loss = SquaredHinge() if loss is None else loss
     d = 2 * n if space == "linear wide" else 4
@@ -164,7 +166,7 @@ def make_case(
         else laplacian(affinity(X), normalized=kind[0], power=kind[1])
     )
     index = rng.permutation(n)[:l]
-    y = X[index][:, np.arange(c) % d] + 0.8 * rng.standard_normal((l, c)) + 0.2
+    y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((l, c)) + 0.2
     if loss.name in ("squared_hinge", "hinge"):
         y = np.where(y >= 0, 1.0, -1.0)
         y[0], y[1] = 1.0, -1.0  # both classes in every column

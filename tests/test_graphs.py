@@ -30,7 +30,6 @@ from sklearn.preprocessing import StandardScaler
 from lapwing.graphs import (
     GRAPHS,
     AffinityGraph,
-    DefaultGraph,
     GraphRecipe,
     KNNGraph,
     Laplacian,
@@ -38,6 +37,7 @@ from lapwing.graphs import (
     ann,
     as_graph,
     build_laplacian,
+    default_graph,
     laplacian,
     neighbors,
     unlabeled_components,
@@ -110,7 +110,6 @@ EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
             (),
         ),
     ],
-    "DefaultGraph": [("default", lambda X: DefaultGraph(), True, ())],
 }
 CASES = [
     pytest.param(make, takes_sparse, id=f"{name}-{label}", marks=marks)
@@ -525,8 +524,6 @@ def test_self_tuning_keeps_duplicates_joined_to_the_rest() -> None:
 def test_n_neighbors_must_be_a_whole_number(k: Any) -> None:
     with pytest.raises(ValueError, match=r"n_neighbors=.* must be a whole number of at least 1"):
         KNNGraph(k).affinity(points())
-    with pytest.raises(ValueError, match=r"n_neighbors=.* must be a whole number of at least 1"):
-        DefaultGraph(k).affinity(points())
 
 
 def test_too_many_neighbors_say_what_to_do() -> None:
@@ -741,9 +738,8 @@ def test_transformer_graph_checks_its_weights() -> None:
 
 def test_as_graph() -> None:
     W = gaussian_affinity(points())
-    for recipe in (KNNGraph(), AffinityGraph(W), DefaultGraph()):
+    for recipe in (KNNGraph(), AffinityGraph(W)):
         assert as_graph(recipe) is recipe
-    assert isinstance(as_graph(None), DefaultGraph)
     for matrix in (W, sp.csr_matrix(W), sp.coo_array(W)):
         assert as_graph(matrix).get_params()["affinity"] is matrix
     assert isinstance(as_graph(KNeighborsTransformer()), TransformerGraph)
@@ -774,15 +770,31 @@ def test_a_class_in_place_of_a_recipe_is_recognised() -> None:
         as_graph(KNNGraph)
 
 
-def test_the_default_graph_is_a_knn_graph_that_few_points_do_not_break() -> None:
-    X = points(30)
-    found = DefaultGraph().affinity(X)
-    assert_array_equal(found.toarray(), KNNGraph(5).affinity(X).toarray())
-    assert (DefaultGraph().power, DefaultGraph().normalized) == (2, True)
-    for n in range(2, 6):
-        recipe = DefaultGraph()
-        assert recipe.affinity(X[:n]).nnz == n * (n - 1)
-        assert recipe.n_neighbors == 5
+@pytest.mark.parametrize(
+    ("d", "regression", "expected"),
+    [
+        (4, False, KNNGraph(5, power=2)),
+        (3, False, KNNGraph(10, power=1)),
+        (1, False, KNNGraph(10, power=1)),
+        (3, True, KNNGraph(5, power=2, normalized=False)),
+        (40, True, KNNGraph(5, power=2, normalized=False)),
+    ],
+)
+def test_the_default_graph_follows_the_features_and_the_task(
+    d: int, regression: bool, expected: KNNGraph
+) -> None:
+    found = default_graph(points(30, d), regression=regression)
+    assert found.get_params() == expected.get_params()
+
+
+@pytest.mark.parametrize(("d", "k"), [(4, 5), (2, 10)])
+def test_the_default_graph_joins_few_points_all(d: int, k: int) -> None:
+    X = points(30, d)
+    for n in range(2, k + 1):
+        assert default_graph(X[:n]).affinity(X[:n]).nnz == n * (n - 1)
+    assert (
+        build_laplacian(None, sp.csr_array(X)).affinity.nnz == build_laplacian(None, X).affinity.nnz
+    )
     alone = build_laplacian(None, X[:1])
     assert alone.affinity.shape == (1, 1)
     assert_array_equal(alone.apply(np.ones((1, 2))), 0)

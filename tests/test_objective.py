@@ -217,7 +217,7 @@ def test_scatter_is_the_adjoint_of_labeled(repeated):
 
 
 def test_scatter_without_repetition_keeps_the_order():
-    case = make_case()
+    case = make_case(l=7)
     u = np.arange(14.0).reshape(7, 2)
     out = case.objective().scatter(u)
     np.testing.assert_array_equal(out[case.index], u)
@@ -275,5 +275,5 @@ def test_constant_energy_of_two_interleaved_components():
     W[::2, ::2] = W[1::2, 1::2] = 0.3
     np.fill_diagonal(W, 0)
     L = np.diag(W.sum(axis=1)) - W
-    problem = replace(make_case(n=12).objective(), laplacian=DenseOperator(1e7 * L))
+    problem = replace(make_case(n=12, l=4).objective(), laplacian=DenseOperator(1e7 * L))
     assert abs(problem.constant_energy) < 1e-14

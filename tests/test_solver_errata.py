@@ -85,8 +85,8 @@ TWO = np.array([[1, 0.2], [0.2, 1]])
 
 
 def test_full_steps_alternate_from_a_one_class_error_set():
-    sets = full_steps(TWO, np.array([1.0, -1]), 0.1, np.zeros(2), -3.0, 7)
-    assert sets[1:] == [(1,), (0,)] * 3 or sets[1:] == [(0,), (1,)] * 3 or sets == [(0,), (1,)] * 4
+    sets = full_steps(TWO, np.array([1.0, -1]), 0.1, np.zeros(2), -3.0, 8)
+    assert sets == [(0,), (1,)] * 4
 
 
 @pytest.mark.parametrize("solve", [newton, pcg])
@@ -143,12 +143,13 @@ def test_any_start_leads_to_the_optimum(start, graph, fit_intercept, solve):
 @pytest.mark.parametrize("solve", [newton, pcg, dual])
 @pytest.mark.parametrize("graph", ["no graph", "unnormalized"])
 def test_labels_of_one_class_with_a_free_bias(graph, solve):
-    """Optimal is alpha = 0 with y b >= 1 (errata L13)."""
+    """Optimal is alpha = 0 with any y b >= 1 (errata L13)."""
     case = make_case(graph=graph, fit_intercept=True)
     case = replace(case, y=-np.ones_like(case.y))
     result = solve(case.objective())
     assert result.status == Status.CONVERGED
-    np.testing.assert_allclose(result.state.values, -1, atol=1e-6)
+    assert (result.state.values < -1 + 1e-6).all()
+    np.testing.assert_allclose(np.ptp(result.state.values, axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(case.objective().value(result.state), 0, atol=1e-10)
 
 

@@ -377,7 +377,7 @@ def test_a_kernel_of_rank_three_is_the_linear_space(fit_intercept, loss, solve):
 
 @FOR_EVERY_LOSS_AND_SOLVER
 def test_duplicate_points_get_one_value(loss, solve):
-    case = make_case(loss=loss, graph="normalized", n=12)
+    case = make_case(loss=loss, graph="normalized", n=12, l=7)
     twice = np.repeat(np.arange(12), 2)
     case = replace(
         case, X=case.X[twice], K=case.K[np.ix_(twice, twice)], L=np.kron(case.L, np.eye(2))

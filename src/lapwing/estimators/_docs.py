@@ -48,8 +48,9 @@ gamma_I : float, default=1.0
     "graph": """
 graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
     `KNNGraph`, `AffinityGraph` or `TransformerGraph`; a matrix is taken as a symmetric affinity
-    between the rows of X. None is ``KNNGraph(n_neighbors=5, power=2)``: heat weights, normalised
-    Laplacian, L^2 in the intrinsic norm (fewer neighbours where there are not 6 points).
+    between the rows of X. None chooses by the points (`lapwing.graphs.default_graph`): for classes
+    ``KNNGraph(n_neighbors=5, power=2)``, or ``KNNGraph(n_neighbors=10, power=1)`` up to 3
+    features; for regressions ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.
 """,
     "solver": """
 solver : {'auto', 'newton', 'pcg', 'dual'}, default='auto'

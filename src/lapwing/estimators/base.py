@@ -21,7 +21,13 @@ from lapwing.estimators.choice import choose_solver
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import Progress, Tick
-from lapwing.graphs import AffinityGraph, Laplacian, as_graph, build_laplacian
+from lapwing.graphs import (
+    AffinityGraph,
+    Laplacian,
+    as_graph,
+    build_laplacian,
+    default_graph,
+)
 from lapwing.kernels import make_kernel
 from lapwing.linalg import to_host
 from lapwing.losses import Loss
@@ -106,7 +112,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         X = self._read_points(X, reset=True)
         check_consistent_length(X, y)
         targets = self._read_targets(y)
-        recipe = as_graph(self.graph) if self.gamma_I > 0 else None
+        recipe = as_graph(self.graph) if self.graph is not None and self.gamma_I > 0 else None
         problem = self._make_problem(X, targets, sample_weight, recipe)
         self._check_observations(problem)
         progress = Progress(self, 3, X, y)
@@ -173,7 +179,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             raise ValueError(
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
             )
-        if recipe is not None and not isinstance(recipe, AffinityGraph):
+        if self.gamma_I > 0 and not isinstance(recipe, AffinityGraph):
             raise ValueError(
                 "kernel='precomputed' leaves no points to build a graph from: pass the graph as "
                 "graph=AffinityGraph(affinity) or a sparse matrix, or set gamma_I=0."
@@ -181,9 +187,11 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         diagnostics.check_kernel_matrix(X, "X")
 
     def _make_laplacian(self, recipe: Any, X: Any, problem: Problem) -> Laplacian | None:
-        if recipe is None:
+        if self.gamma_I == 0:
             return None
-        if isinstance(recipe, AffinityGraph) and problem.n_points < X.shape[0]:
+        if recipe is None:
+            recipe = default_graph(problem.X, regression=self._regression)
+        elif isinstance(recipe, AffinityGraph) and problem.n_points < X.shape[0]:
             rows = problem.rows  # a graph on all rows, some of which are left out
             recipe = AffinityGraph(
                 recipe.affinity(X)[rows][:, rows],

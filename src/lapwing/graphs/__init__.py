@@ -6,15 +6,15 @@ A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`) is given to an estima
 
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.base import GraphRecipe
+from lapwing.graphs.default import default_graph
 from lapwing.graphs.laplacian import Laplacian, UnlabeledComponents, unlabeled_components
-from lapwing.graphs.neighbors import DefaultGraph, KNNGraph
+from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
 from lapwing.graphs.search import Neighbors
 
 __all__ = [
     "GRAPHS",
     "AffinityGraph",
-    "DefaultGraph",
     "GraphRecipe",
     "KNNGraph",
     "Laplacian",
@@ -23,5 +23,6 @@ __all__ = [
     "UnlabeledComponents",
     "as_graph",
     "build_laplacian",
+    "default_graph",
     "unlabeled_components",
 ]

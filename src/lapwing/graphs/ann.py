@@ -42,9 +42,11 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
     Parameters
     ----------
     faiss : module
+        From `load_faiss`.
     points : Points
         Dense.
     k : int
+        Neighbours of each point.
     n_jobs : int or None
         Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
     """
@@ -88,7 +90,13 @@ def faiss_approximate(
 
     Parameters
     ----------
-    faiss, points, k, n_jobs
+    faiss : module
+        From `load_faiss`.
+    points : Points
+        Dense.
+    k : int
+        Neighbours of each point.
+    n_jobs : int or None
         As for `faiss_exact`.
     target_recall : float
         In (0, 1].

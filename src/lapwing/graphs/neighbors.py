@@ -17,7 +17,7 @@ from lapwing.graphs.points import DIFFERENCE_METRICS, Points
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
 from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
 
-__all__ = ["DefaultGraph", "KNNGraph"]
+__all__ = ["KNNGraph"]
 
 BACKENDS = ("auto", "sklearn", "faiss")
 # nan_euclidean would need X with NaN, which nothing else in the library takes.
@@ -220,46 +220,3 @@ class KNNGraph(BaseEstimator):
         if self.backend == "auto" and large and not obstacle and find_spec("faiss"):
             return "faiss"
         return "sklearn"
-
-
-class DefaultGraph(BaseEstimator):
-    """The graph that estimators use for ``graph=None``: `KNNGraph` with k cut to fit few points.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-        k; with n <= k points, k = n - 1 (all points are joined), and one point alone has no edge.
-    normalized : bool, default=True
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
-    power : int, default=2
-        p of the graph term f'L^p f.
-
-    See Also
-    --------
-    KNNGraph : The graph itself, which refuses k >= n.
-    """
-
-    def __init__(self, n_neighbors: int = 5, *, normalized: bool = True, power: int = 2) -> None:
-        self.n_neighbors = n_neighbors
-        self.normalized = normalized
-        self.power = power
-
-    def affinity(self, X: Any) -> CSR:
-        """Weights of the graph.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, n_features)
-            The points.
-
-        Returns
-        -------
-        csr_array of shape (n, n), float64
-            As of `KNNGraph.affinity`.
-        """
-        X = check_points(X, "DefaultGraph")
-        n = X.shape[0]
-        if n == 1:
-            return sp.csr_array((1, 1), dtype=np.float64)
-        k: Any = self.n_neighbors
-        return KNNGraph(n - 1 if isinstance(k, Integral) and k >= n else k).affinity(X)

@@ -9,26 +9,26 @@ import scipy.sparse as sp
 
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.base import GraphRecipe, check_power
+from lapwing.graphs.default import default_graph
 from lapwing.graphs.laplacian import Laplacian
-from lapwing.graphs.neighbors import DefaultGraph, KNNGraph
+from lapwing.graphs.neighbors import KNNGraph
 
 __all__ = ["GRAPHS", "as_graph", "build_laplacian"]
 
 # The shared test suite runs over these: a new graph is one file and one line here.
 GRAPHS: dict[str, type[GraphRecipe]] = {
-    graph.__name__: graph for graph in (KNNGraph, AffinityGraph, TransformerGraph, DefaultGraph)
+    graph.__name__: graph for graph in (KNNGraph, AffinityGraph, TransformerGraph)
 }
 
 
-def as_graph(graph: Any = None) -> GraphRecipe:
+def as_graph(graph: Any) -> GraphRecipe:
     """Turn what a user gives for ``graph=`` into a recipe.
 
     Parameters
     ----------
-    graph : recipe, matrix, transformer or None
+    graph : recipe, matrix or transformer
         A recipe is returned as it is; an array or sparse matrix means `AffinityGraph`; an object
-        with ``fit_transform``, a neighbours transformer, means `TransformerGraph`; None means
-        ``KNNGraph(n_neighbors=5, power=2)`` with at most n - 1 neighbours (`DefaultGraph`).
+        with ``fit_transform``, a neighbours transformer, means `TransformerGraph`.
 
     Returns
     -------
@@ -40,8 +40,6 @@ def as_graph(graph: Any = None) -> GraphRecipe:
     TypeError
         For anything else.
     """
-    if graph is None:
-        return DefaultGraph()
     if isinstance(graph, np.ndarray) or sp.issparse(graph):
         return AffinityGraph(graph)
     if not isinstance(graph, type):
@@ -63,7 +61,7 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
     Parameters
     ----------
     graph : recipe, matrix, transformer or None
-        See `as_graph`.
+        See `as_graph`; None means `default_graph`.
     X : array-like or sparse of shape (n, n_features)
         The points.
     dtype : data-type, default=float64
@@ -74,7 +72,7 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
     Laplacian
         L^p of the graph, as its recipe says.
     """
-    recipe = as_graph(graph)
+    recipe = default_graph(X) if graph is None else as_graph(graph)
     power = check_power(recipe.power)  # before the search, which may take minutes
     return Laplacian.from_affinity(
         recipe.affinity(X), normalized=recipe.normalized, power=power, dtype=dtype

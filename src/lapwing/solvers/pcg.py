@@ -70,8 +70,10 @@ def pcg(
     if start is not None:
         state, gradient = start, _gradient(objective, start)
     limit, previous = tol * reference, None
+    # No run gets below the rounding of its arithmetic: there it is looked at, whatever tol is.
+    reachable = np.maximum(limit, _epsilon(state) * reference)
     while True:
-        state, stop, norm = _descend(run, state, gradient, limit)
+        state, stop, norm = _descend(run, state, gradient, reachable)
         # Recurred values drift away from the coefficients, and the coefficients are what is kept.
         state = objective.state(state.coef, state.intercept)
         if stop is not None:
@@ -202,6 +204,10 @@ def _gradient(objective: Objective, state: State) -> State:
 
 def _negative(state: State) -> State:
     return State(*(-part for part in state))
+
+
+def _epsilon(state: State) -> float:
+    return float(array_namespace(state.values).finfo(state.values.dtype).eps)
 
 
 def _norm(objective: Objective, gradient: State) -> Array:

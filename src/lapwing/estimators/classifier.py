@@ -1,0 +1,91 @@
+"""What classifiers share: labels in, scores and labels out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+
+from lapwing import diagnostics
+from lapwing._arrays import Array
+from lapwing.estimators.base import ManifoldEstimator, Targets
+from lapwing.labels import code_classes, code_known, decode
+from lapwing.problem import Problem, one_vs_rest
+from lapwing.solvers.stopping import elect
+
+__all__ = ["ManifoldClassifier"]
+
+
+class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
+    """What classifiers share: labels in, scores and labels out."""
+
+    def _read_targets(self, y: Any) -> Targets:
+        labels = code_classes(y, self.unlabeled)
+        self.classes_ = labels.classes
+        known = labels.codes[labels.labeled]
+        weights = np.ones(len(labels.codes))
+        of_class = compute_class_weight(
+            self.class_weight, classes=labels.classes, y=labels.classes[known]
+        )
+        if not (np.isfinite(of_class) & (of_class > 0)).all():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must give every class a finite weight > 0. To "
+                "leave a class out, remove its rows."
+            )
+        weights[labels.labeled] = of_class[known]
+        return Targets(one_vs_rest(labels.codes, len(labels.classes)), labels.labeled, weights)
+
+    def _validation_targets(self, y: Any) -> Array:
+        return code_known(y, self.classes_)
+
+    def _check_observations(self, problem: Problem) -> None:
+        found = np.bincount(elect(problem.targets), minlength=len(self.classes_)) > 0
+        if not found.all():
+            raise ValueError(
+                f"sample_weight is zero on every labelled row of the classes "
+                f"{self.classes_[~found].tolist()}: nothing can be learnt of them. Weigh some of "
+                "their rows, or leave these out of X and y."
+            )
+
+    def _answer(self, X: Any, problem: Problem, values: Array) -> None:
+        super()._answer(X, problem, values)
+        diagnostics.warn_single_class(elect(values), ~problem.labeled, self.classes_)
+
+    def _transduce(self, values: Array) -> Array:
+        return decode(elect(values), self.classes_)
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel values with the training points, (n_samples, n_samples_fit), if
+            ``kernel='precomputed'``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One value for two classes, positive for ``classes_[1]``; else one column a class, in
+            the order of `classes_`. Labels are fitted at -1 and +1.
+        """
+        values = self._decision_values(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> Array:
+        """Classes of points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the largest decision value, the first one of equals; of two classes the
+            second where the value is >= 0.
+        """
+        return self._transduce(self._decision_values(X))

@@ -1,0 +1,49 @@
+"""What regressions share: NaN is unlabelled, values are the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from lapwing._arrays import Array
+from lapwing.estimators.base import ManifoldEstimator, Targets
+from lapwing.labels import read_targets
+
+__all__ = ["ManifoldRegressor"]
+
+
+class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
+    """What regressions share: NaN is unlabelled, values are the answers."""
+
+    _regression = True
+
+    def _read_targets(self, y: Any) -> Targets:
+        targets, labeled = read_targets(y)
+        return Targets(targets[:, None], labeled, np.ones(len(targets)))
+
+    def _validation_targets(self, y: Any) -> Array:
+        targets, labeled = read_targets(y)
+        if not labeled.all():
+            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
+        return targets[:, None]
+
+    def _transduce(self, values: Array) -> Array:
+        return values[:, 0]
+
+    def predict(self, X: Any) -> Array:
+        """Values of the fitted function at points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points; their kernel values with the training points, (n_samples, n_samples_fit), if
+            ``kernel='precomputed'``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In the units of y.
+        """
+        return self._transduce(self._decision_values(X))

