@@ -102,15 +102,15 @@ class Case:
         return len(self.K)
 
     @property
-    def Phi(self) -> Any:
+    def design(self) -> Any:
         return self.X if SPACES[self.space][1] else self.K
 
     @property
-    def G(self) -> Any:
+    def gram(self) -> Any:
         return np.eye(self.X.shape[1]) if SPACES[self.space][1] else self.K
 
     @property
-    def S(self) -> Any:
+    def penalty(self) -> Any:
         return self.gamma_I * self.L
 
     def objective(self) -> Objective:
@@ -135,7 +135,7 @@ def make_case(
     *,
     seed: int = 0,
     n: int = 40,
-    l: int = 30,
+    n_labels: int = 30,
     c: int = 2,
     space: str = "full",
     graph: str = "normalized",
@@ -165,12 +165,12 @@ def make_case(
         if kind is None
         else laplacian(affinity(X), normalized=kind[0], power=kind[1])
     )
-    index = rng.permutation(n)[:l]
-    y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((l, c)) + 0.2
+    index = rng.permutation(n)[:n_labels]
+    y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((n_labels, c)) + 0.2
     if loss.name in ("squared_hinge", "hinge"):
         y = np.where(y >= 0, 1.0, -1.0)
         y[0], y[1] = 1.0, -1.0  # both classes in every column
-    weights = np.ones(l) if unit_weights else rng.uniform(0.5, 2.0, l)
+    weights = np.ones(n_labels) if unit_weights else rng.uniform(0.5, 2.0, n_labels)
     return Case(
         space=space,
         X=X,
@@ -217,21 +217,21 @@ def column(case: Case, j: int) -> Case:
 
 def primal_value(case: Case, coef: Any, intercept: Any) -> Any:
     """J of every column."""
-    f = case.Phi @ coef + intercept
+    f = case.design @ coef + intercept
     fit = case.weights @ loss_value(case.loss, case.y, f[case.index])
-    ambient = np.einsum("ij,ij->j", coef, case.G @ coef)
+    ambient = np.einsum("ij,ij->j", coef, case.gram @ coef)
     intrinsic = np.einsum("ij,ij->j", f, case.L @ f)
     return fit + 0.5 * (case.gamma_A * ambient + case.gamma_I * intrinsic)
 
 
 def primal_gradient(case: Case, coef: Any, intercept: Any) -> tuple[Any, Any]:
     """Euclidean gradient of J: (m, c) for the coefficients and (c,) for the bias."""
-    f = case.Phi @ coef + intercept
-    v = case.S @ f
+    f = case.design @ coef + intercept
+    v = case.penalty @ f
     slopes = case.weights[:, None] * loss_slope(case.loss, case.y, f[case.index])
     for i, slope in zip(case.index, slopes, strict=True):
         v[i] += slope
-    return case.Phi.T @ v + case.gamma_A * case.G @ coef, v.sum(axis=0)
+    return case.design.T @ v + case.gamma_A * case.gram @ coef, v.sum(axis=0)
 
 
 def relative_gradient(case: Case, state: State) -> float:
@@ -241,7 +241,7 @@ def relative_gradient(case: Case, state: State) -> float:
         of_coef, of_bias = primal_gradient(case, coef, intercept)
         return np.maximum(np.abs(of_coef).max(axis=0), case.fit_intercept * np.abs(of_bias))
 
-    m, c = case.Phi.shape[1], case.y.shape[1]
+    m, c = case.design.shape[1], case.y.shape[1]
     at_zero = size(np.zeros((m, c)), np.zeros(c))
     return float((size(state.coef, state.intercept) / at_zero).max())
 
@@ -297,7 +297,7 @@ def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
     keep = values > 1e-12 * values[-1]
     F = vectors[:, keep] * np.sqrt(values[keep])
     A = np.hstack([F, np.ones((case.n, 1))]) if case.fit_intercept else F
-    H = A.T @ case.S @ A
+    H = A.T @ case.penalty @ A
     H.flat[: F.shape[1] * (len(H) + 1) : len(H) + 1] += case.gamma_A
     y, rows = case.y[:, 0], A[case.index]
     choices = [pieces(case.loss, *pair) for pair in zip(y, case.weights, strict=True)]
@@ -307,7 +307,7 @@ def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
             f = A @ z
             norm = z[: F.shape[1]] @ z[: F.shape[1]]
             fit = case.weights @ loss_value(case.loss, y, f[case.index])
-            return f, float(fit + 0.5 * (case.gamma_A * norm + f @ case.S @ f))
+            return f, float(fit + 0.5 * (case.gamma_A * norm + f @ case.penalty @ f))
     raise AssertionError("no assignment of pieces is consistent")
 
 

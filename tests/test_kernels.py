@@ -78,9 +78,7 @@ def test_gram_in_tiles_is_exactly_symmetric(name, container, dtype, monkeypatch)
 def test_new_points_in_blocks(name, monkeypatch):
     X, Z = points(11), points(23, seed=1)
     kernel = (
-        Kernel(pairwise.linear_kernel)
-        if name == "callable"
-        else make_kernel(name, X, **PARAMETERS)
+        Kernel(pairwise.linear_kernel) if name == "callable" else make_kernel(name, X, **PARAMETERS)
     )
     alpha = points(11, 2, seed=2)
     whole = kernel.expand(Z, X, alpha)
@@ -163,7 +161,8 @@ def test_scale_gamma_is_twice_the_width_of_errata_e2():
 
 def test_scale_gamma_does_not_see_a_shift():
     X = points(15)
-    assert scale_gamma(X + [10, -5, 3, 100]) == pytest.approx(scale_gamma(X), rel=1e-10)
+    shift = np.array([10, -5, 3, 100])
+    assert scale_gamma(X + shift) == pytest.approx(scale_gamma(X), rel=1e-10)
 
 
 def test_scale_gamma_is_scikit_learns_for_centred_features():
@@ -254,7 +253,7 @@ def test_a_callable_sees_two_sets_of_points():
 @pytest.mark.parametrize("bad", [lambda X, Z: np.ones(len(X)), lambda X, Z: np.ones((2, 2))])
 def test_a_callable_of_the_wrong_shape(bad):
     kernel, X = make_kernel(bad, points(6)), points(6)
-    with pytest.raises(ValueError, match=r"returned an array of shape .* for 6 and 6 points.*\(6, 6\)"):
+    with pytest.raises(ValueError, match=r"array of shape .* for 6 and 6 points.*\(6, 6\)"):
         kernel.gram(X)
     with pytest.raises(ValueError, match=r"for 3 and 6 points.*kernel\(X, Z\).*\(3, 6\)"):
         kernel.expand(X[:3], X, np.ones((6, 1)))
@@ -302,7 +301,7 @@ def test_the_memory_limit_is_the_environments(monkeypatch):
 @pytest.mark.parametrize("text", ["lots", "8x", "-1", "1..2"])
 def test_a_memory_limit_that_is_not_a_size(text, monkeypatch):
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", text)
-    with pytest.raises(ValueError, match="LAPWING_MEMORY_LIMIT=.* is not a size"):
+    with pytest.raises(ValueError, match=r"LAPWING_MEMORY_LIMIT=.* is not a size"):
         make_kernel("rbf", points(5)).gram(points(5))
 
 
@@ -315,6 +314,4 @@ def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budg
         height = block.stop - block.start
         assert height == 1 or height * bytes_per_row <= budget
     # As few blocks as the budget allows.
-    assert all(
-        (a.stop - a.start + 1) * max(1, bytes_per_row) > budget for a in blocks[:-1]
-    )
+    assert all((a.stop - a.start + 1) * max(1, bytes_per_row) > budget for a in blocks[:-1])

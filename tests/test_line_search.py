@@ -53,13 +53,13 @@ def search(line):
     return exact_line_search(SquaredHinge(), line)
 
 
-def random_line(rng, l, c=1, tie=False):
+def random_line(rng, n_labels, c=1, tie=False):
     """Rays with break points of all kinds; on a coarse grid if ties are wanted."""
-    y = rng.choice([-1.0, 1.0], (l, c))
-    f, df = rng.standard_normal((2, l, c)) * 10.0 ** rng.uniform(-2, 2)
+    y = rng.choice([-1.0, 1.0], (n_labels, c))
+    f, df = rng.standard_normal((2, n_labels, c)) * 10.0 ** rng.uniform(-2, 2)
     if tie:
         f, df = np.round(f), np.round(df)
-    weights = rng.uniform(0.1, 5, (l, 1))
+    weights = rng.uniform(0.1, 5, (n_labels, 1))
     quadratic = 10.0 ** rng.uniform(-6, 1, c)
     return Line(3 * rng.standard_normal(c), quadratic, y, f, df, weights)
 
@@ -111,7 +111,9 @@ def test_the_step_is_scipys():
 
 # Halves and quarters, so that break points coincide and scores lie on the margin exactly.
 lattice = st.integers(-8, 8).map(lambda k: k / 4)
-observation = st.tuples(st.sampled_from([-1.0, 1.0]), lattice, lattice, st.sampled_from([0.5, 1, 3]))
+observation = st.tuples(
+    st.sampled_from([-1.0, 1.0]), lattice, lattice, st.sampled_from([0.5, 1, 3])
+)
 
 
 @given(

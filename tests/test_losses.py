@@ -17,9 +17,7 @@ FOR_ALL = pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name
 
 def grid(loss):
     """Targets and scores in all regions of a loss, tails included, no kink nearer than 1e-3."""
-    scores = np.concatenate(
-        [np.linspace(-3, 3, 41) + 0.013, [-1e6, -50.0, 50.0, 1e6], [0.0, -0.0]]
-    )
+    scores = np.concatenate([np.linspace(-3, 3, 41) + 0.013, [-1e6, -50.0, 50.0, 1e6], [0.0, -0.0]])
     signs = [-1.0, 1.0]
     targets = signs if loss.name in ("squared_hinge", "hinge") else [*signs, 0.0, 0.4, -2.5]
     y, f = (part.ravel() for part in np.meshgrid(targets, scores))
@@ -49,7 +47,10 @@ def test_value_is_the_definition(loss):
 @pytest.mark.parametrize(
     ("name", "as_printed"),
     [
-        ("squared_hinge", lambda y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2),  # (7), its 1/2 included
+        (
+            "squared_hinge",
+            lambda y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2,
+        ),  # (7), with its 1/2
         ("squared", lambda y, f: (y - f) ** 2),  # (14)
         ("hinge", lambda y, f: np.maximum(0, 1 - y * f)),  # (4): no 1/2, errata L9
         ("epsilon_insensitive", lambda y, f: np.maximum(0, np.abs(y - f) - EPSILON)),
@@ -58,7 +59,9 @@ def test_value_is_the_definition(loss):
 def test_objective_scale_gives_the_papers_loss(name, as_printed):
     loss = next(loss for loss in ALL_LOSSES if loss.name == name)
     y, f = grid(loss)
-    np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), as_printed(y, f), rtol=1e-15)
+    np.testing.assert_allclose(
+        loss.objective_scale * loss.value(y, f), as_printed(y, f), rtol=1e-15
+    )
 
 
 @FOR_ALL

@@ -32,9 +32,9 @@ FOR_ALL_PROBLEMS = pytest.mark.parametrize(
 def random_state(case, problem, seed=0):
     """A function whose scores are of the order of the margin."""
     rng = np.random.default_rng(seed)
-    m, c = case.Phi.shape[1], case.y.shape[1]
+    m, c = case.design.shape[1], case.y.shape[1]
     coef = rng.standard_normal((m, c))
-    coef /= np.abs(case.Phi @ coef).max()
+    coef /= np.abs(case.design @ coef).max()
     return problem.state(coef * 2, rng.standard_normal(c) * case.fit_intercept)
 
 
@@ -57,7 +57,7 @@ def test_gradient_is_the_formula_in_the_metric_of_the_space(space, graph, fit_in
     state = random_state(case, problem)
     of_coef, of_bias = problem.gradient(state)
     expected_coef, expected_bias = primal_gradient(case, state.coef, state.intercept)
-    np.testing.assert_allclose(case.G @ of_coef, expected_coef, atol=1e-10)
+    np.testing.assert_allclose(case.gram @ of_coef, expected_coef, atol=1e-10)
     np.testing.assert_allclose(of_bias, expected_bias * fit_intercept, atol=1e-12)
 
 
@@ -103,7 +103,7 @@ def test_reported_is_the_papers_scaling():
         case = make_case(loss=loss, fit_intercept=True)
         problem = case.objective()
         state = random_state(case, problem)
-        f = case.Phi @ state.coef + state.intercept
+        f = case.design @ state.coef + state.intercept
         norms = np.einsum("ij,ij->j", state.coef, case.K @ state.coef) * case.gamma_A
         norms += np.einsum("ij,ij->j", f, case.L @ f) * case.gamma_I
         slack, y = case.y - f[case.index], case.y
@@ -123,7 +123,7 @@ def test_reported_is_the_papers_scaling():
 def test_zero_is_the_state_of_the_zero_function(space):
     case = make_case(space=space, fit_intercept=True, c=3)
     problem = case.objective()
-    evaluated = problem.state(np.zeros((case.Phi.shape[1], 3)), np.zeros(3))
+    evaluated = problem.state(np.zeros((case.design.shape[1], 3)), np.zeros(3))
     for given, expected in zip(problem.zero(), evaluated, strict=True):
         assert given.dtype == expected.dtype
         np.testing.assert_array_equal(given, expected)
@@ -133,9 +133,9 @@ def test_a_state_knows_its_values_and_their_smooth_part():
     case = make_case(fit_intercept=True)
     problem = case.objective()
     state = random_state(case, problem)
-    f = case.Phi @ state.coef + state.intercept
+    f = case.design @ state.coef + state.intercept
     np.testing.assert_allclose(state.values, f, atol=1e-12)
-    np.testing.assert_allclose(state.smooth, case.S @ f, atol=1e-12)
+    np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-12)
 
 
 def test_steps_and_columns_of_states():
@@ -163,7 +163,7 @@ def test_inner_is_the_product_of_functions_and_of_intercepts(space):
     case = make_case(space=space, fit_intercept=True)
     problem = case.objective()
     a, b = random_state(case, problem), random_state(case, problem, seed=1)
-    expected = np.einsum("ij,ij->j", a.coef, case.G @ b.coef) + a.intercept * b.intercept
+    expected = np.einsum("ij,ij->j", a.coef, case.gram @ b.coef) + a.intercept * b.intercept
     np.testing.assert_allclose(problem.inner(a, b), expected, rtol=1e-10)
 
 
@@ -217,7 +217,7 @@ def test_scatter_is_the_adjoint_of_labeled(repeated):
 
 
 def test_scatter_without_repetition_keeps_the_order():
-    case = make_case(l=7)
+    case = make_case(n_labels=7)
     u = np.arange(14.0).reshape(7, 2)
     out = case.objective().scatter(u)
     np.testing.assert_array_equal(out[case.index], u)
@@ -243,7 +243,7 @@ def test_smoothness_is_gamma_i_times_the_power_of_the_laplacian():
     for graph in GRAPHS:
         case = make_case(graph=graph, gamma_I=0.7)
         F = np.random.default_rng(0).standard_normal((case.n, 2))
-        np.testing.assert_allclose(case.objective().smoothness(F), case.S @ F, atol=1e-12)
+        np.testing.assert_allclose(case.objective().smoothness(F), case.penalty @ F, atol=1e-12)
 
 
 def test_without_a_graph_nothing_is_smoothed():
@@ -275,5 +275,5 @@ def test_constant_energy_of_two_interleaved_components():
     W[::2, ::2] = W[1::2, 1::2] = 0.3
     np.fill_diagonal(W, 0)
     L = np.diag(W.sum(axis=1)) - W
-    problem = replace(make_case(n=12, l=4).objective(), laplacian=DenseOperator(1e7 * L))
+    problem = replace(make_case(n=12, n_labels=4).objective(), laplacian=DenseOperator(1e7 * L))
     assert abs(problem.constant_energy) < 1e-14

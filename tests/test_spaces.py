@@ -53,9 +53,7 @@ def _precomputed(container: Callable[[Any], Any]) -> Known:
 
 def _linear(d: int, container: Callable[[Any], Any]) -> Known:
     X, X_new = _points(d)
-    return Known(
-        LinearSpace(container(X)), X, np.eye(d), X @ X.T, X, container(X_new), X_new
-    )
+    return Known(LinearSpace(container(X)), X, np.eye(d), X @ X.T, X, container(X_new), X_new)
 
 
 def _points(d: int) -> tuple[Any, Any]:
@@ -219,11 +217,7 @@ def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, tol=1e-9)
 def test_float32_spaces_keep_products_and_solve_in_float64(name, graph):
     known = MAKERS[name]()
     X = known.X.astype(np.float32)
-    space: Space
-    if name == "full":
-        space = FullKernelSpace(known.k.astype(np.float32))
-    else:
-        space = LinearSpace(X)
+    space = FullKernelSpace(known.k.astype(np.float32)) if name == "full" else LinearSpace(X)
     assert space.dtype == np.float32
     a, u = random(space.n_coef, C).astype(np.float32), random(N, C).astype(np.float32)
     assert space.values(a).dtype == np.float32
@@ -321,7 +315,11 @@ def test_feature_coordinates_serve_points_without_weight_too():
 @pytest.mark.parametrize("space", ["full", "linear"])
 def test_a_kernel_of_zeros_has_the_zero_function(space, graph, fit_intercept):
     X = np.zeros((6, 3))
-    S = laplacian(np.ones((6, 6)) - np.eye(6), normalized=True) if graph != "no graph" else np.zeros((6, 6))
+    S = (
+        laplacian(np.ones((6, 6)) - np.eye(6), normalized=True)
+        if graph != "no graph"
+        else np.zeros((6, 6))
+    )
     made = FullKernelSpace(X @ X.T) if space == "full" else LinearSpace(X)
     D, u = np.array([1.0, 1, 1, 0, 0, 0]), np.array([[1.0], [1], [-1], [0], [0], [0]])
     solution = made.system(applied(S), 0.1, fit_intercept).factor(D)(u)
@@ -334,13 +332,18 @@ def test_a_kernel_of_zeros_has_the_zero_function(space, graph, fit_intercept):
 
 @pytest.mark.parametrize(
     ("name", "alternative"),
-    [("full", "pcg"), ("full precomputed sparse", "pcg"), ("linear", "pcg"), ("linear wide", "pcg")],
+    [
+        ("full", "pcg"),
+        ("full precomputed sparse", "pcg"),
+        ("linear", "pcg"),
+        ("linear wide", "pcg"),
+    ],
 )
 def test_systems_forecast_their_memory(name, alternative, monkeypatch):
     known = MAKERS[name]()
     S = penalty(known, "normalized")
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
-    with pytest.raises(MemoryError, match=f"direct solver .*solver='{alternative}'"):
+    with pytest.raises(MemoryError, match=r"direct solver .*Use solver='pcg'"):
         known.space.system(applied(S), 0.1, False)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
     known.space.system(applied(S), 0.1, False)

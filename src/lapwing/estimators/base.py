@@ -17,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing import diagnostics
+from lapwing._arrays import is_sparse
 from lapwing.estimators.choice import choose_solver
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
 from lapwing.estimators.parameters import check_parameters
@@ -145,7 +146,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
@@ -153,6 +154,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             dtype=(np.float64, np.float32),
             ensure_min_samples=2 if reset else 1,
         )
+        return _canonical(X) if is_sparse(X) else X
 
     def _make_problem(self, X: Any, targets: Targets, sample_weight: Any, recipe: Any) -> Problem:
         weights = check_weights(sample_weight, X, targets.labeled) * targets.class_weights
@@ -343,3 +345,18 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
+
+
+def _canonical(X: Any) -> Any:
+    """CSR points as scikit-learn's compiled loops read them; the user's matrix stays as it is.
+
+    They take squared norms entry by entry, wrong where one is stored twice, and some know 32-bit
+    indices only.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+        X = type(X)(parts, shape=X.shape)
+    return X

@@ -23,7 +23,7 @@ import numpy as np
 from lapwing.objective import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on
 from lapwing.solvers.libsvm import solve_epsilon_insensitive, solve_hinge
-from lapwing.solvers.newton import FREE_CONSTANT, newton
+from lapwing.solvers.newton import FREE_CONSTANT, newton, optimality
 from lapwing.spaces.base import Array
 from lapwing.spaces.full import FullKernelSpace
 
@@ -111,7 +111,10 @@ def dual(
 
     inner = solve(reduce(objective, columns), on_iteration=lifted, **options)
     state = _lift(objective, columns, inner.state)
-    return Result(state, inner.n_iter, inner.status, inner.optimality, inner.history)
+    # The reduced problem does not know what was lost on the way to it.
+    quadratic = objective.loss.piecewise_quadratic
+    measure = optimality(objective, state) if quadratic else inner.optimality
+    return Result(state, inner.n_iter, inner.status, measure, inner.history)
 
 
 def _lift(objective: Objective, columns: Representers, reduced: State) -> State:

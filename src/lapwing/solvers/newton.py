@@ -21,6 +21,8 @@ __all__ = ["newton"]
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12
 
+_ROUNDING = 1e-13
+
 
 def newton(
     objective: Objective,
@@ -92,11 +94,19 @@ def _step(objective: Objective, system: System, state: State) -> tuple[State, Ar
     """Line-searched Newton step of every column; which columns it has brought to the optimum."""
     active = objective.active(state)
     target = _model_minimum(objective, system, state, active)
-    settled = (objective.active(target) == active).all(axis=0)
+    settled = (objective.active(target) == active).all(axis=0) | _close(target, state)
     direction = State(*(new - old for new, old in zip(target, state, strict=True)))
     s = exact_line_search(objective.loss, objective.line(state, direction))
-    # With E unchanged the model is the objective: the full step, free of the search's rounding.
+    # With E unchanged the model is the objective: the full step, free of the search's rounding. A
+    # state that is its model's minimum has no direction to search, only the rounding of one.
     return state.step(np.where(settled, 1.0, s), direction), settled
+
+
+def _close(a: State, b: State) -> Array:
+    """Columns whose values agree to rounding."""
+    size = np.abs(b.values).max(axis=0, initial=0)
+    close: Array = np.abs(a.values - b.values).max(axis=0, initial=0) <= _ROUNDING * size
+    return close
 
 
 def _model_minimum(objective: Objective, system: System, state: State, active: Array) -> State:

@@ -1,0 +1,554 @@
+"""The estimators as scikit-learn's citizens: its checks, meta-estimators, frames, callbacks."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.callback import FitCallback, ProgressBar
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import (
+    check_classifiers_classes,
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+
+CLASSIFIERS = [LapSVC, LapRLSClassifier]
+REGRESSORS = [LapRLSRegressor, LapSVR]
+ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
+
+
+# ---- scikit-learn's own checks -----------------------------------------------------------------
+
+# One of the checks fits labels {-1, +1} with no point unlabelled, which needs another marker.
+CHECKED = [
+    LapSVC(unlabeled=None),
+    LapSVC(loss="hinge", unlabeled=None),
+    LapSVC(solver="newton", unlabeled=None),
+    LapSVC(solver="pcg", gamma_A=1e-2, unlabeled=None),
+    LapSVC(kernel="linear", fit_intercept=True, unlabeled=None),
+    LapRLSClassifier(unlabeled=None),
+    LapRLSRegressor(),
+    LapRLSRegressor(solver="pcg", gamma_A=1e-2),
+    LapSVR(),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+COLLIDING = "check_classifiers_classes"
+
+
+@pytest.mark.parametrize("default", [LapSVC(), LapRLSClassifier()], ids=repr)
+def test_checks_of_the_defaults(default: Any) -> None:
+    """With the usual marker -1 all but the check whose labels are {-1, +1}."""
+    names = []
+    for estimator, check in estimator_checks_generator(default):
+        names.append(check.func.__name__)
+        if names[-1] not in (COLLIDING, "check_array_api_input"):
+            check(estimator)
+    assert names.count(COLLIDING) == 1
+    assert len(names) > 50
+
+
+@pytest.mark.parametrize("default", [LapSVC(), LapRLSClassifier()], ids=repr)
+def test_the_check_whose_labels_collide_with_the_marker(default: Any) -> None:
+    message = (
+        r"one class only, 1, beside the unlabelled marker unlabeled=-1: .* If -1 is a class and "
+        r"not the marker, choose another marker for unlabelled points, such as unlabeled=None"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_classifiers_classes(type(default).__name__, default)
+
+
+# ---- data --------------------------------------------------------------------------------------
+
+
+def points(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three clusters, all labels."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3
+    X = rng.standard_normal((n, 4)) + 2.5 * np.eye(4)[truth]
+    order = rng.permutation(n)
+    return X[order], truth[order]
+
+
+def few_labels(truth: np.ndarray, n_labels: int = 15) -> np.ndarray:
+    y = np.full(len(truth), -1)
+    y[:n_labels] = truth[:n_labels]
+    return y
+
+
+def targets(X: np.ndarray, n_labels: int = 15) -> np.ndarray:
+    y = np.full(len(X), np.nan)
+    y[:n_labels] = X[:n_labels].sum(axis=1)
+    return y
+
+
+def data(estimator: type) -> tuple[np.ndarray, np.ndarray]:
+    X, truth = points()
+    return X, few_labels(truth) if estimator in CLASSIFIERS else targets(X)
+
+
+# ---- parameters --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_are_set_read_and_cloned(estimator: type) -> None:
+    defaults = estimator().get_params()
+    changed = {"kernel": "laplacian", "gamma": 0.5, "gamma_I": 3.0, "solver": "dual", "tol": 1e-3}
+    model = estimator(**changed)
+    assert model.get_params() == defaults | changed
+    copy = clone(model.set_params(graph=KNNGraph(3, power=2)))
+    assert copy.graph is not model.graph
+    assert copy.get_params()["graph__n_neighbors"] == 3
+    copy.set_params(graph__n_neighbors=4, graph__power=1)
+    assert (copy.graph.n_neighbors, copy.graph.power) == (4, 1)
+    assert model.graph.n_neighbors == 3
+    assert (
+        eval(repr(estimator(**changed))).get_params() == model.set_params(graph=None).get_params()
+    )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_signatures_follow_the_contract(estimator: type) -> None:
+    parameters = inspect.signature(estimator).parameters
+    assert next(iter(parameters)) == "kernel"
+    assert all(p.kind is p.KEYWORD_ONLY for name, p in parameters.items() if name != "kernel")
+    expected = {
+        "kernel": "rbf",
+        "gamma": "scale",
+        "degree": 3,
+        "coef0": 1.0,
+        "gamma_A": 1e-4,
+        "gamma_I": 1.0,
+        "graph": None,
+        "solver": "auto",
+        "tol": 1e-6,
+        "max_iter": 1000,
+        "fit_intercept": estimator in REGRESSORS,
+    }
+    if estimator in CLASSIFIERS:
+        expected |= {"unlabeled": -1, "class_weight": None}
+    if estimator is not LapSVR:
+        expected |= {"stopping": None, "warm_start": False, "random_state": None}
+    assert {name: parameters[name].default for name in expected} == expected
+    fit = inspect.signature(estimator.fit).parameters
+    assert list(fit) == ["self", "X", "y", "sample_weight", "validation_data"]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_tags(estimator: type) -> None:
+    tags = get_tags(estimator())
+    assert is_classifier(estimator()) == (estimator in CLASSIFIERS)
+    assert is_regressor(estimator()) == (estimator in REGRESSORS)
+    assert tags.target_tags.required
+    assert tags.input_tags.sparse
+    assert not tags.input_tags.pairwise
+    assert not tags.input_tags.allow_nan
+    assert get_tags(estimator("precomputed")).input_tags.pairwise
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_predicting_needs_a_fit(estimator: type) -> None:
+    for method in ("predict", "decision_function", "score"):
+        if hasattr(estimator, method):
+            args = ([[0.0]], [0]) if method == "score" else ([[0.0]],)
+            with pytest.raises(NotFittedError, match=f"This {estimator.__name__} instance is not"):
+                getattr(estimator(), method)(*args)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_html_and_text_representations(estimator: type) -> None:
+    X, y = data(estimator)
+    model = estimator(graph=KNNGraph(5)).fit(X, y)
+    assert estimator.__name__ in model._repr_html_()
+    assert repr(model) == f"{estimator.__name__}(graph=KNNGraph(n_neighbors=5))"
+
+
+def linear_kernel(X: Any, Z: Any) -> Any:
+    return X @ Z.T
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pickle_of_everything_that_can_be_a_parameter(estimator: type) -> None:
+    X, y = data(estimator)
+    W = KNNGraph(5).affinity(X)
+    for options in (
+        {"graph": KNNGraph(5)},
+        {"graph": AffinityGraph(W), "kernel": linear_kernel},
+        {"graph": W, "kernel": "linear"},
+    ):
+        model = estimator(gamma_A=0.1, **options).fit(X, y)
+        for again in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+            np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_pickle_does_not_hold_the_kernel() -> None:
+    X, truth = points(600)
+    model = LapSVC().fit(X, few_labels(truth))
+    assert len(pickle.dumps(model)) < 600 * 600 * 8 / 10
+
+
+# ---- meta-estimators ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pipeline(estimator: type) -> None:
+    X, y = data(estimator)
+    X = X * [1, 1e6, 1, 1]
+    pipe = make_pipeline(StandardScaler(), estimator()).fit(X, y)  # no warning of scales
+    by_hand = StandardScaler().fit(X)
+    direct = estimator().fit(by_hand.transform(X), y)
+    np.testing.assert_array_equal(pipe.predict(X), direct.predict(by_hand.transform(X)))
+    np.testing.assert_array_equal(pipe[-1].transduction_, direct.transduction_)
+
+
+def semi_supervised_folds(n: int, n_labels: int, n_folds: int) -> list[tuple[Any, Any]]:
+    """All unlabelled points train in every fold; only labelled ones are held out."""
+    labeled = np.arange(n_labels)
+    return [
+        (np.r_[np.setdiff1d(labeled, fold), np.arange(n_labels, n)], fold)
+        for fold in np.array_split(labeled, n_folds)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+def test_grid_search_over_the_graph_and_the_weights() -> None:
+    X, truth = points()
+    y = few_labels(truth, 24)
+    folds = semi_supervised_folds(len(X), 24, 3)
+    grid = {"lapsvc__graph__n_neighbors": [2, 8], "lapsvc__gamma_I": [1e-8, 1.0]}
+    pipe = make_pipeline(StandardScaler(), LapSVC(graph=KNNGraph()))
+    search = GridSearchCV(pipe, grid, cv=folds, error_score="raise").fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert len(search.cv_results_["params"]) == 4
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+    assert np.mean(search.predict(X) == truth) > 0.8
+    # Each score is that of a fit by hand.
+    train, test = folds[0]
+    k, weight = 8, 1.0
+    i = search.cv_results_["params"].index(
+        {"lapsvc__graph__n_neighbors": k, "lapsvc__gamma_I": weight}
+    )
+    by_hand = clone(pipe).set_params(lapsvc__graph__n_neighbors=k, lapsvc__gamma_I=weight)
+    score = by_hand.fit(X[train], y[train]).score(X[test], y[test])
+    assert search.cv_results_["split0_test_score"][i] == score
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_cross_validation(estimator: type) -> None:
+    X, truth = points()
+    if estimator in CLASSIFIERS:
+        # No point of these is unlabelled.
+        assert cross_val_score(estimator(), X, truth, cv=3, error_score="raise").mean() > 0.8
+    else:
+        model = estimator(gamma_A=0.1, gamma_I=0.01)
+        assert cross_val_score(model, X, X.sum(axis=1), cv=3, error_score="raise").mean() > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
+    X, truth = points()
+    K = rbf_kernel(X, gamma=0.1)
+    scores = cross_val_score(LapSVC("precomputed", gamma_I=0), K, truth, cv=3, error_score="raise")
+    expected = cross_val_score(LapSVC(gamma=0.1, gamma_I=0), X, truth, cv=3, error_score="raise")
+    np.testing.assert_array_equal(scores, expected)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_one_vs_rest_of_scikit_learn_agrees_with_the_joint_fit(estimator: type) -> None:
+    X, truth = points()
+    model = estimator(gamma_A=1e-2)
+    wrapped = OneVsRestClassifier(model).fit(X, truth)
+    joint = clone(model).fit(X, truth)
+    np.testing.assert_allclose(wrapped.decision_function(X), joint.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sample_weight_is_routed(estimator: type) -> None:
+    X, y = data(estimator)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = estimator().set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipe = make_pipeline(scaler, model).fit(X, y, sample_weight=w)
+    Z = StandardScaler().fit_transform(X)
+    direct = estimator().fit(Z, y, sample_weight=w)
+    np.testing.assert_array_equal(pipe.predict(X), direct.predict(Z))
+    assert np.abs(direct.alpha_ - estimator().fit(Z, y).alpha_).max() > 0
+
+
+def test_parallel_fits() -> None:
+    X, truth = points()
+    y = few_labels(truth)
+    jobs = (joblib.delayed(LapSVC(gamma_I=g).fit)(X, y) for g in (0.1, 1.0))
+    models = joblib.Parallel(n_jobs=2, prefer="threads")(jobs)
+    for g, model in zip((0.1, 1.0), models, strict=True):
+        np.testing.assert_array_equal(model.predict(X), LapSVC(gamma_I=g).fit(X, y).predict(X))
+
+
+def close(actual: Any, expected: Any) -> None:
+    np.testing.assert_allclose(actual, expected, atol=1e-7)
+
+
+# ---- frames ------------------------------------------------------------------------------------
+
+NAMES = ["length", "width", "height", "mass"]
+FRAMES: dict[str, Callable[[np.ndarray], Any]] = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas with an index": lambda X: pd.DataFrame(
+        X, columns=NAMES, index=range(100, 100 + len(X))
+    ),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_frames_are_arrays_with_names(estimator: type, frame: Callable[[np.ndarray], Any]) -> None:
+    X, y = data(estimator)
+    plain = estimator().fit(X, y)
+    model = estimator().fit(frame(X), y)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert not hasattr(plain, "feature_names_in_")
+    # Columns of a frame lie one after the other in memory, which changes the order of sums.
+    same = np.testing.assert_array_equal if estimator in CLASSIFIERS else close
+    same(model.predict(frame(X)), plain.predict(X))
+    same(model.transduction_, plain.transduction_)
+    w = pd.Series(np.random.default_rng(0).uniform(0.5, 2, len(X)), index=range(7, 7 + len(X)))
+    same(
+        estimator().fit(frame(X), y, sample_weight=w).predict(frame(X)),
+        estimator().fit(X, y, sample_weight=w.to_numpy()).predict(X),
+    )
+    with pytest.raises(ValueError, match="feature names should match those that were passed"):
+        model.predict(frame(X)[NAMES[::-1]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(X)
+
+
+def test_frames_of_whole_numbers_and_small_floats() -> None:
+    X, truth = points()
+    y = few_labels(truth)
+    whole = np.round(X * 3)
+    expected = LapSVC().fit(whole, y).decision_function(whole)
+    for frame in (
+        pd.DataFrame(whole.astype(int), columns=NAMES),
+        pl.DataFrame(whole.astype(int), schema=NAMES),
+        pd.DataFrame(whole.astype(int), columns=NAMES).astype("Int64"),
+    ):
+        close(LapSVC().fit(frame, y).decision_function(frame), expected)
+    small = pd.DataFrame(X.astype(np.float32), columns=NAMES)
+    assert LapSVC().fit(small, y).decision_function(small).dtype == np.float32
+
+
+LABELS: dict[str, tuple[Callable[[list[Any]], Any], Any, Any]] = {
+    "pandas, None": (lambda y: pd.Series(y), None, None),
+    "pandas, NaN": (lambda y: pd.Series(y), np.nan, None),
+    "pandas, NA": (lambda y: pd.Series(y, dtype="string"), pd.NA, None),
+    "pandas, a text": (lambda y: pd.Series(y), "?", "?"),
+    "pandas, categories": (lambda y: pd.Series(y, dtype="category"), None, None),
+    "pandas, another index": (lambda y: pd.Series(y, index=range(len(y), 0, -1)), None, None),
+    "polars, null": (lambda y: pl.Series(y), None, None),
+    "polars, a text": (lambda y: pl.Series(y), "?", "?"),
+    "a list": (lambda y: y, None, None),
+}
+
+
+@pytest.mark.parametrize(("series", "blank", "marker"), LABELS.values(), ids=LABELS.keys())
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_labels_in_series(
+    estimator: type, series: Callable[[list[Any]], Any], blank: Any, marker: Any
+) -> None:
+    X, truth = points()
+    y = few_labels(truth)
+    names = np.array(["elm", "fir", "oak"])
+    expected = names[estimator().fit(X, y).predict(X)]
+    column = series([blank if code == -1 else str(names[code]) for code in y])
+    model = estimator(unlabeled=marker).fit(X, column)
+    assert model.classes_.tolist() == names.tolist()
+    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal(model.labeled_, y != -1)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pd.Series,
+        pl.Series,
+        list,
+        lambda y: pd.Series(y, dtype="Float64"),
+        lambda y: pd.Series([None if np.isnan(v) else v for v in y], dtype=object),
+        lambda y: pl.Series([None if np.isnan(v) else v for v in y]),
+        lambda y: [None if np.isnan(v) else v for v in y],
+    ],
+)
+@pytest.mark.parametrize("estimator", REGRESSORS)
+def test_targets_in_series(estimator: type, series: Callable[[Any], Any]) -> None:
+    X, y = data(estimator)
+    np.testing.assert_array_equal(
+        estimator().fit(X, series(y)).predict(X), estimator().fit(X, y).predict(X)
+    )
+
+
+def test_lists_are_arrays() -> None:
+    X, truth = points(30)
+    y = few_labels(truth)
+    np.testing.assert_array_equal(
+        LapSVC().fit(X.tolist(), y.tolist()).predict(X.tolist()), LapSVC().fit(X, y).predict(X)
+    )
+
+
+def test_wrong_numbers_of_features_and_points() -> None:
+    for estimator in ESTIMATORS:
+        X, y = data(estimator)
+        model = estimator().fit(X, y)
+        with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
+            model.predict(X[:, :3])
+        with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[80, 79\]"):
+            estimator().fit(X, y[:-1])
+
+
+# ---- callbacks ---------------------------------------------------------------------------------
+
+
+class Record:
+    """A callback that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, int | None]] = []
+        self.ended: list[str] = []
+        self.predictions: list[Any] = []
+        self.states: list[str] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.states.append("setup")
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self.states.append("teardown")
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
+        self.begun.append((context.task_name, context.max_subtasks))
+        self.X = X
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, y: Any = None, fitted_estimator: Any = None
+    ) -> None:
+        self.ended.append(context.task_name)
+        self.y = y
+        if context.task_name in ("iteration", "fit"):
+            self.predictions.append(fitted_estimator.predict(self.X))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_callback_is_told_of_all_stages(estimator: type) -> None:
+    X, y = data(estimator)
+    options = {} if estimator is LapSVR else {"solver": "pcg", "gamma_A": 0.1}
+    record = Record()
+    assert isinstance(record, FitCallback)
+    model = estimator(**options).set_callbacks(record).fit(X, y)
+    assert record.states == ["setup", "teardown"]
+    stages = [task for task in record.begun if task[0] != "iteration"]
+    steps = 1000 if options else None
+    assert stages == [("fit", 3), ("graph", 0), ("kernel", 0), ("solve", steps)]
+    assert record.ended.count("iteration") == model.n_iter_
+    assert sorted(record.ended) == sorted(name for name, _ in record.begun)
+    assert record.ended[-1] == "fit"
+    assert record.X is X
+    assert record.y is y
+    assert len(record.predictions) == model.n_iter_ + 1
+    if estimator in CLASSIFIERS:
+        np.testing.assert_array_equal(record.predictions[-1], model.predict(X))
+    else:
+        np.testing.assert_allclose(record.predictions[-1], model.predict(X))
+
+
+def test_a_failing_fit_tears_its_callbacks_down() -> None:
+    X, y = data(LapSVC)
+    record = Record()
+    with pytest.raises(ValueError, match="n_neighbors=80"):
+        LapSVC(graph=KNNGraph(80)).set_callbacks(record).fit(X, y)
+    assert record.states == ["setup", "teardown"]
+
+
+def test_callbacks_leave_no_trace() -> None:
+    X, y = data(LapSVC)
+    plain = LapSVC(solver="pcg", gamma_A=0.1).fit(X, y)
+    watched = LapSVC(solver="pcg", gamma_A=0.1).set_callbacks(Record()).fit(X, y)
+    assert set(vars(watched)) - set(vars(plain)) == {"_skl_callbacks"}
+    np.testing.assert_array_equal(watched.alpha_, plain.alpha_)
+
+
+def progress(fit: Callable[[], Any]) -> str:
+    with redirect_stdout(io.StringIO()) as out:
+        fit()
+    return out.getvalue()
+
+
+def test_the_progress_bar_shows_conjugate_gradient() -> None:
+    X, y = data(LapSVC)
+    pcg = LapSVC(solver="pcg", gamma_A=0.1)
+    text = progress(lambda: clone(pcg).set_callbacks(ProgressBar()).fit(X, y))
+    assert "LapSVC - fit" in text
+    assert "LapSVC - solve" in text
+    assert "100%" in text
+    assert progress(lambda: clone(pcg).fit(X, y)) == ""
+
+
+def test_the_progress_bar_goes_through_a_grid_search() -> None:
+    X, truth = points()
+    search = GridSearchCV(LapSVC(gamma_A=0.1), {"gamma_I": [0.1, 1.0]}, cv=2)
+    assert "GridSearchCV" in progress(
+        lambda: search.set_callbacks(ProgressBar(max_propagation_depth=2)).fit(X, truth)
+    )
+
+
+# ---- the first thing a stranger does -----------------------------------------------------------
+
+
+def test_digits_with_three_labels_a_class() -> None:
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    y = np.full(len(truth), -1)
+    for digit in range(10):
+        rows = rng.choice(np.flatnonzero(truth == digit), 3, replace=False)
+        y[rows] = digit
+    hidden = y == -1
+    semi = LapSVC().fit(X, y)
+    supervised = LapSVC(gamma_I=0).fit(X, y)
+    error = np.mean(semi.transduction_[hidden] != truth[hidden])
+    assert error < 0.6 * np.mean(supervised.transduction_[hidden] != truth[hidden])
+    assert error < 0.15
+    sparse = LapSVC().fit(sp.csr_array(X), y)
+    assert np.mean(sparse.transduction_ == semi.transduction_) > 0.999
