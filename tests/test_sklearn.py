@@ -537,6 +537,7 @@ def test_the_progress_bar_goes_through_a_grid_search() -> None:
 # ---- the first thing a stranger does -----------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 def test_digits_with_three_labels_a_class() -> None:
     X, truth = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)

@@ -41,8 +41,9 @@ def _digits_lost(residual: Array, u: Array) -> bool:
 class GraphSystem:
     """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
 
-    Costs p sparse products with K once, and 2/3 n^3 operations a factorisation; K, S K + gamma_A I
-    and one factor are in memory. If a_i = -v_i / gamma_A cancels in K a (kernels of low rank with
+    Costs p sparse products with K and 2/3 n^3 operations a factorisation; K and one factor are in
+    memory, and S K + gamma_A I between factorisations with different weights. If
+    a_i = -v_i / gamma_A cancels in K a (kernels of low rank with
     small gamma_A, errata L14), the solution is taken from `FeatureSystem`.
     """
 
@@ -57,6 +58,9 @@ class GraphSystem:
 
     @cached_property
     def _base(self) -> Array:
+        return self._make_base()
+
+    def _make_base(self) -> Array:
         base = np.ascontiguousarray(self._smoothness(self._K))
         base.flat[:: base.shape[0] + 1] += self._gamma_A
         return base
@@ -67,14 +71,17 @@ class GraphSystem:
 
     def factor(self, weights: Array | None = None) -> Quadratic:
         n = self._K.shape[0]
+        # Without weights there is one factorisation: nothing is kept for another, nor copied.
+        base = self._make_base() if weights is None else self._base
         if self._fit_intercept:
             M = np.empty((n + 1, n + 1))
-            M[:n, :n] = self._base
+            M[:n, :n] = base
             M[:n, n] = self._constant
             M[n, :n] = 1
             M[n, n] = 0
         else:
-            M = self._base.copy()
+            M = base if weights is None else base.copy()
+        del base
         if weights is not None:
             rows = np.flatnonzero(weights)
             M[rows, :n] += weights[rows, None] * self._K[rows]
