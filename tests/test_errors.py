@@ -622,7 +622,7 @@ APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_components_without_a_label(estimator: type) -> None:
-    y = APART if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
+    y = APART.copy() if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
     text = the_only(
         lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y), UnlabeledComponentWarning
     )
@@ -635,11 +635,11 @@ def test_components_without_a_label(estimator: type) -> None:
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_one_class_for_all_unlabelled_points(estimator: type) -> None:
-    y = np.full(N, "?", dtype=object)
-    y[[0, 1, 3, 5, 7, 9]] = ["fir", "oak", "oak", "oak", "oak", "oak"]
-    model = estimator(unlabeled="?", gamma_A=1.0)
-    text = the_only(lambda: model.fit(X, y), SingleClassWarning)
-    assert "All 34 unlabelled points were given class 'oak'. Usual causes: " in text
+    y = np.where(TRUTH == 0, "fir", "?")
+    y[[1, 3]] = "oak"
+    model = estimator(unlabeled="?", graph=KNNGraph(3))
+    text = the_only(lambda: model.fit(X + 20 * TRUTH[:, None], y), SingleClassWarning)
+    assert "All 18 unlabelled points were given class 'oak'. Usual causes: " in text
     assert "standardise the features" in text
     assert "class_weight='balanced'" in text
     assert "a smaller gamma_I" in text
@@ -672,11 +672,17 @@ def test_features_of_different_scales(estimator: type) -> None:
 
 
 def test_the_scale_that_is_too_much() -> None:
-    grid = np.column_stack([np.linspace(0, 1, N), np.linspace(0, 1, N)[::-1]])
-    model = LapSVC(graph=KNNGraph(20))
-    assert told(lambda: model.fit(grid * [1, 9_999], Y)) == []
-    assert len(told(lambda: model.fit(grid * [1, 10_010], Y))) == 1
-    assert len(told(lambda: model.fit(grid * [1e-3, 10.01] + [0, 1e6], Y))) == 1
+    ramp = np.linspace(0, 1, N)
+    grid = np.column_stack([ramp, ramp[::-1]])
+    for factors, shift, warned in (
+        ([1, 9_999], [0, 0], False),
+        ([1, 10_010], [0, 0], True),
+        ([1e-3, 10.01], [0, 1e6], True),
+        ([1, 1], [0, 1e9], False),
+        ([1e-9, 1e-9], [0, 0], False),
+    ):
+        caught = told(lambda X=grid * factors + shift: LapSVC(graph=KNNGraph(20)).fit(X, Y))
+        assert warned == any(warning.category is FeatureScaleWarning for warning in caught)
 
 
 @pytest.mark.parametrize(
@@ -702,8 +708,10 @@ def test_not_converged(estimator: Any) -> None:
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
 def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
     monkeypatch.setattr(libsvm, "_MAX_STEPS", 1)
-    text = the_only(lambda: estimator.fit(X, labels(type(estimator))), ConvergenceWarning)
-    assert "solver='dual' did not converge" in text
+    caught = told(lambda: estimator.fit(X, labels(type(estimator))))
+    texts = [str(w.message) for w in caught if w.category is ConvergenceWarning]
+    assert len(texts) == 1
+    assert texts[0].startswith("solver='dual' did not converge")
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

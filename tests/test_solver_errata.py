@@ -164,6 +164,21 @@ def test_labels_of_one_class_with_a_free_bias(graph, solve):
     np.testing.assert_allclose(case.objective().value(result.state), 0, atol=1e-7)
 
 
+@pytest.mark.parametrize("solve", [newton, pcg])
+def test_an_empty_error_set_where_the_graph_sees_the_bias(solve):
+    """With L_n regularisers alone pull b to 0, so a start with E empty is not the end (L13)."""
+    case = make_case(graph="normalized", fit_intercept=True)
+    case = replace(case, y=np.ones_like(case.y))
+    problem = case.objective()
+    start = problem.state(np.zeros((case.n, 2)), np.array([5.0, 2.0]))
+    assert not problem.active(start).any()
+    result = solve(problem, start)
+    assert relative_gradient(case, result.state) < 1e-5
+    np.testing.assert_allclose(
+        problem.value(result.state), problem.value(dual(problem).state), rtol=1e-8
+    )
+
+
 def test_random_tiny_problems_all_converge():
     """Cycles, one-class and empty sets (L11 to L13), points on the margin and half steps (L15)."""
     rng = np.random.default_rng(0)

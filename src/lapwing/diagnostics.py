@@ -156,16 +156,17 @@ def _extreme_eigenvalues(K: Any) -> tuple[float, float]:
         dense = K.toarray() if is_sparse(K) else K
         values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
         return float(values[0]), float(values[-1])
-    basis = np.zeros((_LANCZOS_STEPS, n))
-    diagonal, off = np.zeros(_LANCZOS_STEPS), np.zeros(_LANCZOS_STEPS)
+    basis, images = np.zeros((_LANCZOS_STEPS, n)), np.zeros((_LANCZOS_STEPS, n))
     q = np.random.default_rng(0).standard_normal(n)
     for step in range(_LANCZOS_STEPS):
         basis[step] = q / np.linalg.norm(q)
-        q = (K @ basis[step].astype(K.dtype)).astype(np.float64)
-        diagonal[step] = basis[step] @ q
-        q -= basis[: step + 1].T @ (basis[: step + 1] @ q)
-        off[step] = np.linalg.norm(q)
-        if off[step] <= 1e-10 * abs(diagonal[0]):
-            break  # an invariant subspace: K has low rank
-    ritz = sla.eigvalsh_tridiagonal(diagonal[: step + 1], off[:step])
+        images[step] = q = (K @ basis[step].astype(K.dtype)).astype(np.float64)
+        # Twice, as what is left is rounding once the basis spans the range of a K of low rank, and
+        # a basis that is not orthonormal has eigenvalues of its own.
+        once = q - basis[: step + 1].T @ (basis[: step + 1] @ q)
+        q = once - basis[: step + 1].T @ (basis[: step + 1] @ once)
+        if not np.linalg.norm(q) > np.linalg.norm(once) / 2:
+            break  # nothing new is left, not even in the rounding
+    compressed = basis[: step + 1] @ images[: step + 1].T
+    ritz = sla.eigvalsh((compressed + compressed.T) / 2, check_finite=False)
     return min(float(ritz[0]), float(K.diagonal().min())), float(ritz[-1])

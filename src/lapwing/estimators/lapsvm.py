@@ -170,7 +170,10 @@ class LapSVR(ManifoldRegressor):
     {degree}
     {coef0}
     {gamma_A}
-    {gamma_I}
+    gamma_I : float, default=0.01
+        Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides
+        how far the graph deforms the kernel. The default smooths by less than the classifiers':
+        values are to be followed, where classes only need a sign.
     epsilon : float, default=0.1
         Half the width of the tube, >= 0, in the units of y, in which errors cost nothing.
     {graph}
@@ -233,7 +236,7 @@ class LapSVR(ManifoldRegressor):
         degree: float = 3,
         coef0: float = 1.0,
         gamma_A: float = 1e-4,
-        gamma_I: float = 1.0,
+        gamma_I: float = 0.01,
         epsilon: float = 0.1,
         graph: Any = None,
         solver: str = "auto",
