@@ -36,7 +36,7 @@ def _save(figure: Any, folder: FilePath, name: str) -> FilePath:
 
 
 def draw_moons(moons: Moons, folder: FilePath) -> list[FilePath]:
-    """Figure 3: the boundary after some iterations and at the optimum. Figure 4: stopping values."""
+    """Figure 3: the boundary on the way and at the optimum. Figure 4: stopping values."""
     figure, axes = _figure(2, 3, 3.4, 2.5)
     flat = axes.ravel()
     for ax in flat:
@@ -45,7 +45,9 @@ def draw_moons(moons: Moons, folder: FilePath) -> list[FilePath]:
     flat[0].set_title("The two moons dataset", fontsize=9)
     for ax, (title, values) in zip(flat[1:], moons.maps.items(), strict=True):
         # As in the paper: red where f >= 1, blue where f <= -1; its first class is the red one.
-        ax.pcolormesh(*moons.grid, values, cmap="RdBu_r", vmin=-1, vmax=1, shading="gouraud")
+        x, y = moons.grid
+        box = (x[0], x[-1], y[0], y[-1])
+        ax.imshow(values, cmap="RdBu_r", vmin=-1, vmax=1, extent=box, origin="lower", aspect="auto")
         ax.contour(*moons.grid, values, levels=[0.0], colors="black", linewidths=1.5)
         _draw_points(ax, moons)
         ax.set_title(title, fontsize=9)

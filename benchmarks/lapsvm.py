@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import figures
 from benchmarks.data import Data
-from benchmarks.limits import NOTES, Check, check_all, limits_table
+from benchmarks.limits import NOTES, check_all, limits_table
 from benchmarks.memory import MemoryUse, measure
 from benchmarks.methods import METHODS, Outcome, run_method
 from benchmarks.moons import run_moons
@@ -31,6 +34,7 @@ from benchmarks.problems import PROBLEMS, Problem, gaussian
 from benchmarks.references import lu_seconds, products_seconds
 from benchmarks.report import SetResult, all_tables
 from benchmarks.setting import Setting, prepare
+from benchmarks.spread import mean_error, spread_table
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_SPLITS = 2
@@ -43,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"{QUICK_SPLITS} splits a set; the large sets and the memory measurement only if named",
+        help=f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named",
     )
     parser.add_argument(
         "--sets",
@@ -60,6 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for tables, JSON and figures (default: benchmarks/results)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
+    parser.add_argument(
+        "--spread",
+        type=int,
+        default=0,
+        metavar="SEEDS",
+        help="also repeat the exact solution of the small sets with this many seeds",
+    )
     parser.add_argument("--no-figures", action="store_true", help="tables only")
 
 
@@ -70,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     results: list[SetResult] = []
     descents: dict[str, Descent] = {}
+    means: dict[str, list[float]] = {}
     n_splits = QUICK_SPLITS if arguments.quick else None
     warm_up()
     for name in names:
@@ -84,11 +96,12 @@ def run(arguments: argparse.Namespace) -> int:
         results.append(result)
         if descent is not None:
             descents[name] = descent
+        if name not in LARGE and arguments.spread:
+            means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
     if not results:
         return 1
     memory = measure_memory() if any(r.problem.name == "facemit" for r in results) else None
-    checks = check_all(results, memory)
-    write(folder, results, checks, memory)
+    write(folder, results, memory, means)
     if not arguments.no_figures:
         draw(folder, results, descents)
     return 0
@@ -106,12 +119,12 @@ def run_problem(
     for number, split in enumerate(splits, start=1):
         with step(f"{problem.title}: split {number} of {len(splits)}"):
             setting = prepare(problem, data, split)
-            for name in methods_of(problem):
+            for name in methods_of(problem, first=number == 1):
                 weights = WEIGHTS[problem.name][METHODS[name].weights]
                 outcomes.setdefault(name, []).append(run_method(METHODS[name], setting, weights))
             for name, seconds in reference_times(setting, outcomes).items():
                 references.setdefault(name, []).append(seconds)
-            # One split of the large sets shows what the mean of three would, in a third of the time.
+            # The large sets take minutes a descent: their figures show the first split.
             if figures_wanted and (number == 1 or problem.name not in LARGE):
                 descents.append(descend(setting, figure_weights(problem), problem.horizon))
             sizes = tuple(
@@ -132,9 +145,14 @@ def warm_up() -> None:
         run_method(method, setting, Weights(1e-2, 0.0 if method.supervised else 1.0))
 
 
-def methods_of(problem: Problem) -> list[str]:
-    """Methods that the paper gives parameters for, on this problem."""
-    return [name for name in METHODS if METHODS[name].weights in WEIGHTS[problem.name]]
+def methods_of(problem: Problem, *, first: bool) -> list[str]:
+    """Methods that the paper gives parameters for, on the first or on another split."""
+    precise = first and problem.dtype == "float64"
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.weights in WEIGHTS[problem.name] and (precise or not method.precise)
+    ]
 
 
 def figure_weights(problem: Problem) -> Weights:
@@ -152,26 +170,47 @@ def reference_times(setting: Setting, outcomes: dict[str, list[Outcome]]) -> dic
     return {}
 
 
+def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
+    """Mean error on U of the exact solution for seeds 0, 1, ..."""
+    with step(f"{problem.title}: {n_seeds} seeds"):
+        return [mean_error(problem, data, seed) for seed in range(n_seeds)]
+
+
 def measure_memory() -> MemoryUse:
+    """Peak memory on FACEMIT, told like any other step."""
     with step("FACEMIT: peak memory in a process of its own"):
         return measure()
 
 
 def write(
-    folder: Path, results: Sequence[SetResult], checks: Sequence[Check], memory: MemoryUse | None
+    folder: Path,
+    results: Sequence[SetResult],
+    memory: MemoryUse | None,
+    means: Mapping[str, Sequence[float]],
 ) -> None:
     """Print the tables, and keep them and the raw figures."""
+    checks = check_all(results, memory)
     tables = [*all_tables(results), limits_table(checks, NOTES)]
+    if means:
+        tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
     text = "\n\n".join(table.render() for table in tables) + "\n"
     sys.stdout.write(text)
     (folder / "lapsvm.md").write_text(text, encoding="utf-8")
     raw = {
+        "machine": machine(),
         "sets": {result.problem.name: result.as_json() for result in results},
         "checks": [asdict(check) for check in checks],
         "memory": None if memory is None else asdict(memory),
+        "spread": means,
     }
     (folder / "lapsvm.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
     say(f"written: {folder / 'lapsvm.md'}, {folder / 'lapsvm.json'}")
+
+
+def machine() -> dict[str, str | int | None]:
+    """What times depend on."""
+    versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), "cores": os.cpu_count(), **versions}
 
 
 def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
@@ -189,7 +228,7 @@ def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent
 
 
 def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:
-    """Errors of the optimum; as in the paper, those of many PCG iterations where Newton is beyond reach."""
+    """Errors of the optimum; of the last PCG iteration, as in the paper, where Newton cannot go."""
     errors = {part: result.error("newton", part) for part in "LUVT"}
     newton = {part: stat.mean for part, stat in errors.items() if stat is not None}
     if newton:

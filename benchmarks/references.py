@@ -20,7 +20,7 @@ def lu_seconds(n: int) -> float:
 
 def products_seconds(K: NDArray[Any], count: int) -> float:
     """Seconds of `count` products of K with one vector, in the precision of K."""
-    v = np.random.default_rng(0).standard_normal(K.shape[0]).astype(K.dtype)
+    v = np.random.default_rng(0).standard_normal((K.shape[0],)).astype(K.dtype)
     K @ v  # the first one pays for waking the threads
     start = time.perf_counter()
     for _ in range(count):

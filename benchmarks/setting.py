@@ -1,4 +1,4 @@
-"""One split of a problem made ready: what the training times of the paper leave out (footnote 5)."""
+"""One split of a problem with its kernel and graph, which training times leave out."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Setting:
 
     @property
     def n_train(self) -> int:
-        return self.K.shape[0]
+        return int(self.K.shape[0])
 
     @property
     def n_labeled(self) -> int:

@@ -20,9 +20,7 @@ def mean_error(problem: Problem, data: Data, seed: int) -> float:
     """Error on U in % of the exact solution, mean over the splits of one seed."""
     weights = paper.WEIGHTS[problem.name]["newton"]
     settings = (prepare(problem, data, split) for split in problem.splits(data, seed))
-    return float(
-        np.mean([run_method(METHODS["exact"], s, weights).errors["U"] for s in settings])
-    )
+    return float(np.mean([run_method(METHODS["exact"], s, weights).errors["U"] for s in settings]))
 
 
 def spread_table(means: Mapping[str, Sequence[float]], titles: Mapping[str, str]) -> Table:

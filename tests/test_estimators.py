@@ -1074,6 +1074,16 @@ def test_validation_data_may_be_sparse_or_precomputed() -> None:
     K, K_val = rbf_kernel(X, gamma=0.2), rbf_kernel(X_val, X, gamma=0.2)
     given = LapSVC("precomputed", graph=graph, **options).fit(K, y, validation_data=(K_val, y_val))
     assert given.n_iter_ == f.n_iter_
+    # Rows of weight zero leave the kernel between validation and training points, too.
+    w = np.where((y != -1) & (np.arange(len(y)) % 3 == 0), 0.0, 1.0)
+    assert (w == 0).any()
+    options["graph"] = graph
+    f = LapSVC(**options).fit(X, y, w, validation_data=(X_val, y_val))
+    given = LapSVC("precomputed", **options).fit(K, y, w, validation_data=(K_val, y_val))
+    assert given.n_iter_ == f.n_iter_
+    np.testing.assert_allclose(
+        given.decision_function(K_val), f.decision_function(X_val), atol=1e-6
+    )
 
 
 # ---- warm start and callbacks ------------------------------------------------------------------
@@ -1154,6 +1164,14 @@ def test_callbacks_see_every_iteration_and_a_fitted_estimator(estimator: Any) ->
     np.testing.assert_allclose(record.scores[-1], fitted.decision_function(X), rtol=1e-6, atol=1e-6)
     plain = clone(estimator).fit(X, y)
     np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
+
+
+def test_callbacks_see_the_iteration_at_which_a_rule_stops() -> None:
+    X, y, _ = clusters(3, n=100)
+    record = Iterates(X)
+    model = LapSVC(stopping="stability", gamma_A=1e-6).set_callbacks(record).fit(X, y)
+    assert len(record.scores) == model.n_iter_
+    np.testing.assert_allclose(record.scores[-1], model.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["pcg", "newton", "dual"])

@@ -155,8 +155,8 @@ def test_signatures_follow_the_contract(estimator: type) -> None:
         "gamma_I": 0.01 if estimator in REGRESSORS else 1.0,
         "graph": None,
         "solver": "auto",
-        "tol": 1e-6,
-        "max_iter": 1000,
+        "tol": 1e-7,
+        "max_iter": 10_000,
         "fit_intercept": estimator in REGRESSORS,
     }
     if estimator in CLASSIFIERS:
@@ -482,7 +482,7 @@ def test_a_callback_is_told_of_all_stages(estimator: type) -> None:
     model = estimator(**options).set_callbacks(record).fit(X, y)
     assert record.states == ["setup", "teardown"]
     stages = [task for task in record.begun if task[0] != "iteration"]
-    steps = 1000 if options else None
+    steps = model.max_iter if options else None
     assert stages == [("fit", 3), ("graph", 0), ("kernel", 0), ("solve", steps)]
     assert record.ended.count("iteration") == model.n_iter_
     assert sorted(record.ended) == sorted(name for name, _ in record.begun)

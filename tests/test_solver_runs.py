@@ -379,6 +379,12 @@ def test_mixed_needs_both_at_the_same_check():
     assert rule.every == 4
 
 
+def test_mixed_remembers_the_checks_that_only_one_rule_passed():
+    """Validation is asked also where stability has said no."""
+    rule = MixedRule(StabilityRule(np.arange(2), every=1), ValidationRule(lambda _: 9, every=1))
+    assert [rule.check(showing(1, 1)) for _ in range(2)] == [False, True]
+
+
 @dataclass
 class After:
     """Stops at its k-th look."""
@@ -447,6 +453,9 @@ def test_pcg_in_float32(loss, fit_intercept):
     exact = newton(case.objective())
     assert all(part.dtype == np.float32 for part in single.state)
     assert single.status in (Status.CONVERGED, Status.PRECISION)
+    # Values have followed by recurrence, and drifted; the ones kept are those of the coefficients.
+    again = case.K.astype(np.float32) @ single.state.coef + single.state.intercept
+    np.testing.assert_allclose(single.state.values, again, atol=1e-6)
     scale = np.abs(exact.state.values).max()
     np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-3 * scale)
 

@@ -15,7 +15,6 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.kernels import row_blocks
 
 __all__ = [
     "check_kernel_matrix",
@@ -30,7 +29,8 @@ _SCALE_RATIO = 1e4
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _DECOMPOSED = 500
-_LANCZOS_STEPS = 20
+_LANCZOS_STEPS = 12
+_TILE = 256  # edge of what is compared at once: fits the cache
 _STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
 
 
@@ -138,14 +138,16 @@ def check_kernel_matrix(K: Any, name: str) -> None:
 
 
 def _asymmetry(K: Any) -> tuple[float, float]:
-    """Largest |K - K'| and largest |K|; a dense K in row blocks, never copied whole."""
+    """Largest |K - K'| and largest |K|; a dense K tile by tile, never copied whole."""
     if is_sparse(K):
         return float(abs(K - K.T).max()), float(abs(K).max())
     asymmetry = size = 0.0
-    for rows in row_blocks(K.shape[0], K.shape[1] * K.itemsize):
-        block = K[rows]
-        asymmetry = max(asymmetry, float(np.abs(block - K[:, rows].T).max()))
-        size = float(np.maximum(size, np.abs(block).max()))  # unlike max, keeps NaN
+    tiles = [slice(start, start + _TILE) for start in range(0, K.shape[0], _TILE)]
+    for i, rows in enumerate(tiles):
+        for columns in tiles[i:]:
+            tile = K[rows, columns]
+            asymmetry = max(asymmetry, float(np.abs(tile - K[columns, rows].T).max()))
+            size = float(np.max([size, tile.max(), -tile.min()]))  # keeps NaN, which max loses
     return asymmetry, size
 
 

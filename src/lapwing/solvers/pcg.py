@@ -34,8 +34,8 @@ def pcg(
     objective: Objective,
     start: State | None = None,
     *,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
+    tol: float = 1e-7,
+    max_iter: int = 10_000,
     rule: StoppingRule | None = None,
     on_iteration: OnIteration = carry_on,
 ) -> Result:
@@ -47,10 +47,11 @@ def pcg(
         With the squared hinge or the squared loss.
     start : State, optional
         Where to start; zero by default.
-    tol : float, default=1e-6
+    tol : float, default=1e-7
         A column is done when its gradient in the metric of the function space, sqrt(g' P g)
-        (errata L18), has fallen to `tol` times its norm at zero.
-    max_iter : int, default=1000
+        (errata L18), has fallen to `tol` times its norm at zero. Where the arithmetic ends
+        before, the run does too (`Status.PRECISION`).
+    max_iter : int, default=10000
     rule : StoppingRule, optional
         Stops all columns early, by their predictions (Section 4.1).
     on_iteration : callable, optional
@@ -106,10 +107,11 @@ class _Run:
     def interrupted(self, state: Callable[[], State]) -> Status | None:
         """Count an iteration and ask those who may stop the run."""
         self.n_iter += 1
+        asked = self.on_iteration(Iteration(self.n_iter, state))
         rule = self.rule
         if rule is not None and self.n_iter % rule.every == 0 and rule.check(state()):
             return Status.EARLY
-        return Status.CALLBACK if self.on_iteration(Iteration(self.n_iter, state)) else None
+        return Status.CALLBACK if asked else None
 
     def record(self, z: _Columns) -> None:
         entry = {
