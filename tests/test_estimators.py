@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsTransformer
 from sklearn.svm import SVC, SVR, LinearSVC
 
@@ -1307,3 +1309,23 @@ def test_warnings_have_a_common_base() -> None:
     X, y, _ = clusters(2)
     with pytest.warns(LapwingWarning):
         LapSVC().fit(X * [1, 1, 1e6], y)
+
+
+def test_score_leaves_unlabelled_rows_out() -> None:
+    X, truth = make_moons(60, noise=0.05, random_state=0)
+    y = np.where(np.arange(60) % 3 == 0, truth, -1)
+    model = LapSVC().fit(X, y)
+    shown = y >= 0
+    accuracy = float((model.predict(X[shown]) == truth[shown]).mean())
+    assert model.score(X, y) == accuracy
+    w = np.random.default_rng(0).uniform(size=60)
+    assert model.score(X, y, w) == model.score(X[shown], y[shown], w[shown])
+    texts = np.array(["?", "a", "b"], dtype=object)[y + 1]
+    assert LapSVC(unlabeled="?").fit(X, texts).score(X.tolist(), texts.tolist()) == accuracy
+    with pytest.raises(ValueError, match="score needs labelled rows, and all 5 are unlabelled"):
+        model.score(X[:5], [-1] * 5)
+
+    values = np.where(shown, X[:, 0], np.nan)
+    regressor = LapRLSRegressor().fit(X, values)
+    assert regressor.score(X, values) == regressor.score(X[shown], values[shown])
+    assert np.isfinite(cross_val_score(LapSVC(), X, y, cv=3)).all()

@@ -64,7 +64,8 @@ def _linear(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
 def _power(base: Array, degree: float) -> Array:
     """base**degree in place; by squaring for whole degrees (np.power is tenfold slower)."""
     if degree != int(degree) or not 1 <= degree <= 64:
-        np.power(base, degree, out=base)
+        with np.errstate(invalid="ignore"):  # NaN of negative bases: told by an error below
+            np.power(base, degree, out=base)
         return base
     exponent, result = int(degree), None
     while exponent:
@@ -184,6 +185,17 @@ class Kernel:
             return self.gamma >= 0 and self.coef0 >= 0 and self.degree == int(self.degree)
         return self.name in _POSITIVE_DEFINITE
 
+    def forecast(self, X: Any) -> None:
+        """Raise MemoryError if the kernel matrix of the points X will not fit."""
+        if self.precomputed:
+            return
+        n, itemsize = X.shape[0], X.dtype.itemsize
+        require_memory(
+            n * n * itemsize + 2 * min(n, _TILE) ** 2 * itemsize,
+            f"The kernel matrix of {n} points ({X.dtype})",
+            _TOO_LARGE,
+        )
+
     def gram(self, X: Any) -> Any:
         """Kernel matrix of the points X, exactly symmetric, in the precision of X.
 
@@ -203,13 +215,8 @@ class Kernel:
         """
         if self.precomputed:
             return X
+        self.forecast(X)
         n = X.shape[0]
-        itemsize = X.dtype.itemsize
-        require_memory(
-            n * n * itemsize + 2 * min(n, _TILE) ** 2 * itemsize,
-            f"The kernel matrix of {n} points ({X.dtype})",
-            _TOO_LARGE,
-        )
         if callable(self.name):
             return _checked_block(self.name(X, X), (n, n), X.dtype)
         prepare, block = KERNELS[self.name]

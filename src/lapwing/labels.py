@@ -13,7 +13,15 @@ from sklearn.utils.validation import column_or_1d
 
 from lapwing._arrays import Array
 
-__all__ = ["ClassLabels", "code_classes", "code_known", "decode", "read_targets", "unlabeled_mask"]
+__all__ = [
+    "ClassLabels",
+    "code_classes",
+    "code_known",
+    "decode",
+    "labeled_rows",
+    "read_targets",
+    "unlabeled_mask",
+]
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,11 @@ def unlabeled_mask(y: Array, marker: Any) -> Array:
     if (y.dtype.kind in "US") != isinstance(marker, str) or (y.dtype.kind == "b") != boolean:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(y == marker)
+
+
+def labeled_rows(y: Any, marker: Any) -> Array:
+    """Mask of the entries of y, of any type, that do not carry the unlabelled marker."""
+    return ~unlabeled_mask(_column(y), marker)
 
 
 def code_classes(y: Any, marker: Any) -> ClassLabels:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing import diagnostics
@@ -29,7 +29,8 @@ from lapwing.graphs import (
     build_laplacian,
     default_graph,
 )
-from lapwing.kernels import make_kernel
+from lapwing.kernels import Kernel, make_kernel
+from lapwing.labels import labeled_rows
 from lapwing.linalg import to_host
 from lapwing.losses import Loss
 from lapwing.objective import Objective, State
@@ -45,7 +46,7 @@ from lapwing.spaces import (
 )
 from lapwing.spaces.base import Array
 
-__all__ = ["ManifoldEstimator", "Targets"]
+__all__ = ["ManifoldEstimator", "Targets", "only_labeled"]
 
 
 class Targets(NamedTuple):
@@ -54,6 +55,31 @@ class Targets(NamedTuple):
     columns: Array  # (n_rows, c), read only where labelled
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
+
+
+def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights of the rows that hold a label, to score on.
+
+    scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
+    over partly labelled data would always choose by it.
+
+    Raises
+    ------
+    ValueError
+        If no row is labelled.
+    """
+    check_consistent_length(X, y, sample_weight)
+    labeled = labeled_rows(y, marker)
+    if labeled.all():
+        return X, y, sample_weight
+    if not labeled.any():
+        raise ValueError(
+            f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
+            "labels, e.g. with StratifiedKFold, which spreads them over the folds."
+        )
+    rows = np.flatnonzero(labeled)
+    weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    return _safe_indexing(X, rows), _safe_indexing(y, rows), weights
 
 
 class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
@@ -117,10 +143,11 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         problem = self._make_problem(X, targets, sample_weight, recipe)
         self._check_observations(problem)
         progress = Progress(self, 3, X, y)
+        kernel = self._make_kernel(problem)
         with progress.stage("graph"):
             laplacian = self._make_laplacian(recipe, X, problem)
         with progress.stage("kernel"):
-            space = self._make_space(problem)
+            space = self._make_space(kernel, problem)
         objective = Objective(
             space,
             self._loss(),
@@ -202,21 +229,27 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return build_laplacian(recipe, problem.X, problem.X.dtype)
 
-    def _make_space(self, problem: Problem) -> Space:
-        X = problem.X
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        # Of an earlier fit with another kernel: callbacks may predict before this fit is done.
-        for name in ("kernel_", "alpha_", "X_fit_") if linear else ("coef_",):
-            self.__dict__.pop(name, None)
-        if linear:
-            return LinearSpace(X)
-        self.kernel_ = make_kernel(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+    def _make_kernel(self, problem: Problem) -> Kernel | None:
+        """The kernel, its matrix forecast; None for the linear space, which forms no matrix."""
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            return None
+        kernel = make_kernel(
+            self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
-        K = self.kernel_.gram(X)
-        if not self.kernel_.surely_positive_definite and not self.kernel_.precomputed:
+        kernel.forecast(problem.X)
+        return kernel
+
+    def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
+        # Of an earlier fit with another kernel: callbacks may predict before this fit is done.
+        for name in ("kernel_", "alpha_", "X_fit_") if kernel is None else ("coef_",):
+            self.__dict__.pop(name, None)
+        if kernel is None:
+            return LinearSpace(problem.X)
+        self.kernel_ = kernel
+        K = kernel.gram(problem.X)
+        if not kernel.surely_positive_definite and not kernel.precomputed:
             diagnostics.check_kernel_matrix(K, f"The matrix of kernel={self.kernel!r}")
-        return FullKernelSpace(K, self.kernel_, None if self.kernel_.precomputed else X)
+        return FullKernelSpace(K, kernel, None if kernel.precomputed else problem.X)
 
     def _make_validation(
         self, objective: Objective, data: Any

@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lapwing import diagnostics
 from lapwing._arrays import Array
-from lapwing.estimators.base import ManifoldEstimator, Targets
+from lapwing.estimators.base import ManifoldEstimator, Targets, only_labeled
 from lapwing.labels import code_classes, code_known, decode
 from lapwing.problem import Problem, one_vs_rest
 from lapwing.solvers.stopping import elect
@@ -89,3 +89,29 @@ class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
             second where the value is >= 0.
         """
         return self._transduce(self._decision_values(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Labels, with the unlabelled marker where there is none: those rows are left
+            out, so that a search or cross-validation may hold out any rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If no row is labelled.
+        """
+        X, y, sample_weight = only_labeled(self.unlabeled, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight=sample_weight))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
-from lapwing.estimators.base import ManifoldEstimator, Targets
+from lapwing.estimators.base import ManifoldEstimator, Targets, only_labeled
 from lapwing.labels import read_targets
 
 __all__ = ["ManifoldRegressor"]
@@ -47,3 +47,29 @@ class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
             In the units of y.
         """
         return self._transduce(self._decision_values(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination R^2 on the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Targets, with the unlabelled marker where there is none: those rows are left
+            out, so that a search or cross-validation may hold out any rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 1.
+
+        Raises
+        ------
+        ValueError
+            If no row is labelled.
+        """
+        X, y, sample_weight = only_labeled(None, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight=sample_weight))

@@ -20,6 +20,8 @@ __all__ = ["newton"]
 
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12
+# Relative gradient up to which an exact step may be called converged.
+_OPTIMAL = 1e-6
 
 _ROUNDING = 1e-13
 
@@ -76,7 +78,10 @@ def newton(
             stop = Status.CALLBACK
             break
     state = objective.state(state.coef, state.intercept)
-    return Result(state, n_iter, stop, optimality(objective, state))
+    residual = optimality(objective, state)
+    if stop == Status.CONVERGED and residual.max() > _OPTIMAL:
+        stop = Status.PRECISION  # it stalled for want of digits
+    return Result(state, n_iter, stop, residual)
 
 
 def optimality(objective: Objective, state: State) -> Array:
