@@ -142,6 +142,12 @@ optimality_ : ndarray of shape (n_columns,)
     How far from optimal: the relative norm of the gradient in the metric of the function space
     (of losses with kinks the relative duality gap).
 """,
+    "history_": """
+history_ : dict of str to ndarray of shape (n_iter_, n_columns)
+    Of 'pcg', an iteration: 'objective' (without the factor 2 of objectives that are printed
+    without 1/2) and the norms 'gradient', 'preconditioned' and 'mixed' of the gradient; NaN where
+    a column had converged. Empty for other solvers.
+""",
     "n_iter_": """
 n_iter_ : int
     Iterations of the solver.

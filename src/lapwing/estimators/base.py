@@ -338,6 +338,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         self.n_iter_ = max(1, result.n_iter)
         self.status_ = str(result.status)
         self.optimality_ = result.optimality
+        self.history_ = {name: np.stack(rows) for name, rows in result.history.items()}
         self.objective_ = objective.reported(result.state)
         if laplacian is not None:
             self.affinity_ = laplacian.affinity

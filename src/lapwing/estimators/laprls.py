@@ -58,6 +58,7 @@ class LapRLSClassifier(ManifoldClassifier):
     {kernel_}
     {objective_}
     {optimality_}
+    {history_}
     {n_iter_}
     {solver_}
     {status_}
@@ -173,6 +174,7 @@ class LapRLSRegressor(ManifoldRegressor):
     {kernel_}
     {objective_}
     {optimality_}
+    {history_}
     {n_iter_}
     {solver_}
     {status_}

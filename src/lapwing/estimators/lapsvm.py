@@ -66,6 +66,7 @@ class LapSVC(ManifoldClassifier):
     {kernel_}
     {objective_}
     {optimality_}
+    {history_}
     {n_iter_}
     {solver_}
     {status_}
@@ -198,6 +199,7 @@ class LapSVR(ManifoldRegressor):
     {kernel_}
     {objective_}
     {optimality_}
+    {history_}
     {n_iter_}
     {solver_}
     {status_}
@@ -209,6 +211,11 @@ class LapSVR(ManifoldRegressor):
     See Also
     --------
     LapRLSRegressor : The same with the squared loss.
+
+    Notes
+    -----
+    The loss grows with the first power of the error and the norms with the second, so the units of
+    y matter: scale y to about one before fitting, and predictions back, or weigh the norms less.
 
     References
     ----------
