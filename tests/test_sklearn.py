@@ -155,8 +155,8 @@ def test_signatures_follow_the_contract(estimator: type) -> None:
         "gamma_I": 0.01 if estimator in REGRESSORS else 1.0,
         "graph": None,
         "solver": "auto",
-        "tol": 1e-7,
-        "max_iter": 10_000,
+        "tol": 1e-8,
+        "max_iter": 20_000,
         "fit_intercept": estimator in REGRESSORS,
     }
     if estimator in CLASSIFIERS:

@@ -83,12 +83,12 @@ fit_intercept : bool, default=False
     Laplacian, which is not zero on constants, shrinks it.
 """,
     "tol": """
-tol : float, default=1e-7
+tol : float, default=1e-8
     Of 'pcg': the norm of the gradient in the metric of the function space, relative to its value
     at zero. Of losses with kinks: libsvm's tolerance before its solution is polished.
 """,
     "max_iter": """
-max_iter : int, default=10000
+max_iter : int, default=20000
     Most iterations of the solver.
 """,
     "class_weight": """

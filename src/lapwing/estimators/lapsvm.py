@@ -121,8 +121,8 @@ class LapSVC(ManifoldClassifier):
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = False,
-        tol: float = 1e-7,
-        max_iter: int = 10_000,
+        tol: float = 1e-8,
+        max_iter: int = 20_000,
         class_weight: Any = None,
         unlabeled: Any = -1,
         warm_start: bool = False,
@@ -248,8 +248,8 @@ class LapSVR(ManifoldRegressor):
         graph: Any = None,
         solver: str = "auto",
         fit_intercept: bool = True,
-        tol: float = 1e-7,
-        max_iter: int = 10_000,
+        tol: float = 1e-8,
+        max_iter: int = 20_000,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma

@@ -78,7 +78,7 @@ def dual(
     objective: Objective,
     *,
     max_iter: int = 100,
-    tol: float = 1e-7,
+    tol: float = 1e-8,
     on_iteration: OnIteration = carry_on,
     columns: Representers | None = None,
 ) -> Result:
@@ -89,7 +89,7 @@ def dual(
     objective : Objective
     max_iter : int, default=100
         Newton steps (squared losses).
-    tol : float, default=1e-7
+    tol : float, default=1e-8
         Of libsvm's optimality conditions (hinge and epsilon-insensitive losses).
     on_iteration : callable, optional
     columns : Representers, optional

@@ -34,8 +34,8 @@ def pcg(
     objective: Objective,
     start: State | None = None,
     *,
-    tol: float = 1e-7,
-    max_iter: int = 10_000,
+    tol: float = 1e-8,
+    max_iter: int = 20_000,
     rule: StoppingRule | None = None,
     on_iteration: OnIteration = carry_on,
 ) -> Result:
@@ -47,11 +47,11 @@ def pcg(
         With the squared hinge or the squared loss.
     start : State, optional
         Where to start; zero by default.
-    tol : float, default=1e-7
+    tol : float, default=1e-8
         A column is done when its gradient in the metric of the function space, sqrt(g' P g)
         (errata L18), has fallen to `tol` times its norm at zero. Where the arithmetic ends
         before, the run does too (`Status.PRECISION`).
-    max_iter : int, default=10000
+    max_iter : int, default=20000
     rule : StoppingRule, optional
         Stops all columns early, by their predictions (Section 4.1).
     on_iteration : callable, optional
