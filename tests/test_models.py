@@ -198,6 +198,16 @@ def test_the_same_model_gives_the_same_bytes(case: str) -> None:
     assert saved(model) == first
 
 
+def test_equal_parameters_give_the_same_bytes_whether_they_are_one_object_or_two() -> None:
+    small, word = 1e-4, "scale"
+    other_small, other_word = float("1e-4"), "".join(["sc", "ale"])
+    assert small is not other_small
+    one = LapSVC(gamma_A=small, tol=small, gamma=word, unlabeled=word, gamma_I=0)
+    two = LapSVC(gamma_A=small, tol=other_small, gamma=word, unlabeled=other_word, gamma_I=0)
+    texts = np.where(LABELED, np.where(CODES == 1, "yes", "no"), word).astype(object)
+    assert saved(Model(one.fit(X, texts))) == saved(Model(two.fit(X, texts)))
+
+
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"

@@ -101,6 +101,7 @@ def test_kernels_agree(kernel: str, y: Any) -> None:
 def test_estimators_agree(estimator: Any, fit_intercept: bool) -> None:
     y = Y if is_classifier(estimator()) else NUMBERS
     check(make_pipeline(StandardScaler(), estimator(fit_intercept=fit_intercept)).fit(X, y), NEW)
+    check(estimator(fit_intercept=fit_intercept, gamma_I=0.01).fit(X, y), NEW)
 
 
 @pytest.mark.parametrize(
