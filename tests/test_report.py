@@ -12,6 +12,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,13 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, roo
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
+from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR, fitting
 from lapwing._report import svg, text
 from lapwing._report.mapping import choose_rows, place
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.repeat import python_lines
 from lapwing.report import ReportData, collect, render
+from lapwing.tables import read_table
 from tests.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -753,3 +755,26 @@ def test_words() -> None:
 @pytest.mark.parametrize("name", ["page.html", "style.css"])
 def test_the_template_is_shipped(name: str) -> None:
     assert resources.files("lapwing._report").joinpath(name).is_file()
+
+
+def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.array(["dove", "<gull>"])[np.arange(60) % 2]
+    lines = ["id,size,colour,known,truth,east,north"]
+    for i in range(60):
+        size, colour = rng.normal() + 3 * (i % 2), ("red", "blue", "red", "green")[i % 4]
+        known = truth[i] if i < 12 else ""
+        lines.append(f"b{i},{size:.3f},{colour},{known},{truth[i]},{i},{i % 7}")
+    file = tmp_path / "birds.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = read_table(file, "known", id_column="id", truth="truth", layout=("east", "north"))
+    fit = fitting.fit(table, seed=0, supervised=True)
+    data = collect(fit)
+    assert data.truth["n"] == 48
+    assert data.fitted["n_columns"] == 4
+    assert data.map["x"] == sorted(data.map["x"])
+    assert data.fitted["source"].endswith("birds.csv")
+    assert Page(render(data)).wrong == []
+    names: dict[str, Any] = {"X": table.X, "y": table.y}
+    exec(data.repeat["python"], names)
+    assert np.array_equal(names["model"].predict(table.X), fit.pipeline.predict(table.X))

@@ -252,3 +252,14 @@ def test_large_text_still_fits(open_page: Any) -> None:
     """At 320 pixels, as at 400 % zoom of a 1280 pixel window (WCAG 2.2, 1.4.10)."""
     view = open_page("classes", 320)
     assert view.ask("document.documentElement.scrollWidth") <= 320
+
+
+def test_words_of_a_table_stay_whole(open_page: Any) -> None:
+    view = open_page("classes", 400)
+    broken = view.ask(
+        "() => [...document.querySelectorAll('td bdi, th bdi')].filter(e => {"
+        " const r = document.createRange(); r.selectNodeContents(e);"
+        " return e.textContent.split(' ').length < r.getClientRects().length; })"
+        ".map(e => e.textContent)"
+    )
+    assert broken == []

@@ -145,10 +145,10 @@ def _names(
         text = shorten(name, 16)
         middle_x, middle_y = _median([x[i] for i in mine]), _median([y[i] for i in mine])
         order = sorted(mine, key=lambda i: ((x[i] - middle_x) ** 2 + (y[i] - middle_y) ** 2, i))
-        half = 5 * len(text) + 6
+        half = 8 * len(text) + 4  # on a narrow screen they are written larger
         for i in order:
             place = min(max(x[i], half), MAP_WIDTH - half), min(max(y[i], 16), height - 12)
-            if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 24 for u, v, w in written):
+            if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 32 for u, v, w in written):
                 written.append((*place, half))
                 body.append(f'<text class="name" x="{place[0]:g}" y="{place[1] + 6:g}">'
                             f"{escape(text)}</text>")  # fmt: skip
