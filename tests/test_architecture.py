@@ -64,6 +64,7 @@ OPTIONAL = frozenset(
         "cupy",
         "dask",
         "faiss",
+        "jinja2",
         "matplotlib",
         "onnx",
         "pandas",
