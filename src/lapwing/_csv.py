@@ -146,10 +146,12 @@ def _read_rows(
         try:
             numbers = list(map(float, cells))
         except ValueError:
-            numbers = [
-                _number(cell.strip(), names[j], n, texts)
-                for cell, j in zip(cells, numeric, strict=True)
-            ]
+            numbers = []
+            for cell, j in zip(cells, numeric, strict=True):
+                try:
+                    numbers.append(float(cell))
+                except ValueError:
+                    numbers.append(_word(cell.strip(), names[j], n, texts))
         values.fromlist(numbers)
         for key, j in wanted.items():
             cell = row[j].strip()
@@ -159,12 +161,9 @@ def _read_rows(
     return values, {**columns, "n": n}, texts
 
 
-def _number(cell: str, name: str, row: int, texts: dict[str, TextCells]) -> float:
-    """Read a cell of a row in which not all cells are plain numbers."""
-    try:
-        return float(cell)
-    except ValueError:
-        word = cell.lower()
+def _word(cell: str, name: str, row: int, texts: dict[str, TextCells]) -> float:
+    """Read a cell that is not plainly a number: missing, a truth value, or text, which is noted."""
+    word = cell.lower()
     if word in _MISSING:
         return float("nan")
     if word not in _TRUTH:

@@ -47,7 +47,7 @@ def read_svmlight(source: Source, selection: Selection) -> RawTable:
         numbered(X.shape[1]),
         selection,
         source,
-        arrays=[TARGET],
+        arrays=[TARGET] if label else [],
         labels=array_text(y, str(source)) if label else None,
     )
 

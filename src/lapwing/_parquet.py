@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -67,12 +71,34 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
 
 def _load(source: Source, pl: Any) -> Any:
     try:
-        if source.path is not None:
-            return pl.read_parquet(source.path, glob=False)
-        with source.open() as opened:
-            return pl.read_parquet(opened)
+        with _no_panic_report(), source.open() as opened:
+            return pl.read_parquet(
+                source.path or opened, **({"glob": False} if source.path else {})
+            )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(f"{source} is not a readable Parquet file: {error}") from None
+
+
+@contextmanager
+def _no_panic_report() -> Iterator[None]:
+    """Keep what polars' own runtime says of a damaged file, a page of stack, off standard error.
+
+    It is written to the file descriptor from threads of its own, past Python's `sys.stderr`; what
+    went wrong is in the exception too.
+    """
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, ValueError, AttributeError):  # closed, or none: nothing to keep clean
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _sort_text(

@@ -136,8 +136,8 @@ def find_method(name: str) -> tuple[str, Method]:
     if name.casefold() in folded:
         key = folded[name.casefold()]
         return key, METHODS[key]
-    close = nearest(name, known, n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(name, METHODS, n=2)
+    guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(f"--method {name!r} is none of {', '.join(METHODS)}.{guess}")
 
 
@@ -326,7 +326,8 @@ def spreads(X: Any) -> NDArray[np.float64]:
         variance: NDArray[np.float64] = np.maximum(square - mean**2, 0.0)
         return np.sqrt(variance)
     # A column at a time: a masked copy of everything would double the memory.
-    return np.array([np.nanstd(X[:, j], dtype=np.float64) for j in range(X.shape[1])])
+    with np.errstate(invalid="ignore"):  # infinite cells, which are told elsewhere
+        return np.array([np.nanstd(X[:, j], dtype=np.float64) for j in range(X.shape[1])])
 
 
 def _one_hot_spreads(frame: Any, names: Sequence[str]) -> NDArray[np.float64]:

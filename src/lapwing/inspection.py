@@ -50,9 +50,11 @@ def inspect(
     ----------
     paths : sequence of Path
         Files with the same columns.
-    label, id_column, unlabeled : str, default=None
+    label, id_column : str, default=None
         As for `lapwing.tables.read_table`.
     drop, features : sequences of str, default=()
+        As for `lapwing.tables.read_table`.
+    unlabeled : str, default=None
         As for `lapwing.tables.read_table`.
     labels_file : Path, default=None
         As for `lapwing.tables.read_table`.
