@@ -243,7 +243,10 @@ WRONG_CSV: dict[str, tuple[str | bytes, str]] = {
         "x,z,y\n1,2,a\n2,three,b\n3,4,b\n",
         r"'z' holds text in 1 row; the first is row 2: 'three'\. .*--drop z",
     ),
-    "text": ("x,c,y\n1,red,a\n2,blue,b\n", r"'c' is not numeric \(the first row of 'c' holds 'red'\).*--drop 'c'"),
+    "text": (
+        "x,c,y\n1,red,a\n2,blue,b\n",
+        r"'c' is not numeric \(the first row of 'c' holds 'red'\).*--drop 'c'",
+    ),
     "texts": ("x,c,d,y\n1,red,u,a\n", r"'c', 'd' are not numeric.*--drop 'c' --drop 'd'"),
 }
 
