@@ -186,7 +186,7 @@ WRONG: dict[str, tuple[str | bytes | None, list[str], tuple[str, ...]]] = {
     "classes as numbers": (GOOD, ["--method", "lapsvr"], ("row 1 holds 'a'", "--method lapsvc")),
     "method": (GOOD, ["--method", "svm"], ("--method 'svm' is none of lapsvc, laprls",)),
     "scale": (GOOD, ["--scale", "log"], ("--scale 'log' is none of auto, standard, none",)),
-    "option": (GOOD, ["--labels", "kind"], ("--labels", "--help")),
+    "option": (GOOD, ["--lables", "kind"], ("--lables", "--help")),
     "seed": (GOOD, ["--seed", "-1"], ("--seed",)),
 }
 
@@ -211,7 +211,8 @@ def test_a_folder_and_an_unknown_format(
     (tmp_path / "d.csv").mkdir()
     done = run("fit", tmp_path / "d.csv", "--label", "y", "--predictions", out)
     assert_refused(done, "d.csv is a folder")
-    code, _, said = main(capsys, "fit", "t.xlsx", "--label", "y", "--predictions", out)
+    (tmp_path / "t.xlsx").write_text("x")
+    code, _, said = main(capsys, "fit", tmp_path / "t.xlsx", "--label", "y", "--predictions", out)
     assert code == 2
     assert "extension '.xlsx'" in said
 
@@ -264,7 +265,9 @@ def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path) -> None:
 @POSIX
 def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, out: Path) -> None:
     reader, writer = os.openpty()
-    command = [*COMMAND, "fit", table, "--label", "kind", "--id", "flower", "--predictions", out]
+    at_once = "import sys, lapwing.console as c; c.DELAY = 0.0; from lapwing.cli import main; "
+    command = [sys.executable, "-c", at_once + "sys.exit(main())"]
+    command += ["fit", str(table), "--label", "kind", "--id", "flower", "--predictions", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer) as process:
         os.close(writer)
         seen = b""
@@ -358,9 +361,8 @@ def test_standardises_when_scales_differ_and_says_so(
     ],
 )
 def test_when_scales_differ(spreads: list[float], standardised: bool) -> None:
-    X = np.array([[-1.0], [1.0]]) * spreads
     names = [f"x{j}" for j in range(len(spreads))]
-    assert fitting.choose_scaling(X, names, "auto").standardize is standardised
+    assert fitting.choose_scaling(np.array(spreads), names, "auto").standardize is standardised
 
 
 @pytest.mark.parametrize("method", fitting.METHODS)
@@ -472,7 +474,7 @@ def test_a_full_disk_loses_nothing(
         ("out.txt", "the extension must be .csv or .parquet"),
         ("none/out.csv", "there is no folder"),
         ("folder.csv", "it is a folder"),
-        ("iris.csv", "is the table itself"),
+        ("iris.csv", "is the input itself"),
     ],
 )
 def test_places_that_cannot_be_written(

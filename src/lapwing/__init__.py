@@ -7,10 +7,9 @@ regularisation.
 
 import logging as _logging
 
+from lapwing._version import __version__
 from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AffinityGraph",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["atomic_write", "check_writable"]
+__all__ = ["atomic_write", "atomic_writes", "check_writable"]
 
 
 @contextmanager
@@ -36,18 +36,48 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     ValueError
         If `path` is no place for a file; see `check_writable`.
     """
-    target = check_writable(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    # Not tempfile: its files are readable by their owner alone, and the renamed file would be too.
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    try:
+    with atomic_writes([path]) as (temporary,):
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+
+
+@contextmanager
+def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+    """Do as `atomic_write` for several files, of which none is renamed before all are on the disk.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        The files to write.
+
+    Yields
+    ------
+    list of Path
+        A temporary path for each.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `atomic_write`.
+    """
+    targets = [check_writable(path) for path in paths]
+    temporaries: list[Path] = []
+    try:
+        for target in targets:
+            temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+            # Not tempfile: its files are readable by their owner alone, and the renamed file would
+            # be too.
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            temporaries.append(temporary)
+        yield temporaries
+        for temporary in temporaries:
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+        for temporary, target in zip(temporaries, targets, strict=True):
+            os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+        for temporary in temporaries:
+            with suppress(OSError):
+                temporary.unlink()
         raise
 
 

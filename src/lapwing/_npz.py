@@ -1,89 +1,99 @@
-"""Reader of NumPy's NPZ archives."""
+"""Readers of NumPy's files: NPZ archives of named arrays, and NPY files of one array."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._columns import RawTable, Selection, as_text
+from lapwing._source import Source
 
-__all__ = ["read_npz"]
+__all__ = ["array_text", "numbered", "read_npy", "read_npz", "take_columns"]
 
 _FEATURES, _NAMES = "X", "feature_names"
 
 
-def read_npz(file: Path, selection: Selection) -> RawTable:
+def read_npz(source: Source, selection: Selection) -> RawTable:
     """Read an NPZ file; see `lapwing.tables.read_table`."""
-    wanted = [_FEATURES, selection.label, *([] if selection.id is None else [selection.id])]
-    arrays = _load(file, wanted)
-    X = arrays[_FEATURES]
-    if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError(
-            f"{file}: the array 'X' must be a table of numbers with a row a point; "
-            f"it has the shape {X.shape} and the type {X.dtype}."
-        )
+    roles = [name for name in (selection.label, selection.id) if name is not None]
+    wanted = [_FEATURES, *roles, *selection.others]
+    arrays = _load(source, wanted)
+    X = _check_points(arrays[_FEATURES], "the array 'X'", source)
     for name in wanted[1:]:
         if arrays[name].shape != (X.shape[0],):
             raise ValueError(
-                f"{file}: the array {name!r} must have one entry for each of the {X.shape[0]} rows "
-                f"of 'X'; it has the shape {arrays[name].shape}."
+                f"{source}: the array {name!r} must have one entry for each of the {X.shape[0]} "
+                f"rows of 'X'; it has the shape {arrays[name].shape}."
             )
-    names = _feature_names(arrays.get(_NAMES), X.shape[1], file)
-    # The label and the id are arrays of their own here, so only --drop concerns the columns of X.
-    columns = Selection(selection.label, selection.id, selection.drop).resolve(
-        [*names, *wanted[1:]], str(file)
+    names = _feature_names(arrays.get(_NAMES), X.shape[1], source)
+    label = None if selection.label is None else arrays[selection.label]
+    return take_columns(
+        X,
+        names,
+        selection,
+        source,
+        arrays=wanted[1:],
+        labels=None if label is None else array_text(label, f"{source}: {selection.label!r}"),
+        ids=None
+        if selection.id is None
+        else array_text(arrays[selection.id], f"{source}: {selection.id!r}"),
+        others={name: array_text(arrays[name], f"{source}: {name!r}") for name in selection.others},
+        default_marker="-1" if label is not None and label.dtype.kind == "i" else "",
     )
-    kept = list(columns.features)
-    labels = arrays[selection.label]
-    return RawTable(
-        (X if len(kept) == X.shape[1] else X[:, kept]).astype(_precision(X), copy=False),
-        tuple(names[j] for j in kept),
-        _array_text(labels, selection.label, file),
-        None if selection.id is None else _array_text(arrays[selection.id], selection.id, file),
-        default_marker="-1" if labels.dtype.kind == "i" else "",
-    )
 
 
-def _load(file: Path, wanted: list[str]) -> dict[str, NDArray[Any]]:
-    # Opened here: np.load leaves the file open when it fails.
-    with file.open("rb") as opened:
+def read_npy(source: Source, selection: Selection) -> RawTable:
+    """Read an NPY file, a table of numbers; labels come from a file of their own."""
+    with source.open() as opened:
         try:
-            archive = np.load(opened, allow_pickle=False)
-        except Exception as error:  # damaged archives fail in the ways of zip, zlib, struct, NumPy
-            raise ValueError(f"{file} is not a readable NPZ file: {error}") from None
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError(f"{file} is a single array; an NPZ file with 'X' and 'y' is needed.")
-        names = archive.files
-        for name in wanted:
-            if name not in names:
-                raise ValueError(
-                    f"{file} has no array {name!r}; it has {', '.join(map(repr, names))}. Features "
-                    "are read from 'X', labels from the array that --label names."
-                )
-        try:
-            return {name: archive[name] for name in [*wanted, _NAMES] if name in names}
-        except Exception as error:  # as above; also arrays of Python objects, which may hold code
-            raise ValueError(f"{file} is not a readable NPZ file: {error}") from None
+            X = np.load(opened, allow_pickle=False)
+        except Exception as error:  # as for archives; also arrays of objects, which may hold code
+            raise ValueError(f"{source} is not a readable NPY file: {error}") from None
+        if not isinstance(X, np.ndarray):
+            raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
+    X = _check_points(X, "the array", source)
+    return take_columns(X, numbered(X.shape[1]), selection, source)
 
 
-def _feature_names(given: NDArray[Any] | None, p: int, file: Path) -> list[str]:
-    if given is None:
-        return [f"x{j}" for j in range(p)]
-    if given.shape != (p,):
+def take_columns(
+    X: Any,
+    names: list[str],
+    selection: Selection,
+    source: Source,
+    *,
+    arrays: list[str] | None = None,
+    **columns: Any,
+) -> RawTable:
+    """Keep the chosen columns of a matrix whose labels, ids and so on are arrays of their own."""
+    kept_names = names if arrays is None else [*names, *arrays]
+    roles = selection.resolve(kept_names, str(source))
+    kept = list(roles.features)
+    wrong = [name for name in selection.categorical if name in names]
+    if wrong:
         raise ValueError(
-            f"{file}: 'feature_names' has the shape {given.shape}, but 'X' has {p} columns."
+            f"{source}: column {wrong[0]!r} was text when the model was fitted, and this format "
+            "has only numbers. Give the table as CSV or Parquet."
         )
-    return [str(name) for name in given]
+    everything = kept == list(range(X.shape[1]))
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    return RawTable(
+        (X if everything else X[:, kept]).astype(dtype, copy=False),
+        tuple(names[j] for j in kept),
+        ignored=tuple(kept_names[j] for j in roles.ignored),
+        left_out=tuple(kept_names[j] for j in roles.left_out),
+        **columns,
+    )
 
 
-def _precision(X: NDArray[Any]) -> type[np.floating[Any]]:
-    return np.float32 if X.dtype == np.float32 else np.float64
+def numbered(p: int) -> list[str]:
+    """Names for columns that have none."""
+    return [f"x{j}" for j in range(p)]
 
 
-def _array_text(values: NDArray[Any], name: str, file: Path) -> NDArray[Any]:
+def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
+    """Write the entries of an array as text; NaN is a blank."""
     if values.dtype.kind == "f":
         # float64 first: the shortest text of a float32 is that of another float64.
         wide = values.astype(np.float64)
@@ -92,7 +102,49 @@ def _array_text(values: NDArray[Any], name: str, file: Path) -> NDArray[Any]:
         return as_text(["true" if v else "false" for v in values])
     if values.dtype.kind not in "iuU":
         raise ValueError(
-            f"{file}: the array {name!r} has the type {values.dtype}; "
+            f"{where} has the type {values.dtype}; "
             "it must hold integers, floats, truth values or text."
         )
     return as_text([str(v).strip() for v in values])
+
+
+def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
+    # Opened here, and the archive closed: np.load leaves the file open when it fails.
+    with source.open() as opened:
+        try:
+            archive = np.load(opened, allow_pickle=False)
+        except Exception as error:  # damaged archives fail in the ways of zip, zlib, struct, NumPy
+            raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError(f"{source} is a single array; an NPZ file with 'X' and 'y' is needed.")
+        with archive:
+            names = archive.files
+            for name in wanted:
+                if name not in names:
+                    raise ValueError(
+                        f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
+                        "Features are read from 'X', labels from the array that --label names."
+                    )
+            try:
+                return {name: archive[name] for name in [*wanted, _NAMES] if name in names}
+            except Exception as error:  # as above; also arrays of Python objects
+                raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+
+
+def _check_points(X: NDArray[Any], what: str, source: Source) -> NDArray[Any]:
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{source}: {what} must be a table of numbers with a row a point; "
+            f"it has the shape {X.shape} and the type {X.dtype}."
+        )
+    return X
+
+
+def _feature_names(given: NDArray[Any] | None, p: int, source: Source) -> list[str]:
+    if given is None:
+        return numbered(p)
+    if given.shape != (p,):
+        raise ValueError(
+            f"{source}: 'feature_names' has the shape {given.shape}, but 'X' has {p} columns."
+        )
+    return [str(name) for name in given]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import rich
 import typer
-from rich.console import Console
-from rich.table import Table as Grid
-from sklearn.callback import ProgressBar
 
 import lapwing
-from lapwing import fitting
+from lapwing import console, fitting, workflow
 from lapwing._files import atomic_write, check_writable
 from lapwing._optional import require
-from lapwing.demo import DemoResult, draw_demo, run_demo
-from lapwing.predictions import check_output, write_predictions
-from lapwing.tables import FORMATS, read_table
+from lapwing.console import Progress, say
+from lapwing.demo import draw_demo, run_demo
+from lapwing.forecast import forecast_fit
+from lapwing.inspection import inspect
+from lapwing.predictions import print_predictions
+from lapwing.settings import parse_settings, setting_names
+from lapwing.tables import FORMATS, name_of, read_table
 
 __all__ = ["app", "run"]
 
@@ -74,64 +74,310 @@ def _common(
     pass
 
 
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in fitting.METHODS if name.startswith(incomplete)]
+
+
+def _complete_setting(incomplete: str) -> list[str]:
+    names = {name for m in fitting.METHODS.values() for name in setting_names(m.estimator())}
+    return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
+
+
+_WHAT, _LEARN, _WRITE, _SAY = "The table", "Learning", "What is written", "What is said"
+_formats = ", ".join(FORMATS)
+Data = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA...",
+        help=f"One of {_formats}; several files with the same columns, or - for standard input.",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the labels; where it is blank the row has none.", rich_help_panel=_WHAT
+    ),
+]
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="File with the labels instead: one a line, or an .npy array.",
+        rich_help_panel=_WHAT,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="Column that names the rows; without it they are numbered from 1.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to use, or several with commas; may be repeated. Default: all others.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to leave out, or several with commas; may be repeated.", rich_help_panel=_WHAT
+    ),
+]
+Unlabeled = Annotated[
+    str | None,
+    typer.Option(help="A value of the label column that means: no label.", rich_help_panel=_WHAT),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        help="Standardise the columns: auto (if their scales differ), standard or none.",
+        rich_help_panel=_LEARN,
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of all that is random.", rich_help_panel=_LEARN)
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_SAY),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="The summary as one JSON object.", rich_help_panel=_SAY),
+]
+PredictionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for the answers, .csv or .parquet: id, label, scores, margin, was_labeled.",
+        rich_help_panel=_WRITE,
+    ),
+]
+
+
 @app.command(
     epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
-    "[bold]lapwing fit cells.parquet --label type --id cell --drop batch --predictions p.parquet[/]"
+    "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
+    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]"
 )
 def fit(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help=f"The table: one of {', '.join(FORMATS)}.")
-    ],
-    label: Annotated[
-        str, typer.Option(help="Column with the labels; where it is blank the row has none.")
-    ],
-    predictions: Annotated[
-        Path,
-        typer.Option(help="The file to write, .csv or .parquet: id, label, scores, margin."),
-    ],
-    id_column: Annotated[
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    unlabeled: Unlabeled = None,
+    truth: Annotated[
         str | None,
         typer.Option(
-            "--id", help="Column that names the rows; without it they are numbered from 1."
+            help="Column with known answers, for the report's errors; not learnt from.",
+            rich_help_panel=_WHAT,
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="Twice: the columns that are x and y of the report's map. Default: PCA.",
+            rich_help_panel=_WHAT,
+        ),
     ] = None,
-    unlabeled: Annotated[
-        str | None, typer.Option(help="A value of the label column that means: no label.")
-    ] = None,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(fitting.METHODS)}.")] = "lapsvc",
-    scale: Annotated[
+    method: Annotated[
         str,
         typer.Option(
-            help="Standardise the columns: auto (if their scales differ), standard or none."
+            help=f"One of {', '.join(fitting.METHODS)}.",
+            autocompletion=_complete_method,
+            rich_help_panel=_LEARN,
         ),
-    ] = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+    ] = "lapsvc",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15; may be "
+            "repeated.",
+            autocompletion=_complete_setting,
+            rich_help_panel=_LEARN,
+        ),
+    ] = None,
+    scale: Scale = "auto",
+    impute: Annotated[
+        str,
+        typer.Option(
+            help="What takes the place of missing numbers: none (an error), median or mean.",
+            rich_help_panel=_LEARN,
+        ),
+    ] = "none",
+    seed: Seed = 0,
+    predictions: PredictionsFile = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the model, for lapwing predict and report.", rich_help_panel=_WRITE
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="File for the report, .html.", rich_help_panel=_WRITE),
+    ] = None,
+    onnx: Annotated[
+        Path | None,
+        typer.Option(help="File for the model as ONNX, .onnx.", rich_help_panel=_WRITE),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Learn from the labelled and unlabelled rows of a table, and predict a label for every row."""
-    chosen = fitting.find_method(method)
-    check_output(predictions)
-    if predictions.resolve() == data.resolve():
-        raise ValueError(f"--predictions {predictions} is the table itself; name another file.")
-    with _stage(f"Reading {data}", quiet):
+    name, chosen = fitting.find_method(method)
+    values = parse_settings(settings or (), chosen.estimator())
+    workflow.check_choices(scale, impute)
+    outputs = workflow.Outputs(predictions, model, report, onnx)
+    outputs.check([*data, *([] if labels is None else [labels])])
+    progress = Progress(quiet)
+    with progress.stage(f"Reading {name_of(data)}"):
         table = read_table(
             data,
             label,
             id_column=id_column,
             drop=drop or (),
+            features=features or (),
             unlabeled=unlabeled,
+            labels_file=labels,
+            truth=truth,
+            layout=layout or (),
+            missing=impute != "none",
             regression=chosen.regression,
         )
-    callbacks = [ProgressBar()] if _shows_progress(quiet) else []
-    fitted = fitting.fit(table, method, scale=scale, seed=seed, callbacks=callbacks)
-    with _stage(f"Writing {predictions}", quiet):
-        write_predictions(fitted.predictions, predictions)
+    with progress.stage(chosen.estimator.__name__, _seconds(table, chosen)) as stage:
+        outcome = fitting.fit(
+            table,
+            name,
+            settings=values,
+            scale=scale,
+            impute=impute,
+            seed=seed,
+            supervised=outputs.wants_report,
+            callbacks=[stage] if progress.shown else [],
+        )
+    words: dict[str, Any] = {
+        "--label": label,
+        "--labels": labels,
+        "--id": id_column,
+        "--unlabeled": unlabeled,
+    }
+    words |= {"--truth": truth, "--features": features, "--drop": drop, "--map": layout}
+    words |= {"--method": name, "--set": settings, "--scale": scale, "--impute": impute}
+    command = _command("fit", data, words | {"--seed": seed})
+    with progress.stage("Writing"):
+        workflow.write_outputs(outcome, outputs, impute, command, layout or (), truth)
+    _tell_fit(outcome, outputs, quiet, as_json)
+
+
+@app.command(
+    epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
+    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]"
+)
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    data: Data,
+    predictions: PredictionsFile = None,
+    id_column: IdColumn = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a table with a model; without --predictions as CSV on standard output."""
+    outputs = workflow.Outputs(predictions)
+    outputs.check([model, *data])
+    if as_json and predictions is None:
+        raise ValueError("--json needs --predictions: standard output can be one of both.")
+    progress = Progress(quiet)
+    with progress.stage(f"Reading {model}"):
+        loaded = workflow.load(model)
+    with progress.stage(f"Reading {name_of(data)}"):
+        table = workflow.read_for(loaded, data, id_column)
+    with progress.stage("Predicting"):
+        rows = workflow.answer(loaded, table)
+    if predictions is None:
+        print_predictions(rows, sys.stdout)
+        return
+    with progress.stage("Writing"):
+        workflow.write_predictions(rows, predictions)
+    if as_json:
+        _print_json(
+            {
+                "source": table.source,
+                "rows": int(rows.label.size),
+                "predicted": console.class_counts(rows),
+                "written": {"predictions": str(predictions)},
+            }
+        )
+    elif not quiet:
+        say(f"{table.source}: {rows.label.size} rows")
+        console.print_rows(rows)
+        say(f"Predictions are in {predictions}")
+
+
+@app.command(epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
+def report(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; default: MODEL with the extension .html."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write the report of a model: one HTML page that needs nothing else."""
+    target = model.with_suffix(".html") if output is None else output
+    outputs = workflow.Outputs(report=target)
+    outputs.check([model])
+    page = workflow.render_report(workflow.load(model), model)
+    with atomic_write(target) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
     if not quiet:
-        _summarize(fitted, table.feature_names, method, data)
-        _say(f"Predictions are in {predictions}")
+        say(f"Report: {target}")
+
+
+@app.command(epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]")
+def info(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    unlabeled: Unlabeled = None,
+    scale: Scale = "auto",
+    n_neighbors: Annotated[
+        int, typer.Option(min=1, help="Of the graph whose components are counted.")
+    ] = 5,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say what a table holds, and what a fit will need: memory, time, labels in each component."""
+    workflow.check_choices(scale, "none")
+    progress = Progress(quiet=False)
+    with progress.stage(f"Looking at {name_of(data)}"):
+        found = inspect(
+            data,
+            label=label,
+            id_column=id_column,
+            drop=drop or (),
+            features=features or (),
+            unlabeled=unlabeled,
+            labels_file=labels,
+            scale=scale,
+            n_neighbors=n_neighbors,
+            seed=seed,
+        )
+    if as_json:
+        _print_json(found)
+    else:
+        console.print_info(found)
 
 
 @app.command()
@@ -151,84 +397,53 @@ def demo(
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"cannot write {output}: the extension must be .png, .pdf or .svg.")
     check_writable(output)
-    with _stage("Fitting three methods", quiet=False):
+    progress = Progress(quiet=False)
+    with progress.stage("Fitting three methods"):
         result = run_demo(labels_per_class, draws, seed)
-    _print_scores(result)
+    console.print_demo(result)
     try:
         require("matplotlib", extra="plot", purpose="The picture")
     except ImportError as missing:
         # The comparison, which is the point of the demonstration, has been given.
-        _say(f"No picture: {missing}")
+        say(f"No picture: {missing}")
         return
-    with _stage("Drawing the picture", quiet=False):
+    with progress.stage("Drawing the picture"):
         figure = draw_demo(result)
         with atomic_write(output) as temporary:
             figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=150)
-    _say(f"Picture: {output.resolve()}")
+    say(f"Picture: {output.resolve()}")
 
 
-def _summarize(fitted: fitting.Fit, feature_names: Sequence[str], method: str, data: Path) -> None:
-    rows = fitted.predictions
-    name = fitting.METHODS[method].estimator.__name__
-    _say(
-        f"{name} on {data}: {rows.label.size} rows, {np.count_nonzero(rows.was_labeled)} labelled, "
-        f"{len(feature_names)} columns, {fitted.seconds:.1f} s"
-    )
-    _say(fitted.scaling.reason[0].upper() + fitted.scaling.reason[1:])
-    if rows.classes is None or rows.margin is None:
-        return
-    grid = Grid("class", box=rich.box.SIMPLE_HEAD)
-    for heading in ("rows", "share", "median margin"):
-        grid.add_column(heading, justify="right")
-    for c in rows.classes:
-        mine = rows.label == c
-        margin = f"{np.median(rows.margin[mine]):.3g}" if mine.any() else "-"
-        grid.add_row(str(c), f"{np.count_nonzero(mine)}", f"{np.mean(mine):.1%}", margin)
-    _console().print(grid)
+def _seconds(table: Any, chosen: fitting.Method) -> float:
+    n, p = table.X.shape
+    return forecast_fit(n, p, iterative=chosen.iterative).seconds
 
 
-def _print_scores(result: DemoResult) -> None:
-    n_draws = result.scores[0].errors.size
-    grid = Grid(
-        title=f"{result.y.size} handwritten digits, {np.count_nonzero(result.labeled)} labelled; "
-        f"mean of {n_draws} draws",
-        title_justify="left",
-        box=rich.box.SIMPLE_HEAD,
-    )
-    grid.add_column("method")
-    grid.add_column("wrong of the unlabelled", justify="right")
-    grid.add_column("time", justify="right")
-    best = min(score.errors.mean() for score in result.scores)
-    for score in result.scores:
-        mean, spread = 100 * score.errors.mean(), 100 * score.errors.std()
-        style = "bold" if score.errors.mean() == best else None
-        time = f"{score.seconds.mean():.2f} s"
-        grid.add_row(score.name, f"{mean:.1f} ± {spread:.1f} %", time, style=style)
-    _console().print(grid)
+def _command(verb: str, data: Sequence[Path], options: dict[str, Any]) -> str:
+    """Write the command that repeats a fit; where its outputs go is not part of it."""
+    words = ["lapwing", verb, *map(str, data)]
+    for option, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [] if one is None else [option, str(one)]
+    return shlex.join(words)
 
 
-def _console() -> Console:
-    """Give a console for standard output; a file or pipe gets plain text of a fixed width."""
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+def _tell_fit(
+    outcome: fitting.Outcome, outputs: workflow.Outputs, quiet: bool, as_json: bool
+) -> None:
+    written = outputs.named()
+    if as_json:
+        _print_json(workflow.summary(outcome) | {"written": written})
+    elif not quiet:
+        console.print_outcome(outcome)
+        for what, path in written.items():
+            say(f"{'ONNX model' if what == 'onnx' else what.capitalize()}: {path}")
+        if not written:
+            say(
+                "Nothing was written: add --predictions out.csv, --model m.lapwing or "
+                "--report r.html"
+            )
 
 
-def _say(text: str) -> None:
-    # Not wrapped at the width of the terminal, so that a path can be copied.
-    _console().print(text, markup=False, soft_wrap=True)
-
-
-def _shows_progress(quiet: bool) -> bool:
-    if quiet or not sys.stderr.isatty():
-        return False
-    # scikit-learn's bar writes to rich's global console; results alone belong on standard output.
-    rich.reconfigure(stderr=True)
-    return True
-
-
-@contextmanager
-def _stage(name: str, quiet: bool) -> Iterator[None]:
-    if not _shows_progress(quiet):
-        yield
-        return
-    with rich.get_console().status(f"{name} ..."):
-        yield
+def _print_json(value: dict[str, Any]) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))

@@ -6,6 +6,7 @@ Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 __all__ = [
     "FeatureScaleWarning",
     "LapwingWarning",
+    "ModelVersionWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
 ]
@@ -25,3 +26,7 @@ class SingleClassWarning(LapwingWarning):
 
 class FeatureScaleWarning(LapwingWarning):
     """Features differ so much in scale that distances see only a few of them."""
+
+
+class ModelVersionWarning(LapwingWarning):
+    """A model file was made with another scikit-learn than the one that reads it."""

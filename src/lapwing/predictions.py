@@ -6,7 +6,7 @@ import csv
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing._files import atomic_write, check_writable
 from lapwing._optional import require
 
-__all__ = ["Predictions", "check_output", "write_predictions"]
+__all__ = ["Predictions", "check_output", "print_predictions", "write_predictions"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def check_output(path: str | os.PathLike[str]) -> None:
     check_writable(path)
 
 
-def write_predictions(predictions: Predictions, path: str | os.PathLike[str]) -> None:
+def write_predictions(
+    predictions: Predictions, path: str | os.PathLike[str], temporary: Path | None = None
+) -> None:
     """Write predictions to a CSV or Parquet file, whole or not at all.
 
     Numbers are written so that they are read back exactly; truth values as ``true``/``false``.
@@ -90,6 +92,8 @@ def write_predictions(predictions: Predictions, path: str | os.PathLike[str]) ->
         The rows.
     path : path-like
         The file; its extension tells the format.
+    temporary : Path, default=None
+        Where to write instead, for who renames the file.
 
     Raises
     ------
@@ -99,26 +103,42 @@ def write_predictions(predictions: Predictions, path: str | os.PathLike[str]) ->
         If writing fails; a file that was there before is left as it was.
     """
     check_output(path)
-    with atomic_write(path) as temporary:
-        _WRITERS[Path(path).suffix.lower()](predictions.columns(), temporary)
+    write = _WRITERS[Path(path).suffix.lower()]
+    if temporary is not None:
+        write(predictions.columns(), temporary)
+        return
+    with atomic_write(path) as own:
+        write(predictions.columns(), own)
+
+
+def print_predictions(predictions: Predictions, stream: TextIO) -> None:
+    """Write predictions as CSV to an open text stream."""
+    _write_rows(predictions.columns(), stream)
 
 
 def _write_csv(columns: dict[str, NDArray[Any]], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        _write_rows(columns, file)
+
+
+def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO) -> None:
     texts = [
         ["true" if v else "false" for v in column] if column.dtype == bool else column.tolist()
         for column in columns.values()
     ]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*texts, strict=True))
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*texts, strict=True))
 
 
 def _write_parquet(columns: dict[str, NDArray[Any]], path: Path) -> None:
     pl = require("polars", extra="cli", purpose="writing Parquet files")
     # Text arrives as arrays of objects, which polars would store as opaque Python objects.
     frame = {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}
-    pl.DataFrame(frame).write_parquet(path)
+    try:
+        pl.DataFrame(frame).write_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
 _WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}

@@ -1,0 +1,89 @@
+"""Run the README's commands and write down what they print: ``docs/transcript.txt``.
+
+Run from anywhere: ``python docs/make_transcript.py`` writes the file, ``--check`` compares only and
+fails if it differs. The table is scikit-learn's wine data with three labels a class; times, which
+differ from run to run, are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_wine
+
+ROOT = Path(__file__).resolve().parents[1]
+TRANSCRIPT = ROOT / "docs" / "transcript.txt"
+COMMANDS = (
+    "lapwing info wines.csv --label cultivar --id bottle",
+    "lapwing fit wines.csv --label cultivar --id bottle --predictions labels.csv "
+    "--model wine.lapwing --report wine.html",
+    "head -n 3 labels.csv",
+    "lapwing predict wine.lapwing new.csv --predictions new-labels.csv",
+    "lapwing fit wines.csv --label cultivar --id bottle --set graph.n_neighbours=15",
+    "lapwing fit wines.csv --label cultivr --id bottle",
+)
+_SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
+_DIGITS = re.compile(r"(\d\.\d{4})\d{4,}")  # the last digits depend on the machine
+
+
+def write_tables(folder: Path) -> None:
+    """Write the wines with three labels a class, and some without the column of labels."""
+    data = load_wine()
+    names = ["bottle", *(name.replace("/", "_") for name in data.feature_names), "cultivar"]
+    kinds = np.array(["Barolo", "Grignolino", "Barbera"])[data.target]
+    given = np.concatenate([np.flatnonzero(data.target == c)[:3] for c in range(3)])
+    rows = [
+        [f"b{i:03d}", *row, kinds[i] if i in given else ""]
+        for i, row in enumerate(data.data.tolist())
+    ]
+    for name, wanted, columns in (("wines.csv", rows, None), ("new.csv", rows[::20], -1)):
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(row[:columns] for row in [names, *wanted])
+
+
+def transcript() -> str:
+    """Run the commands in a folder of their own; a time is written as ``… s``."""
+    parts = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_tables(Path(folder))
+        for command in COMMANDS:
+            words = shlex.split(command)
+            if words[0] == "lapwing":
+                words = [sys.executable, "-m", *words]
+            path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+            done = subprocess.run(
+                words,
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+            lines = [line.rstrip() for line in done.stdout.splitlines()]
+            parts.append("\n".join([f"$ {command}", *(line for line in lines if line)]))
+    return _DIGITS.sub(r"\1…", _SECONDS.sub("… s", "\n\n".join(parts))) + "\n"
+
+
+def main() -> int:
+    """Write or check the transcript."""
+    text = transcript()
+    if "--check" in sys.argv[1:]:
+        same = TRANSCRIPT.is_file() and TRANSCRIPT.read_text(encoding="utf-8") == text
+        print("the transcript is true" if same else "docs/transcript.txt differs: make it again")
+        return 0 if same else 1
+    TRANSCRIPT.write_text(text, encoding="utf-8", newline="\n")
+    print(f"written: {TRANSCRIPT.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Which pictures a report has, and what they say to those who do not see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing._report import svg
+from lapwing._report.text import count
+
+__all__ = ["draw_all"]
+
+
+def draw_all(data: Any) -> dict[str, str]:
+    """Draw the pictures of the page.
+
+    Parameters
+    ----------
+    data : ReportData
+        The figures.
+
+    Returns
+    -------
+    dict of str to str
+        SVG by name; pictures without figures are left out.
+    """
+    shown = {"map": _draw_map(data)}
+    if data.kind == "classification" and data.map["twin"]:
+        shown["twin"] = _draw_twin(data)
+    if data.rows.get("margins"):
+        shown["margins"] = svg.draw_bars(
+            "margins",
+            data.rows["margins"],
+            x_title="margin",
+            y_title="unlabelled rows",
+            title="Margins of the unlabelled rows",
+            text="How far the best score is ahead of the second; near 0 is undecided.",
+        )
+    if data.kind == "regression":
+        shown["volumes"] = svg.draw_bars(
+            "volumes",
+            data.volumes["histogram"],
+            x_title="value",
+            y_title="share",
+            title="Distribution of the labels and of the predictions",
+            text="Bars: predictions of all rows. Line: the labels that were given.",
+        )
+        if data.truth.get("n"):
+            shown["truth"] = svg.draw_scatter(
+                "truth-map",
+                data.truth["truth"],
+                data.truth["predicted"],
+                title="Predicted over true values",
+                text="Each point is an unlabelled row; on the line they are equal.",
+            )
+    if data.graph:
+        degree = data.graph["degree"]
+        shown["degree"] = svg.draw_bars(
+            "degree",
+            degree,
+            x_title="neighbours",
+            y_title="points",
+            title="Neighbours a point in the graph",
+            text=f"From {degree['min']} to {degree['max']}, median {degree['median']:g}.",
+        )
+    for name, values in data.convergence["history"].items():
+        drawing = svg.draw_history(
+            f"history-{len(shown)}", values, name=name, n_iter=data.convergence["n_iter"]
+        )
+        if drawing:
+            shown[f"history {name}"] = drawing
+    return shown
+
+
+def _draw_map(data: Any) -> str:
+    regression = data.kind == "regression"
+    what = "shade by predicted value" if regression else "colour and shape by predicted class"
+    return svg.draw_map(
+        "map",
+        data.map,
+        data.map["group"],
+        strength=data.map["strength"],
+        labeled=data.map["labeled"],
+        ringed=data.map["wrong"],
+        names=() if regression else data.map["names"],
+        shaded=regression,
+        title=f"Map of {count(data.map['shown'])} rows",
+        text=f"Each sign is a row, {what}; stars are labelled rows. The figures are in the tables.",
+    )
+
+
+def _draw_twin(data: Any) -> str:
+    differs = [a != b for a, b in zip(data.map["group"], data.map["twin"], strict=True)]
+    return svg.draw_map(
+        "twin-map",
+        data.map,
+        data.map["twin"],
+        strength=[2 if d else 1 for d in differs],
+        labeled=data.map["labeled"],
+        names=data.map["names"],
+        title="The same map with the supervised twin’s classes",
+        text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
+    )

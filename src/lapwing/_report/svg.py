@@ -1,0 +1,282 @@
+"""The report's pictures, as SVG text that takes its colours from the page's style.
+
+Written by hand rather than by matplotlib: the text stays text, the colours follow the reader's
+light or dark theme, and the same figures give the same bytes without any settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import ceil, floor, log10
+from typing import Any
+
+from lapwing._report.mapping import MAP_WIDTH
+from lapwing._report.text import number, shorten, tick
+
+__all__ = ["draw_bars", "draw_history", "draw_map", "draw_scatter", "draw_sign", "sign_of"]
+
+N_COLORS = 10
+# Relative to the point (0, 0), of about the same ink: a class is told by shape as well as colour.
+_SHAPES = (
+    "m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
+    "m-{s} -{s}h{q}v{q}h-{q}z",
+    "m0 -{t}l{t} {u}h-{v}z",
+    "m0 -{t}l{t} {t}l-{t} {t}l-{t} -{t}z",
+    "m0 {t}l{t} -{u}h-{v}z",
+    "m-{e} -{t}h{g}v{f}h{f}v{g}h-{f}v{f}h-{g}v-{f}h-{f}v-{g}h{f}z",
+    "m-{t} -{s}h{v}l-{w} {q}h-{r}z",
+)
+_STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.4-.8z"
+_HEIGHT = 250
+_NAMES_WRITTEN = 15  # of more the names would hide the points; the legend has them all
+_LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
+
+
+def sign_of(code: int) -> tuple[int, int]:
+    """Give the colour and the shape of a class; the pair repeats after seventy classes."""
+    return code % N_COLORS, (code + code // N_COLORS) % len(_SHAPES)
+
+
+def _shape(index: int, radius: float) -> str:
+    parts = {
+        "r": radius, "d": 2 * radius, "s": 0.89 * radius, "q": 1.78 * radius, "t": 1.3 * radius,
+        "u": 2.2 * radius, "v": 2.6 * radius, "e": 0.42 * radius, "g": 0.84 * radius,
+        "f": 0.88 * radius, "w": 0.8 * radius,
+    }  # fmt: skip
+    return _SHAPES[index].format(**{name: f"{value:.3g}" for name, value in parts.items()})
+
+
+def draw_sign(color: int, shape: int) -> str:
+    """Draw the small sign of a class for a table or a legend; hidden from screen readers."""
+    path = _shape(shape, 4.6)
+    return (
+        '<svg class="sign" viewBox="0 0 14 14" aria-hidden="true">'
+        f'<path class="k{color}" d="M7 7{path}"/></svg>'
+    )
+
+
+def _picture(
+    ident: str, width: int, height: int, title: str, text: str, body: Sequence[str], kind: str
+) -> str:
+    return (
+        f'<svg class="viz {kind}" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-labelledby="{ident}-t {ident}-d"><title id="{ident}-t">{escape(title)}</title>'
+        f'<desc id="{ident}-d">{escape(text)}</desc>{"".join(body)}</svg>'
+    )
+
+
+def draw_map(
+    ident: str,
+    points: dict[str, Any],
+    groups: Sequence[int],
+    *,
+    strength: Sequence[int],
+    labeled: Sequence[bool],
+    ringed: Sequence[bool] = (),
+    names: Sequence[str] = (),
+    shaded: bool = False,
+    title: str,
+    text: str,
+) -> str:
+    """Draw rows as signs: colour and shape by class, hollow where least certain, stars if labelled.
+
+    Parameters
+    ----------
+    ident : str
+        Of the picture, unique in the page.
+    points : dict
+        What `mapping.place` gave.
+    groups : sequence of int
+        Class of each point, or its shade.
+    strength : sequence of int
+        2 full, 1 pale, 0 hollow.
+    labeled, ringed : sequence of bool
+        Which are drawn as stars, and which in a ring.
+    names : sequence of str
+        Written over the map at the middle of each class.
+    shaded : bool
+        Whether groups are shades of a number instead of classes.
+    title, text : str
+        For those who do not see it.
+    """
+    x, y = [v / 10 for v in points["x"]], [v / 10 for v in points["y"]]
+    bins: dict[tuple[int, int], list[str]] = {}
+    for i, k in enumerate(groups):
+        if not labeled[i] and k >= 0:
+            shape = 0 if shaded else sign_of(k)[1]
+            mark = _shape(shape, (3.2, 3.2, 3.6)[strength[i]])
+            bins.setdefault((strength[i], k), []).append(f"M{x[i]:g} {y[i]:g}{mark}")
+    height = points["height"]
+    body = [f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>']
+    for (level, k), marks in sorted(bins.items()):
+        body.append(f'<path class="{_color(k, shaded)} p{level}" d="{"".join(marks)}"/>')
+    rings = "".join(f"M{x[i]:g} {y[i]:g}{_shape(0, 6)}" for i, r in enumerate(ringed) if r)
+    if rings:
+        body.append(f'<path class="ring" d="{rings}"/>')
+    for i, star in enumerate(labeled):
+        if star and groups[i] >= 0:
+            body.append(
+                f'<path class="{_color(groups[i], shaded)} star" d="M{x[i]:g} {y[i]:g}{_STAR}"/>'
+            )
+    body += _names(x, y, groups, labeled, names, height)
+    return _picture(ident, MAP_WIDTH, height, title, text, body, "map")
+
+
+def _color(group: int, shaded: bool) -> str:
+    return f"s{group}" if shaded else f"k{sign_of(group)[0]}"
+
+
+def _names(
+    x: list[float],
+    y: list[float],
+    groups: Sequence[int],
+    labeled: Sequence[bool],
+    names: Sequence[str],
+    height: int,
+) -> list[str]:
+    """Class names at the points nearest to their middles, moved off names that are there."""
+    written: list[tuple[float, float, float]] = []
+    body = []
+    for k, name in enumerate(names if len(names) <= _NAMES_WRITTEN else ()):
+        mine = [i for i, g in enumerate(groups) if g == k]
+        if not mine:
+            continue
+        text = shorten(name, 16)
+        middle_x, middle_y = _median([x[i] for i in mine]), _median([y[i] for i in mine])
+        order = sorted(mine, key=lambda i: ((x[i] - middle_x) ** 2 + (y[i] - middle_y) ** 2, i))
+        half = 8 * len(text) + 4  # on a narrow screen they are written larger
+        for i in order:
+            place = min(max(x[i], half), MAP_WIDTH - half), min(max(y[i], 16), height - 12)
+            if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 32 for u, v, w in written):
+                written.append((*place, half))
+                body.append(f'<text class="name" x="{place[0]:g}" y="{place[1] + 6:g}">'
+                            f"{escape(text)}</text>")  # fmt: skip
+                break
+    return body
+
+
+def _median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers that span a range, some `wanted` of them."""
+    if not high > low:
+        return [low]
+    step = 10.0 ** floor(log10((high - low) / wanted))
+    step = min((step * m for m in (1, 2, 5, 10)), key=lambda s: abs((high - low) / s - wanted))
+    first = ceil(low / step - 1e-9)
+    return [round(k * step, 12) for k in range(first, floor(high / step + 1e-9) + 1)]
+
+
+class _Frame:
+    """A plot area with its scales."""
+
+    def __init__(self, width: int, height: int, xs: tuple[float, float], ys: tuple[float, float]):
+        self.width, self.height = width, height
+        self.x0, self.x1 = xs
+        self.y0, self.y1 = ys
+
+    def x(self, value: float) -> float:
+        share = (value - self.x0) / ((self.x1 - self.x0) or 1.0)
+        return round(_LEFT + share * (self.width - _LEFT - _RIGHT), 1)
+
+    def y(self, value: float) -> float:
+        share = (value - self.y0) / ((self.y1 - self.y0) or 1.0)
+        return round(self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM), 1)
+
+    def axes(
+        self, x_title: str, y_title: str, x_ticks: list[float], y_ticks: list[tuple[float, str]]
+    ) -> list[str]:
+        right, bottom = self.width - _RIGHT, self.height - _BOTTOM
+        body = []
+        for value, text in y_ticks:
+            at = self.y(value)
+            body.append(f'<path class="grid" d="M{_LEFT} {at:g}H{right}"/>')
+            body.append(
+                f'<text class="tick y" x="{_LEFT - 8}" y="{at + 4:g}">{escape(text)}</text>'
+            )
+        for value in x_ticks:
+            body.append(
+                f'<text class="tick x" x="{self.x(value):g}" y="{bottom + 18}">{tick(value)}</text>'
+            )
+        body.append(f'<path class="axis" d="M{_LEFT} {bottom}H{right}"/>')
+        middle = (_LEFT + right) / 2
+        body.append(
+            f'<text class="axis-title" x="{middle:g}" y="{self.height - 6}">{escape(x_title)}'
+            f'</text><text class="axis-title" transform="translate(13 {(_TOP + bottom) / 2:g}) '
+            f'rotate(-90)">{escape(y_title)}</text>'
+        )
+        return body
+
+
+def draw_bars(
+    ident: str, shape: dict[str, Any], *, x_title: str, y_title: str, title: str, text: str
+) -> str:
+    """Draw a histogram; of two series the first is an outline over the second, as shares."""
+    width, height = 560, _HEIGHT
+    series = [[v / max(1, sum(s)) for v in s] if len(shape["series"]) > 1 else list(s)
+              for s in shape["series"]]  # fmt: skip
+    low, high = float(shape["low"]), float(shape["high"])
+    top = max(max(s) for s in series) or 1
+    frame = _Frame(width, height, (low, high), (0.0, float(top)))
+    as_share = len(series) > 1
+    ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
+    body = frame.axes(x_title, y_title, _ticks(low, high, 6), ticks)
+    step = (high - low) / len(series[-1])
+    floor_y = frame.y(0)
+    for j, value in enumerate(series[-1]):
+        if value:
+            left, right = frame.x(low + j * step), frame.x(low + (j + 1) * step)
+            gap = 0.5 if right - left > 4 else 0
+            at = min(frame.y(value), floor_y - 1.5)  # a single row among many can be seen
+            body.append(
+                f'<rect class="bar" x="{left + gap:g}" y="{at:g}" '
+                f'width="{right - left - 2 * gap:.4g}" height="{floor_y - at:.4g}"/>'
+            )
+    if as_share:
+        path = f"M{frame.x(low):g} {floor_y:g}"
+        for j, value in enumerate(series[0]):
+            path += f"V{frame.y(value):g}H{frame.x(low + (j + 1) * step):g}"
+        body.append(f'<path class="outline" d="{path}V{floor_y:g}"/>')
+    return _picture(ident, width, height, title, text, body, "plot")
+
+
+def draw_scatter(
+    ident: str, x: Sequence[float], y: Sequence[float], *, title: str, text: str
+) -> str:
+    """Draw predictions over true numbers, with the line where they are equal."""
+    width, height = 560, 420
+    low, high = min(*x, *y), max(*x, *y)
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    frame = _Frame(width, height, (low, high), (low, high))
+    ticks = _ticks(low, high, 5)
+    body = frame.axes("true", "predicted", ticks, [(v, tick(v)) for v in ticks])
+    marks = [f"M{frame.x(a):g} {frame.y(b):g}{_shape(0, 3)}" for a, b in zip(x, y, strict=True)]
+    body.append(f'<path class="k0 p1" d="{"".join(marks)}"/>')
+    line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(high):g} {frame.y(high):g}"
+    body.append(f'<path class="outline" d="{line}"/>')
+    return _picture(ident, width, height, title, text, body, "plot")
+
+
+def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:
+    """Draw what was recorded an iteration, on a logarithmic scale; zeros are left out."""
+    kept = [(i, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
+    if len(kept) < 2:
+        return ""
+    width, height = 560, _HEIGHT
+    scale = n_iter / max(1, len(values) - 1)
+    low, high = floor(min(v for _, v in kept)), ceil(max(v for _, v in kept))
+    high = max(high, low + 1)
+    frame = _Frame(width, height, (0.0, float(max(1, n_iter))), (low, high))
+    step = max(1, (high - low) // 5)
+    ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, step)]
+    body = frame.axes("iteration", name, _ticks(0, max(1, n_iter), 6), ticks)
+    path = "L".join(f"{frame.x(i * scale):g} {frame.y(v):g}" for i, v in kept)
+    body.append(f'<path class="trace" d="M{path}"/>')
+    text = (
+        f"From {number(10 ** kept[0][1])} at the start to {number(10 ** kept[-1][1])} at the end."
+    )
+    return _picture(ident, width, height, f"{name} an iteration", text, body, "plot")

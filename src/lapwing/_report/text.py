@@ -1,0 +1,83 @@
+"""Words and numbers as the report prints them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["clean", "count", "label_text", "number", "percent", "plural", "shorten", "tick"]
+
+_LONGEST = 300  # a cell can hold a whole document; nobody reads it in a table of the report
+
+
+def clean(value: Any, longest: int = _LONGEST) -> str:
+    """Turn a user's value to text that HTML can hold.
+
+    Control characters become their pictures and lone surrogates a question mark: neither may stand
+    in an HTML file, and what is dropped silently would make two ids look the same.
+    """
+    text = str(value)
+    if not text.isprintable():  # which nearly all values are, of which there may be many
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = "".join(
+            chr(0x2400 + ord(c)) if ord(c) < 32 else "␡" if 127 <= ord(c) < 160 else c for c in text
+        )
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def label_text(value: Any) -> str:
+    """Give a label as text, the same for 3 and 3.0; empty where there is none."""
+    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return clean(value)
+
+
+def shorten(text: str, length: int) -> str:
+    """Cut a text for a picture in its middle: names in a series differ at their ends."""
+    if len(text) <= length:
+        return text
+    head = length // 2
+    return f"{text[:head].rstrip()}…{text[head + 1 - length :].lstrip()}"
+
+
+def count(value: int) -> str:
+    """Write a number of things, with commas between thousands."""
+    return f"{int(value):,}"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun."""
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+
+
+def percent(share: float | None) -> str:
+    """Write a share; never 0 % or 100 % for what is not quite none or all."""
+    if share is None or not math.isfinite(share):
+        return "–"
+    if 0 < share < 0.001:
+        return "<\u00a00.1\u00a0%"
+    if 0.999 < share < 1:
+        return ">\u00a099.9\u00a0%"
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def number(value: float | None) -> str:
+    """Write a measured number with three digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value != 0 and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.1e}"
+    if value == 0:
+        return "0"
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 999.5 else f"{value:,.0f}"
+
+
+def tick(value: float) -> str:
+    """Write a round number at an axis, with no more digits than it has."""
+    if value != 0 and not 1e-4 <= abs(value) < 1e7:
+        return f"{value:g}"
+    return f"{value:,.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,237 @@
+"""Fitted models in files: saved exactly, loaded without running anything that a file brings.
+
+A model file is a zip archive: ``lapwing.json`` says what made it and what the model is,
+``report.json`` holds the figures of the report, ``schema.json`` and the arrays beside it are skops'
+(`skops.io.load` reads the pipeline too). No pickle is read or written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZipFile
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from lapwing._arrays import is_sparse
+from lapwing._files import atomic_write
+from lapwing._optional import require
+from lapwing._version import __version__
+from lapwing.exceptions import ModelVersionWarning
+from lapwing.models.archive import (
+    FORMAT,
+    HEADER,
+    REPORT,
+    ModelFileError,
+    check_archive,
+    check_start,
+    one_line,
+    pack,
+    read_header,
+)
+from lapwing.models.schema import canonical_nodes, forbidden, trusted_types
+
+__all__ = ["Model", "load_model", "save_model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted pipeline with what is known of it.
+
+    Attributes
+    ----------
+    pipeline : Pipeline or estimator
+        Preprocessing and estimator, fitted.
+    info : mapping
+        What can be written as JSON: method, parameters, names of the features. The versions of
+        lapwing, scikit-learn and NumPy are added when it is saved.
+    report : object or None
+        A `lapwing.report.ReportData`, for a report that is made later.
+    """
+
+    pipeline: Any
+    info: Mapping[str, Any] = field(default_factory=dict)
+    report: Any = None
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "lapwing_version": __version__,
+        "sklearn_version": sklearn.__version__,
+        "numpy_version": np.__version__,
+    }
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : Model
+        The same model gives the same bytes.
+    path : path-like
+        The file; it is replaced if it exists.
+
+    Raises
+    ------
+    ValueError
+        If the model holds what no file may, such as a kernel that is a Python function; if `info`
+        is not JSON; or if nothing can be written at `path`.
+    ImportError
+        If skops is not installed.
+    """
+    content = _encode(model)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model from a file, which is taken for a stranger's.
+
+    Parameters
+    ----------
+    path : path-like
+        A file of `save_model`.
+
+    Returns
+    -------
+    Model
+        Its decision values are those of the saved model, to the last bit, on the same machine and
+        the same versions.
+
+    Raises
+    ------
+    ModelFileError
+        If it is no such file, was cut or damaged, was made by a newer lapwing, or holds types that
+        are no part of a model. Nothing in the file has been run then.
+    ImportError
+        If skops is not installed.
+
+    Warns
+    -----
+    ModelVersionWarning
+        If another scikit-learn made it, whose preprocessing may differ.
+    """
+    skops = require("skops.io", extra="model", purpose="Loading a model")
+    file = Path(path)
+    try:
+        with file.open("rb") as opened:
+            model, header = _decode(skops, opened, str(path))
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no model file {path}.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder, not a model file.") from None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    made_with = header["sklearn_version"]
+    if made_with != sklearn.__version__:
+        warnings.warn(
+            f"{path} was made with scikit-learn {made_with} and is read with "
+            f"{sklearn.__version__}: its preprocessing may give other numbers. Fit it anew, or "
+            f"install scikit-learn {made_with}.",
+            ModelVersionWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def _encode(model: Model) -> bytes:
+    skops = require("skops.io", extra="model", purpose="Saving a model")
+    header = {"format": FORMAT, **_versions(), "info": {**_versions(), **model.info}}
+    texts = {HEADER: _json(header, "info")}
+    if model.report is not None:
+        texts[REPORT] = _json(model.report.to_dict(), "report")
+    try:
+        dump = skops.dumps(model.pipeline)
+    except Exception as error:  # whatever an object's own way of giving its state raises
+        raise ValueError(f"the model cannot be saved: {one_line(error)}.") from None
+    schema, members = canonical_nodes(dump)
+    stranger = forbidden(schema)
+    if stranger is not None:
+        raise ValueError(
+            f"the model cannot be saved: it holds {stranger}, which a model file must not. "
+            "Functions (a kernel, weights), callbacks and steps other than the usual preprocessing "
+            "have to stay out."
+        )
+    content = pack(texts, schema, members)
+    try:
+        _decode(skops, io.BytesIO(content), "the file")
+    except ModelFileError as error:
+        raise ValueError(f"the model cannot be saved: {error}") from None
+    return content
+
+
+def _json(value: Any, name: str) -> str:
+    try:
+        return json.dumps(value, indent=1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be what JSON can hold: {one_line(error)}.") from None
+
+
+def _decode(skops: Any, file: BinaryIO, name: str) -> tuple[Model, dict[str, Any]]:
+    check_start(file, name)
+    try:
+        # Versions are compared in one place; what NumPy or zipfile think of a damaged file is
+        # no news to the user.
+        with warnings.catch_warnings(), ZipFile(file) as archive:
+            warnings.simplefilter("ignore")
+            header = read_header(archive, name)
+            check_archive(archive, name)
+            report = _read_report(archive)
+            file.seek(0)
+            pipeline = skops.load(file, trusted=trusted_types())
+            _check_pipeline(pipeline, name)
+    except ModelFileError:
+        raise
+    except Exception as error:  # damage shows in the ways of zipfile, zlib, json, NumPy, skops
+        raise ModelFileError(f"{name} was cut or damaged: {one_line(error)}.") from None
+    return Model(pipeline, header["info"], report), header
+
+
+def _read_report(archive: ZipFile) -> Any:
+    if REPORT not in archive.namelist():
+        return None
+    # Late: a model without a report is read without what draws one.
+    from lapwing.report import ReportData
+
+    return ReportData.from_dict(json.loads(archive.read(REPORT)))
+
+
+def _check_pipeline(pipeline: Any, name: str) -> None:
+    if not isinstance(pipeline, BaseEstimator) or not hasattr(pipeline, "predict"):
+        raise ModelFileError(f"{name} was damaged: what it holds cannot predict.")
+    for part in _parts(pipeline):
+        # Compiled code follows a sparse matrix's indices without looking where they lead.
+        if is_sparse(part) and hasattr(part, "check_format"):
+            part.check_format(full_check=True)
+        # A cache is a folder of pickles, read when the pipeline is fitted again.
+        if isinstance(part, Pipeline) and part.memory is not None:
+            raise ModelFileError(f"{name} holds a pipeline with a cache; set memory=None.")
+
+
+def _parts(root: Any) -> Iterator[Any]:
+    """All objects that a model holds, arrays and sparse matrices among them."""
+    pending, seen = [root], set()
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            pending += part.values()
+        elif isinstance(part, (list, tuple)):
+            pending += part
+        elif isinstance(part, np.ndarray):
+            pending += part.tolist() if part.dtype == object and part.ndim else []
+        elif hasattr(part, "__dict__") and not is_sparse(part) and not isinstance(part, type):
+            pending += vars(part).values()

@@ -1,0 +1,206 @@
+"""What a model file may hold, and the one way in which it is written.
+
+skops describes a model as a tree of nodes in JSON, each with the type it stands for and the loader
+that makes it. skops itself trusts all of scikit-learn; here only what preprocessing and lapwing's
+estimators need is let through, and the tree is checked before skops sees it. The same table is
+applied when a model is saved, so that nothing is written that could not be read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+
+from lapwing import estimators, graphs
+from lapwing._arrays import Array
+from lapwing.kernels import Kernel
+
+__all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
+
+# Loaders of skops by the types they may make. Without a loader here: functions bound to objects,
+# partials, operators, whatever calls with arguments from the file; trees and losses, whose compiled
+# code trusts its indices.
+_NUMBERS = r"numpy\.(bool_?|str_|u?int\d+|float\d+)"
+_SKLEARN = (
+    r"sklearn\.(pipeline|compose\._column_transformer|impute\._base|decomposition\._(pca"
+    r"|truncated_svd)|preprocessing\._(data|discretization|encoders|function_transformer)"
+    r"|neighbors\._graph)\.\w+"
+)
+_ALLOWED = {
+    "JsonNode": r"builtins\.str",
+    "DictNode": r"builtins\.dict",
+    "ListNode": r"builtins\.list",
+    "TupleNode": r"builtins\.tuple",
+    "SliceNode": r"builtins\.slice",
+    "NdArrayNode": rf"numpy\.ndarray|{_NUMBERS}",
+    "DTypeNode": r"numpy\.dtype",
+    "TypeNode": rf"builtins\.(bool|float|int|str)|{_NUMBERS}",
+    "RandomStateNode": r"numpy\.random\.mtrand\.RandomState",
+    "SparseMatrixNode": r"scipy\.sparse\._(csr|csc|coo)\.(csr|csc|coo)_(array|matrix)",
+    "FunctionNode": r"numpy\.\w+",  # of these skops lets only the ufuncs through
+}
+_SPARSE = tuple(
+    f"scipy.sparse._{kind}.{kind}_{form}"
+    for kind in ("csr", "csc", "coo")
+    for form in ("array", "matrix")
+)
+
+
+def _own_types() -> tuple[str, ...]:
+    classes = [getattr(estimators, name) for name in estimators.__all__]
+    classes += [graphs.KNNGraph, graphs.AffinityGraph, graphs.TransformerGraph, Kernel]
+    return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
+
+
+OWN_TYPES = _own_types()
+_TEXTS = f"{__name__}.texts_from"
+
+
+def trusted_types() -> list[str]:
+    """What skops is told to trust beyond its own list."""
+    return [*OWN_TYPES, *_SPARSE, "numpy.dtype", _TEXTS]
+
+
+def forbidden(schema: Any) -> str | None:
+    """The first type in a tree that a model file must not hold, or None.
+
+    Every mapping that names a loader counts as a node, wherever it is.
+    """
+    for node in _nodes(schema):
+        loader = node["__loader__"]
+        name = f"{node['__module__']}.{node['__class__']}"
+        if loader == "ObjectNode":
+            fine = name in OWN_TYPES or bool(re.fullmatch(_SKLEARN, name))
+        elif loader == "ConstructorFromReduceNode":
+            fine = name == _TEXTS
+        else:
+            fine = bool(re.fullmatch(_ALLOWED.get(loader, "(?!)"), name))
+        if not fine:
+            return name
+        # skops reads keys back with key_type("text"), and bool("False") is True.
+        if loader == "DictNode" and any(
+            key["__class__"] == "bool" for key in node["key_types"]["content"]
+        ):
+            return "builtins.dict with keys True and False"
+    return None
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    pending = [tree]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if "__loader__" in part:
+                yield part
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
+
+
+def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Rewrite what skops wrote so that equal models give equal bytes.
+
+    skops names arrays and objects by their addresses in memory. Here arrays are named by their
+    content, which also stores equal ones once, and objects that occur more than once are counted.
+
+    Parameters
+    ----------
+    dump : bytes
+        From `skops.io.dumps`.
+
+    Returns
+    -------
+    schema : dict
+        The tree.
+    members : dict of str to bytes
+        The files that it refers to.
+    """
+    members: dict[str, bytes] = {}
+    with ZipFile(io.BytesIO(dump)) as archive:
+        schema: dict[str, Any] = json.loads(archive.read("schema.json"))
+        names: dict[str, str] = {}
+        for node in _nodes(schema):
+            if "file" in node and node["file"] not in names:
+                names[node["file"]] = _add(
+                    members, archive.read(node["file"]), node["file"].rpartition(".")[2]
+                )
+    for node in _nodes(schema):
+        if "file" in node:
+            node["file"] = names[node["file"]]
+    for node in list(_nodes(schema)):
+        _pack_texts(node, members)
+    _number_objects(schema)
+    return schema, members
+
+
+def _add(members: dict[str, bytes], content: bytes, suffix: str) -> str:
+    name = f"{hashlib.sha256(content).hexdigest()[:32]}.{suffix}"
+    members[name] = content
+    return name
+
+
+def _number_objects(schema: dict[str, Any]) -> None:
+    """Keep identities only where an object is shared: those of texts depend on the interpreter."""
+    known = [node for node in _nodes(schema) if node["__loader__"] not in ("JsonNode", "TypeNode")]
+    times = Counter(node.get("__id__") for node in known)
+    numbers: dict[Any, int] = {}
+    for node in _nodes(schema):
+        identity = node.pop("__id__", None)
+        if identity is not None and times[identity] > 1:
+            node["__id__"] = numbers.setdefault(identity, len(numbers) + 1)
+
+
+def _pack_texts(node: dict[str, Any], members: dict[str, bytes]) -> None:
+    """Replace an array of Python texts, of which skops makes a node each, by one array."""
+    if node["__loader__"] != "NdArrayNode" or node.get("type") != "json":
+        return
+    items = node["content"]
+    shape = [json.loads(size["content"]) for size in node["shape"]["content"]]
+    if len(shape) != 1 or any(item.get("__loader__") != "JsonNode" for item in items):
+        return
+    texts = [json.loads(item["content"]) for item in items]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return
+    width, total = max(map(len, texts)), sum(map(len, texts))
+    # One long text among short ones would widen all; NumPy drops closing NULs.
+    if width * len(texts) > 16 * total + 1024 or any(text.endswith("\0") for text in texts):
+        return
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(texts, dtype=f"<U{max(1, width)}"), allow_pickle=False)
+    module, _, name = _TEXTS.rpartition(".")
+    array = {
+        "__class__": "ndarray",
+        "__module__": "numpy",
+        "__loader__": "NdArrayNode",
+        "type": "numpy",
+        "file": _add(members, buffer.getvalue(), "npy"),
+    }
+    identity = node.get("__id__")
+    node.clear()
+    node.update(
+        __class__=name,
+        __module__=module,
+        __loader__="ConstructorFromReduceNode",
+        content={
+            "__class__": "tuple",
+            "__module__": "builtins",
+            "__loader__": "TupleNode",
+            "content": [array],
+        },
+        __id__=identity,
+    )
+
+
+def texts_from(array: Array) -> Array:
+    """Undo `_pack_texts`: an array of Python texts from one of NumPy's."""
+    if array.dtype.kind != "U":
+        raise ValueError("an array of texts holds something else")
+    return array.astype(object)

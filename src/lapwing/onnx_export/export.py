@@ -1,0 +1,312 @@
+"""Fitted models as ONNX graphs, for programs without Python.
+
+A small converter of its own: kernel expansions are a handful of operators, and written in double
+precision throughout they agree with the estimator to rounding. skl2onnx has no operator for them,
+and its preprocessing works in single precision unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing._arrays import Array, is_sparse
+from lapwing._files import atomic_write
+from lapwing._optional import require
+from lapwing._version import __version__
+from lapwing.estimators.base import ManifoldEstimator
+from lapwing.kernels import KERNELS, Kernel
+from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
+from lapwing.spaces import KernelExpansion, LinearFunction
+
+__all__ = ["save_onnx", "to_onnx"]
+
+# Equal takes texts since 19.
+_OPSET, _IR_VERSION = 19, 9
+_LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less what the nodes take
+
+
+def save_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to an ONNX file, whole or not at all.
+
+    Parameters
+    ----------
+    model : Pipeline or estimator
+        As for `to_onnx`.
+    path : path-like
+        The file; it is replaced if it exists.
+
+    Raises
+    ------
+    OnnxExportError
+        If the model has no ONNX form.
+    ValueError
+        If nothing can be written at `path`.
+    ImportError
+        If onnx is not installed.
+    """
+    content = to_onnx(model).SerializeToString(deterministic=True)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def to_onnx(model: Any) -> Any:
+    """Translate a fitted model to ONNX.
+
+    Inputs are ``X`` (n, n_features) in double precision, or, where some column holds texts, one
+    input (n, 1) a column, named as the column. A classifier's outputs are ``label`` and ``scores``,
+    what `predict` and `decision_function` give; a regressor's is ``value``.
+
+    Parameters
+    ----------
+    model : Pipeline or estimator
+        A fitted estimator of lapwing, or a pipeline that ends in one.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Checked. All arithmetic is in double precision; the kernel values of all rows of X with all
+        training points are in memory at once.
+
+    Raises
+    ------
+    OnnxExportError
+        For a precomputed kernel, a kernel that is a Python function, preprocessing without a
+        translation, or a model of more than 2 GB.
+    ImportError
+        If onnx is not installed.
+
+    Notes
+    -----
+    A category that OneHotEncoder(handle_unknown='error') would refuse is encoded as none.
+    """
+    onnx = require("onnx", extra="onnx", purpose="ONNX export")
+    steps, estimator = _split(model)
+    check_is_fitted(estimator)
+    _check_kernel(estimator)
+    build = Builder(onnx)
+    inputs, columns = _inputs(onnx, [*steps, estimator])
+    for step in steps:
+        columns = apply_step(build, step, columns)
+    X = columns.take(build, range(columns.n_columns))
+    values, n_columns = _decision_values(build, estimator, X)
+    outputs = _answers(build, estimator, values, n_columns)
+    if build.n_bytes > _LIMIT:
+        raise OnnxExportError(
+            f"The model holds {build.n_bytes / 2**30:.1f} GB, more than the 2 GB of an ONNX file. "
+            "Fit it to fewer points, or use kernel='linear'."
+        )
+    graph = onnx.helper.make_graph(build.nodes, "lapwing", inputs, outputs, build.constants)
+    proto = onnx.helper.make_model(
+        graph,
+        producer_name="lapwing",
+        producer_version=__version__,
+        ir_version=_IR_VERSION,
+        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
+    )
+    onnx.checker.check_model(proto, full_check=True)
+    return proto
+
+
+def _split(model: Any) -> tuple[list[Any], Any]:
+    steps, estimator = [], model
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps[:-1]]
+        estimator = model.steps[-1][1]
+    if not isinstance(estimator, ManifoldEstimator):
+        raise OnnxExportError(
+            f"{type(estimator).__name__} cannot be exported to ONNX: it is no estimator of lapwing "
+            "with a function for new points."
+        )
+    return steps, estimator
+
+
+def _check_kernel(estimator: Any) -> None:
+    if callable(estimator.kernel):
+        raise OnnxExportError("A kernel that is a Python function cannot be exported to ONNX.")
+    if estimator.kernel == "precomputed":
+        raise OnnxExportError(
+            "kernel='precomputed' cannot be exported to ONNX: the model does not know the kernel."
+        )
+
+
+def _inputs(onnx: Any, steps: list[Any]) -> tuple[list[Any], Columns]:
+    # A step that passes everything through is a word and knows no columns.
+    first = next(step for step in steps if hasattr(step, "n_features_in_"))
+    p = first.n_features_in_
+    double, text = onnx.TensorProto.DOUBLE, onnx.TensorProto.STRING
+    texts = text_columns(first, p)
+    make = onnx.helper.make_tensor_value_info
+    if not texts or len(texts) == p:
+        return [make("X", text if texts else double, ["n", p])], Columns(["X"], p)
+    names = list(getattr(first, "feature_names_in_", [f"x{j}" for j in range(p)]))
+    taken = {"label", "scores", "value"} & set(names)
+    if taken:
+        raise OnnxExportError(
+            f"The column {min(taken)!r} has the name of an output of the ONNX model; rename it."
+        )
+    inputs = [make(name, text if j in texts else double, ["n", 1]) for j, name in enumerate(names)]
+    return inputs, Columns(names, p)
+
+
+def _decision_values(build: Builder, estimator: Any, X: str) -> tuple[str, int]:
+    """Decision values (n, c) from preprocessed points."""
+    function = estimator._function()
+    if isinstance(function, LinearFunction):
+        product = build.op("MatMul", X, _double(build, function.coef))
+        n_columns = function.coef.shape[1]
+    else:
+        assert isinstance(function, KernelExpansion)
+        block = _KERNELS[str(function.kernel.name)](build, X, function.basis, function.kernel)
+        product = build.op("MatMul", block, _double(build, function.alpha))
+        n_columns = function.alpha.shape[1]
+    return build.op("Add", product, _double(build, function.intercept)), n_columns
+
+
+def _answers(build: Builder, estimator: Any, values: str, n_columns: int) -> list[Any]:
+    """Name the outputs, labels first."""
+    helper, types = build.onnx.helper, build.onnx.TensorProto
+    flat, rows = values, ["n", n_columns]
+    if n_columns == 1:
+        flat = build.op("Squeeze", values, build.constant(np.array([1], dtype=np.int64)))
+        rows = ["n"]
+    if not is_classifier(estimator):
+        build.nodes.append(helper.make_node("Identity", [flat], ["value"]))
+        return [helper.make_tensor_value_info("value", types.DOUBLE, rows)]
+    if n_columns == 1:
+        positive = build.op("GreaterOrEqual", flat, build.constant(np.float64(0)))
+        code = build.op("Cast", positive, to=types.INT64)
+    else:
+        code = build.op("ArgMax", values, axis=1, keepdims=0)
+    classes = _classes(estimator.classes_)
+    build.nodes.append(helper.make_node("Gather", [build.constant(classes), code], ["label"]))
+    build.nodes.append(helper.make_node("Identity", [flat], ["scores"]))
+    kind = (
+        types.STRING if classes.dtype == object else helper.np_dtype_to_tensor_dtype(classes.dtype)
+    )
+    return [
+        helper.make_tensor_value_info("label", kind, ["n"]),
+        helper.make_tensor_value_info("scores", types.DOUBLE, rows),
+    ]
+
+
+def _classes(classes: Array) -> Array:
+    """Classes in one of the types that every runtime knows."""
+    if classes.dtype.kind in "OU":
+        return classes.astype(object)
+    if classes.dtype.kind == "b":
+        return classes
+    return classes.astype(np.float64 if classes.dtype.kind == "f" else np.int64)
+
+
+def _double(build: Builder, array: Any) -> str:
+    dense = array.toarray() if is_sparse(array) else array
+    return build.constant(np.ascontiguousarray(dense, dtype=np.float64))
+
+
+def _transposed(build: Builder, basis: Any) -> str:
+    return _double(build, basis.T)
+
+
+def _squared_norms(build: Builder, X: str) -> str:
+    return build.op(
+        "ReduceSum", build.op("Mul", X, X), build.constant(np.array([1], dtype=np.int64))
+    )
+
+
+def _scaled(build: Builder, tensor: str, factor: float) -> str:
+    return build.op("Mul", tensor, build.constant(np.float64(factor)))
+
+
+def _linear(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    return build.op("MatMul", X, _transposed(build, basis))
+
+
+def _affine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    product = _scaled(build, _linear(build, X, basis, kernel), kernel.gamma)
+    return build.op("Add", product, build.constant(np.float64(kernel.coef0)))
+
+
+def _poly(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    degree = build.constant(np.float64(kernel.degree))
+    return build.op("Pow", _affine(build, X, basis, kernel), degree)
+
+
+def _sigmoid(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    return build.op("Tanh", _affine(build, X, basis, kernel))
+
+
+def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    # Prepared as for the estimator: of float32 points their rounding would be seen.
+    right = KERNELS["rbf"][0](basis, kernel)
+    assert right.norms is not None
+    if kernel.center is not None:
+        X = build.op("Sub", X, _double(build, kernel.center))
+    block = _scaled(build, build.op("MatMul", X, _transposed(build, right.points)), -2.0)
+    block = build.op("Add", block, _squared_norms(build, X))
+    block = build.op("Add", block, _double(build, right.norms))
+    block = build.op("Max", block, build.constant(np.float64(0)))
+    return build.op("Exp", _scaled(build, block, -kernel.gamma))
+
+
+def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    right = KERNELS["cosine"][0](basis, kernel)
+    length = build.op("Sqrt", _squared_norms(build, X))
+    zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
+    # Where the length is 0 so is the point, whatever it is divided by.
+    divisor = build.op("Where", build.op("Equal", length, zero), one, length)
+    return build.op("MatMul", build.op("Div", X, divisor), _transposed(build, right.points))
+
+
+def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
+    """Feature by feature: all differences at once would take n_features times the memory."""
+    helper, double = build.onnx.helper, build.onnx.TensorProto.DOUBLE
+    make = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [
+            helper.make_node("Unsqueeze", ["x", "one"], ["column"]),
+            helper.make_node("Unsqueeze", ["z", "zero"], ["row"]),
+            helper.make_node("Sub", ["column", "row"], ["difference"]),
+            helper.make_node("Abs", ["difference"], ["length"]),
+            helper.make_node("Add", ["sum", "length"], ["next"]),
+        ],
+        "manhattan",
+        [make("sum", double, ["n", "m"]), make("x", double, ["n"]), make("z", double, ["m"])],
+        [make("next", double, ["n", "m"])],
+        [
+            build.onnx.numpy_helper.from_array(np.array([axis], dtype=np.int64), name)
+            for axis, name in ((0, "zero"), (1, "one"))
+        ],
+    )
+    n = build.op("Gather", build.op("Shape", X), build.constant(np.array([0], dtype=np.int64)))
+    shape = build.op("Concat", n, build.constant(np.array([basis.shape[0]], np.int64)), axis=0)
+    zeros = build.op(
+        "ConstantOfShape",
+        shape,
+        value=helper.make_tensor("zeros", double, [1], [0.0]),
+    )
+    distances = build.op(
+        "Scan",
+        zeros,
+        build.op("Transpose", X, perm=[1, 0]),
+        _transposed(build, basis),
+        body=body,
+        num_scan_inputs=2,
+    )
+    return build.op("Exp", _scaled(build, distances, -kernel.gamma))
+
+
+_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
+    "rbf": _rbf,
+    "poly": _poly,
+    "linear": _linear,
+    "laplacian": _laplacian,
+    "cosine": _cosine,
+    "sigmoid": _sigmoid,
+}

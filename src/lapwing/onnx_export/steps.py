@@ -1,0 +1,237 @@
+"""Preprocessing steps as ONNX operators: what the command line's pipelines are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from lapwing._arrays import Array
+
+__all__ = ["Builder", "OnnxExportError", "apply_step", "text_columns"]
+
+
+class OnnxExportError(ValueError):
+    """A model cannot be written in ONNX; the message says what stands in the way."""
+
+
+class Builder:
+    """Nodes and constants of an ONNX graph that grows.
+
+    Parameters
+    ----------
+    onnx : module
+    """
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.n_bytes = 0
+
+    def constant(self, value: Any) -> str:
+        """Add an array; its name is returned."""
+        array = np.asarray(value)
+        name = f"lapwing/c{len(self.constants)}"  # no column has such a name
+        self.n_bytes += array.nbytes
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        """Add an operator with one output, whose name is returned."""
+        name = f"lapwing/t{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+
+class Columns:
+    """Input columns as tensors: a matrix, or one tensor a column where texts are among them."""
+
+    def __init__(self, names: Sequence[str], n_columns: int) -> None:
+        self.names = list(names)
+        self.n_columns = n_columns
+
+    def take(self, build: Builder, which: Sequence[int]) -> str:
+        """A tensor (n, len(which)) of some columns."""
+        if len(self.names) == 1:
+            if list(which) == list(range(self.n_columns)):
+                return self.names[0]
+            return build.op(
+                "Gather", self.names[0], build.constant(np.array(which, dtype=np.int64)), axis=1
+            )
+        if len(which) == 1:
+            return self.names[which[0]]
+        return build.op("Concat", *(self.names[j] for j in which), axis=1)
+
+
+def text_columns(step: Any, n_columns: int) -> set[int]:
+    """Positions of the input columns whose categories are texts."""
+    if isinstance(step, Pipeline):
+        return text_columns(step.steps[0][1], n_columns) if step.steps else set()
+    if isinstance(step, OneHotEncoder):
+        return {j for j, values in enumerate(step.categories_) if values.dtype.kind in "OU"}
+    found: set[int] = set()
+    if isinstance(step, ColumnTransformer):
+        for _, inner, columns in step.transformers_:
+            which = _positions(columns, step)
+            found |= {which[j] for j in text_columns(inner, len(which))}
+    return found
+
+
+def apply_step(build: Builder, step: Any, columns: Columns) -> Columns:
+    """Add a fitted step to the graph.
+
+    Raises
+    ------
+    OnnxExportError
+        If the step, or a setting of it, has no translation here.
+    """
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return columns
+    if isinstance(step, Pipeline):
+        for _, inner in step.steps:
+            columns = apply_step(build, inner, columns)
+        return columns
+    if isinstance(step, ColumnTransformer):
+        return _column_transformer(build, step, columns)
+    convert = _STEPS.get(type(step))
+    if convert is None:
+        raise OnnxExportError(
+            f"{type(step).__name__} cannot be exported to ONNX; the steps that can are "
+            f"{', '.join(kind.__name__ for kind in _STEPS)} and ColumnTransformer."
+        )
+    matrix = columns.take(build, range(columns.n_columns))
+    return convert(build, step, matrix, columns.n_columns)
+
+
+def _positions(columns: Any, step: ColumnTransformer) -> list[int]:
+    n = step.n_features_in_
+    names = list(getattr(step, "feature_names_in_", ()))
+    if isinstance(columns, slice) and not isinstance(columns.start or columns.stop, str):
+        return list(range(n))[columns]
+    if isinstance(columns, (str, int, np.integer)):
+        columns = [columns]
+    if isinstance(columns, slice):
+        first = 0 if columns.start is None else names.index(columns.start)
+        last = n - 1 if columns.stop is None else names.index(columns.stop)
+        return list(range(first, last + 1))
+    if len(columns) and all(isinstance(c, (bool, np.bool_)) for c in columns):
+        return [j for j, chosen in enumerate(columns) if chosen]
+    return [names.index(c) if isinstance(c, str) else range(n)[int(c)] for c in columns]
+
+
+def _column_transformer(build: Builder, step: ColumnTransformer, columns: Columns) -> Columns:
+    parts, width = [], 0
+    for _, inner, chosen in step.transformers_:
+        which = _positions(chosen, step)
+        if not which or (isinstance(inner, str) and inner == "drop"):
+            continue
+        part = apply_step(build, inner, Columns([columns.take(build, which)], n_columns=len(which)))
+        parts.append(part.take(build, range(part.n_columns)))
+        width += part.n_columns
+    return Columns([build.op("Concat", *parts, axis=1)], width)
+
+
+def _identity(build: Builder, step: Any, X: str, p: int) -> Columns:
+    if step.func is not None:
+        raise OnnxExportError(
+            f"FunctionTransformer({step.func.__name__}) cannot be exported to ONNX: its function "
+            "is Python."
+        )
+    return Columns([X], p)
+
+
+def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
+    if shift is not None:
+        X = build.op("Sub", X, build.constant(np.asarray(shift, dtype=np.float64)))
+    if divisor is not None:
+        X = build.op("Div", X, build.constant(np.asarray(divisor, dtype=np.float64)))
+    return X
+
+
+def _standard(build: Builder, step: Any, X: str, p: int) -> Columns:
+    shift = step.mean_ if step.with_mean else None
+    return Columns([_shift_and_divide(build, X, shift, step.scale_ if step.with_std else None)], p)
+
+
+def _robust(build: Builder, step: Any, X: str, p: int) -> Columns:
+    shift = step.center_ if step.with_centering else None
+    divisor = step.scale_ if step.with_scaling else None
+    return Columns([_shift_and_divide(build, X, shift, divisor)], p)
+
+
+def _max_abs(build: Builder, step: Any, X: str, p: int) -> Columns:
+    if getattr(step, "clip", False):
+        raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
+    return Columns([_shift_and_divide(build, X, None, step.scale_)], p)
+
+
+def _min_max(build: Builder, step: Any, X: str, p: int) -> Columns:
+    X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
+    X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
+    if step.clip:
+        low, high = (build.constant(np.float64(bound)) for bound in step.feature_range)
+        X = build.op("Clip", X, low, high)
+    return Columns([X], p)
+
+
+def _impute(build: Builder, step: Any, X: str, p: int) -> Columns:
+    values = np.asarray(step.statistics_)
+    nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
+    if not nan or step.add_indicator or values.dtype.kind not in "fiu" or np.isnan(values).any():
+        raise OnnxExportError(
+            "SimpleImputer can be exported to ONNX for numbers only, with missing_values=nan, "
+            "without an indicator, and with a value in every column."
+        )
+    filling = build.constant(values.astype(np.float64))
+    return Columns([build.op("Where", build.op("IsNaN", X), filling, X)], p)
+
+
+def _one_hot(build: Builder, step: Any, X: str, p: int) -> Columns:
+    if step.drop_idx_ is not None or getattr(step, "_infrequent_enabled", False):
+        raise OnnxExportError(
+            "OneHotEncoder can be exported to ONNX without drop, min_frequency and max_categories."
+        )
+    parts, width = [], 0
+    for j, values in enumerate(step.categories_):
+        column = build.op("Gather", X, build.constant(np.array([j], dtype=np.int64)), axis=1)
+        equal = build.op("Equal", column, build.constant(_categories(values)[None, :]))
+        parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
+        width += len(values)
+    return Columns([build.op("Concat", *parts, axis=1)], width)
+
+
+def _categories(values: Array) -> Array:
+    if values.dtype.kind in "OU":
+        if not all(isinstance(value, str) for value in values.tolist()):
+            raise OnnxExportError(
+                "OneHotEncoder can be exported to ONNX where the categories of a column are all "
+                "texts or all numbers, none of them missing."
+            )
+        return values.astype(object)
+    if np.isnan(values.astype(np.float64)).any():
+        raise OnnxExportError("OneHotEncoder with a missing value as category has no ONNX form.")
+    return values.astype(np.float64)
+
+
+_STEPS: Mapping[type, Callable[[Builder, Any, str, int], Columns]] = {
+    FunctionTransformer: _identity,
+    StandardScaler: _standard,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+    RobustScaler: _robust,
+    SimpleImputer: _impute,
+    OneHotEncoder: _one_hot,
+}

@@ -1,0 +1,303 @@
+"""ONNX export: what onnxruntime answers is what the estimator answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from lapwing import AffinityGraph, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
+
+RNG = np.random.default_rng(1)
+N = 60
+# Far from the origin and on other scales, where a careless distance loses its digits.
+X = RNG.normal(size=(N, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
+NEW = RNG.normal(size=(31, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
+CODES = (X[:, 1] > 0).astype(int)
+LABELED = np.arange(N) % 3 == 0
+Y = np.where(LABELED, CODES, -1)
+THREE = np.where(LABELED, np.where(X[:, 3] > 2, 2, CODES), -1)
+NUMBERS = np.where(LABELED, X[:, 1], np.nan)
+COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
+KERNELS = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid")
+
+
+def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
+    table = pd.DataFrame(points, columns=["a", "b", "c", "d"])
+    table["color"] = np.resize(colors, len(points))
+    table.loc[3, "a"] = np.nan
+    return table
+
+
+def run(model: Any, points: Any) -> dict[str, Any]:
+    """What onnxruntime gives, by the names of the outputs."""
+    session = onnxruntime.InferenceSession(
+        to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    inputs = session.get_inputs()
+    kinds = {"tensor(double)": np.float64, "tensor(string)": object}
+    if len(inputs) == 1:
+        feed = {inputs[0].name: np.asarray(points, dtype=kinds[inputs[0].type])}
+    else:
+        feed = {one.name: np.asarray(points[[one.name]], dtype=kinds[one.type]) for one in inputs}
+    names = [one.name for one in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def check(model: Any, points: Any) -> None:
+    answer = run(model, points)
+    if not is_classifier(model):
+        assert list(answer) == ["value"]
+        np.testing.assert_allclose(answer["value"], model.predict(points), rtol=1e-5, atol=1e-5)
+        return
+    assert list(answer) == ["label", "scores"]
+    expected = model.decision_function(points)
+    assert answer["scores"].shape == expected.shape
+    assert np.abs(expected).max() > 0.1  # nothing would be told by zeros
+    np.testing.assert_allclose(answer["scores"], expected, rtol=1e-5, atol=1e-5)
+    labels = model.predict(points)
+    assert answer["label"].tolist() == labels.tolist()
+    assert len(set(labels.tolist())) > 1
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_agree(kernel: str, y: Any) -> None:
+    # tanh is no kernel for every parameter: a flat one is nearly linear.
+    more = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
+    points = StandardScaler().fit(X)
+    model = LapSVC(kernel, graph=None, gamma_I=0.01, **more)
+    model.fit(points.transform(X), y)
+    check(model, points.transform(NEW))
+
+
+@pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapRLSRegressor, LapSVR])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_estimators_agree(estimator: Any, fit_intercept: bool) -> None:
+    y = Y if is_classifier(estimator()) else NUMBERS
+    check(make_pipeline(StandardScaler(), estimator(fit_intercept=fit_intercept)).fit(X, y), NEW)
+    check(estimator(fit_intercept=fit_intercept, gamma_I=0.01).fit(X, y), NEW)
+
+
+@pytest.mark.parametrize(
+    ("y", "more"),
+    [
+        (np.where(LABELED, np.where(CODES, "yes", "nö"), "").astype(object), {"unlabeled": ""}),
+        ([bool(v) if v >= 0 else None for v in Y], {"unlabeled": None}),
+        (np.where(Y >= 0, Y + 1.0, np.nan), {"unlabeled": None}),
+        (np.where(Y >= 0, Y * 10 + 3, -1).astype(np.int8), {}),
+    ],
+    ids=["texts", "truth values", "floats", "small integers"],
+)
+def test_labels_of_every_kind_agree(y: Any, more: dict[str, Any]) -> None:
+    model = make_pipeline(StandardScaler(), LapSVC(**more)).fit(X, y)
+    check(model, NEW)
+    kind = run(model, NEW)["label"].dtype.kind
+    assert kind == ("O" if isinstance(model.classes_[0], str) else model.classes_.dtype.kind)
+
+
+def test_a_score_of_zero_and_equal_scores_elect_as_predict_does() -> None:
+    two = LapSVC("linear").fit(X, Y)
+    two.coef_[:] = 0
+    assert run(two, NEW)["label"].tolist() == two.predict(NEW).tolist() == [1] * len(NEW)
+    three = LapSVC("linear").fit(X, THREE)
+    three.coef_[:] = 0
+    assert run(three, NEW)["label"].tolist() == three.predict(NEW).tolist() == [0] * len(NEW)
+
+
+def test_points_of_length_zero_have_no_direction() -> None:
+    model = LapSVC("cosine", gamma_I=0.01).fit(X - X.mean(axis=0), Y)
+    points = np.vstack([np.zeros(4), NEW - X.mean(axis=0)])
+    assert run(model, points)["scores"][0] == model.decision_function(points)[0] == 0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "cosine"])
+def test_sparse_training_points_agree(kernel: str) -> None:
+    points = StandardScaler().fit_transform(X)
+    model = LapSVC(kernel, gamma_I=0.01).fit(sp.csr_array(points * (np.abs(points) > 0.3)), Y)
+    new = StandardScaler().fit(X).transform(NEW)
+    expected = model.decision_function(sp.csr_array(new))
+    np.testing.assert_allclose(run(model, new)["scores"], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "cosine", "poly", "laplacian", "linear"])
+def test_single_precision_training_points_agree(kernel: str) -> None:
+    points = (X - X.mean(axis=0)).astype(np.float32)
+    model = LapSVC(kernel, gamma_I=0.01).fit(points, Y)
+    check(model, NEW - X.mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        StandardScaler(),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        RobustScaler(),
+        RobustScaler(with_centering=False, with_scaling=False),
+        MinMaxScaler((-1, 2)),
+        MinMaxScaler(clip=True),
+        MaxAbsScaler(),
+        FunctionTransformer(),
+        "passthrough",
+    ],
+    ids=str,
+)
+def test_scalers_agree(scaler: Any) -> None:
+    steps = [("scale", scaler), ("estimator", LapSVC("laplacian", gamma_I=0.01))]
+    middle = X.mean(axis=0)
+    check(Pipeline(steps).fit(X, Y), middle + 1.5 * (NEW - middle))  # some beyond what was fitted
+
+
+def mixed(*, numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransformer:
+    imputed = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    return ColumnTransformer(
+        [("texts", encoder, texts), ("gone", "drop", [1]), ("numbers", imputed, numbers)],
+        remainder=remainder,
+    )
+
+
+@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
+@pytest.mark.parametrize(
+    "numbers", [["a", "b"], slice("a", "b"), [True, True, False, False, False]]
+)
+def test_mixed_columns_agree(numbers: Any, remainder: str) -> None:
+    steps = mixed(numbers=numbers, texts=["color"], remainder=remainder)
+    model = make_pipeline(steps, LapSVC(gamma_I=0.01)).fit(frame(), Y)
+    new = frame(NEW, ["blue", "unseen", "red"])
+    check(model, new)
+    inputs = {one.name: one.type.tensor_type.elem_type for one in to_onnx(model).graph.input}
+    assert list(inputs) == list(new.columns)
+    assert inputs["color"] == onnx.TensorProto.STRING
+
+
+def test_columns_by_position_agree() -> None:
+    points = np.column_stack([X, np.arange(N) % 3])
+    points[5, 0] = np.nan
+    model = make_pipeline(mixed(numbers=slice(0, 2), texts=[-1], remainder="passthrough"), LapSVC())
+    check(model.fit(points, Y), np.column_stack([NEW, np.arange(len(NEW)) % 4]))
+
+
+def test_texts_alone_agree() -> None:
+    texts = np.column_stack([COLORS, np.where(CODES == 1, "up", "down")]).astype(object)
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LapSVC()).fit(texts, Y)
+    new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
+    check(model, new)
+
+
+def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:
+    model = make_pipeline(StandardScaler(), LapSVC()).fit(X, Y)
+    save_onnx(model, tmp_path / "a.onnx")
+    save_onnx(model, tmp_path / "b.onnx")
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+    loaded = onnx.load(tmp_path / "a.onnx")
+    onnx.checker.check_model(loaded, full_check=True)
+    assert loaded.producer_name == "lapwing"
+    used = {name for node in loaded.graph.node for name in node.input}
+    assert {constant.name for constant in loaded.graph.initializer} <= used
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            lambda: LapSVC(lambda A, B: A @ B.T, gamma_I=0).fit(X, Y),
+            "A kernel that is a Python function cannot be exported",
+        ),
+        (
+            lambda: LapSVC("precomputed", graph=AffinityGraph(np.ones((N, N)))).fit(X @ X.T, Y),
+            "kernel='precomputed' cannot be exported",
+        ),
+        (
+            lambda: LogisticRegression().fit(X, CODES),
+            "LogisticRegression cannot be exported to ONNX: it is no estimator of lapwing",
+        ),
+        (
+            lambda: make_pipeline(PCA(2), LapSVC()).fit(X, Y),
+            r"PCA cannot be exported to ONNX; the steps that can are .*StandardScaler",
+        ),
+        (
+            lambda: make_pipeline(FunctionTransformer(np.cbrt), LapSVC()).fit(X, Y),
+            r"FunctionTransformer\(cbrt\) cannot be exported",
+        ),
+        (
+            lambda: make_pipeline(SimpleImputer(add_indicator=True), LapSVC()).fit(X, Y),
+            "SimpleImputer can be exported to ONNX for numbers only",
+        ),
+        (
+            lambda: make_pipeline(SimpleImputer(missing_values=0.0), LapSVC()).fit(X, Y),
+            "SimpleImputer can be exported to ONNX for numbers only",
+        ),
+        (
+            lambda: make_pipeline(OneHotEncoder(drop="first"), LapSVC()).fit(X.round(), Y),
+            "OneHotEncoder can be exported to ONNX without drop",
+        ),
+        (
+            lambda: make_pipeline(OneHotEncoder(min_frequency=5), LapSVC()).fit(X.round(), Y),
+            "OneHotEncoder can be exported to ONNX without drop",
+        ),
+        (
+            lambda: make_pipeline(OneHotEncoder(), LapSVC()).fit(
+                np.where(np.arange(N)[:, None] % 5 == 0, np.nan, CODES[:, None]), Y
+            ),
+            "OneHotEncoder with a missing value",
+        ),
+        (
+            lambda: make_pipeline(
+                mixed(numbers=["a", "b"], texts=["label"]), LapSVC(gamma_I=0.01)
+            ).fit(frame().rename(columns={"color": "label"}), Y),
+            "The column 'label' has the name of an output",
+        ),
+    ],
+)
+def test_what_has_no_form_is_told(model: Callable[[], Any], message: str, tmp_path: Path) -> None:
+    fitted = model()
+    with pytest.raises(OnnxExportError, match=message):
+        save_onnx(fitted, tmp_path / "m.onnx")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unfitted_model_is_told() -> None:
+    with pytest.raises(NotFittedError):
+        to_onnx(LapSVC())
+    with pytest.raises(NotFittedError):
+        to_onnx(make_pipeline(StandardScaler(), LapSVC()))
+
+
+def test_a_model_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LapSVC().fit(X, Y)
+    monkeypatch.setattr("lapwing.onnx_export.export._LIMIT", 1000)
+    with pytest.raises(OnnxExportError, match="more than the 2 GB of an ONNX file"):
+        to_onnx(model)
+
+
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"needs 'onnx'.*'lapwing\[onnx\]'"):
+        to_onnx(LapSVC())
