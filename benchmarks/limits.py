@@ -29,7 +29,28 @@ LU_FACTOR, LU_ALLOWANCE = 1.5, 0.1
 PRODUCTS_FACTOR = 1.5
 
 # Why expectations are missed, by the name of the check; printed with a miss only.
-NOTES: dict[str, str] = {}
+NOTES: dict[str, str] = {
+    "error U, exact, G50C": (
+        "the draw of L. Without a bias (errata L3) the error follows the balance of the 50 labels "
+        "(correlation 0.76 over 120 splits): 5.5 % where one class has at most one label more or "
+        "less than half, 12 % from six on; the protocol asks for no balance. The mean of 12 splits "
+        "is 6.98 (0.54) over ten seeds, and the paper's 6.16 is within that spread; three of the "
+        "ten meet the limit (`--spread 10`)."
+    ),
+    "error U, exact, COIL20": (
+        "the graph, not the solver (Newton, dual and PCG agree) nor the draw (13.16 (0.91) over "
+        "ten seeds; 12.5 with two labels an object). The paper does not give its heat weights "
+        "(errata L6), and with two neighbours they decide how much look-alike objects are joined: "
+        "a width of 0.3 instead of 1 mean edge length gives 10.7 on the same splits (four seeds). "
+        "It is not adopted because no width fits all sets: it takes USPST to 12.6 (paper 15.0)."
+    ),
+    "error U, exact, MNIST3VS8": (
+        "three splits, and unstated settings. One split is anything from 2.1 to 3.3 % (nine splits "
+        "of three seeds: 2.6 on average, PCG to the stability stop 2.5). The paper gives neither "
+        "the kernel's offset nor the heat weights: other offsets change little, a width of 0.3 "
+        "mean edge lengths takes LapRLSC from 2.3 to 1.7 % on the first split (paper 1.95)."
+    ),
+}
 
 
 @dataclass(frozen=True)
