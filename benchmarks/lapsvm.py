@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,10 +32,12 @@ from benchmarks.paper_lapsvm import WEIGHTS, Weights
 from benchmarks.paths import Path as Descent
 from benchmarks.paths import descend, mean_path
 from benchmarks.problems import PROBLEMS, Problem, gaussian
+from benchmarks.protocol import Split
 from benchmarks.references import lu_seconds, products_seconds
 from benchmarks.report import SetResult, all_tables
 from benchmarks.setting import Setting, prepare
 from benchmarks.spread import mean_error, spread_table
+from benchmarks.stats import Stat
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_SPLITS = 2
@@ -114,24 +117,45 @@ def run_problem(
     splits = problem.splits(data, seed)[:n_splits]
     outcomes: dict[str, list[Outcome]] = {}
     references: dict[str, list[float]] = {}
-    descents = []
-    sizes: tuple[int, ...] = ()
+    descents: list[Descent] = []
     for number, split in enumerate(splits, start=1):
+        first = number == 1
         with step(f"{problem.title}: split {number} of {len(splits)}"):
-            setting = prepare(problem, data, split)
-            for name in methods_of(problem, first=number == 1):
-                weights = WEIGHTS[problem.name][METHODS[name].weights]
-                outcomes.setdefault(name, []).append(run_method(METHODS[name], setting, weights))
-            for name, seconds in reference_times(setting, outcomes).items():
-                references.setdefault(name, []).append(seconds)
             # The large sets take minutes a descent: their figures show the first split.
-            if figures_wanted and (number == 1 or problem.name not in LARGE):
-                descents.append(descend(setting, figure_weights(problem), problem.horizon))
-            sizes = tuple(
-                part.size for part in (split.labeled, split.unlabeled, split.validation, split.test)
-            )
+            descent = figures_wanted and (first or problem.name not in LARGE)
+            ran = run_split(problem, data, split, methods_of(problem, first=first), descent)
+        for name, outcome in ran.outcomes.items():
+            outcomes.setdefault(name, []).append(outcome)
+        for name, seconds in ran.references.items():
+            references.setdefault(name, []).append(seconds)
+        descents += [ran.descent] if ran.descent else []
+    last = splits[-1]
+    sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
     mean = mean_path(descents) if descents else None
     return SetResult(problem, sizes, outcomes, references), mean
+
+
+class SplitRun(NamedTuple):
+    """What is kept of a split; its kernel matrix is not."""
+
+    outcomes: dict[str, Outcome]
+    references: dict[str, float]
+    descent: Descent | None
+
+
+def run_split(
+    problem: Problem, data: Data, split: Split, methods: Sequence[str], descent: bool
+) -> SplitRun:
+    """Some methods on one split, and PCG iteration by iteration."""
+    setting = prepare(problem, data, split)
+    known = WEIGHTS[problem.name]
+    outcomes = {
+        name: run_method(METHODS[name], setting, known[METHODS[name].weights]) for name in methods
+    }
+    # Right after the fits they are compared with: a machine's speed drifts.
+    references = reference_times(setting, outcomes)
+    path = descend(setting, figure_weights(problem), problem.horizon) if descent else None
+    return SplitRun(outcomes, references, path)
 
 
 def warm_up() -> None:
@@ -161,12 +185,12 @@ def figure_weights(problem: Problem) -> Weights:
     return known.get("newton", known["stability"])
 
 
-def reference_times(setting: Setting, outcomes: dict[str, list[Outcome]]) -> dict[str, float]:
-    """Seconds of what the expectations compare with, right after the fits they belong to."""
+def reference_times(setting: Setting, outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+    """Seconds of what the expectations compare with, in the same run."""
     if setting.problem.name == "uspst":
         return {"lu": lu_seconds(setting.n_train)}
     if setting.problem.name == "mnist3vs8":
-        return {"products": products_seconds(setting.K, outcomes["stability"][-1].n_iter)}
+        return {"products": products_seconds(setting.K, outcomes["stability"].n_iter)}
     return {}
 
 
@@ -228,13 +252,15 @@ def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent
 
 
 def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:
-    """Errors of the optimum; of the last PCG iteration, as in the paper, where Newton cannot go."""
-    errors = {part: result.error("newton", part) for part in "LUVT"}
-    newton = {part: stat.mean for part, stat in errors.items() if stat is not None}
-    if newton:
-        return newton, "Newton"
-    last = {part: float(curve[-1]) for part, curve in descent.errors.items()}
-    return last, f"t = {descent.errors['U'].size}"
+    """Errors of the optimum on the splits of the curves.
+
+    Where Newton cannot go it is the last PCG iteration, as in the paper's Figure 12.
+    """
+    if "newton" not in result.outcomes:
+        last = {part: float(curve[-1]) for part, curve in descent.errors.items()}
+        return last, f"t = {descent.errors['U'].size}"
+    drawn = result.outcomes["newton"][: 1 if result.problem.name in LARGE else None]
+    return {part: Stat.of(o.errors[part] for o in drawn).mean for part in "LUVT"}, "Newton"
 
 
 @contextmanager

@@ -164,26 +164,23 @@ def _losses(results: Sequence[SetResult]) -> list[Check]:
 
 
 def _objectives(results: Sequence[SetResult]) -> list[Check]:
-    """PCG run to a tolerance against Newton on the first split, worst column."""
-    return [
-        _objective(result, method)
-        for method in METHODS
-        if METHODS[method].precise
-        for result in results
-        if method in result.outcomes
-    ]
-
-
-def _objective(result: SetResult, method: str) -> Check:
-    pcg, newton = result.outcomes[method][0], result.outcomes["newton"][0]
-    gap = float(np.max(np.abs(np.divide(pcg.objective, newton.objective) - 1)))
-    return Check(
-        f"objective against Newton, {METHODS[method].title}, {result.problem.title}",
-        f"{gap:.1e}",
-        f"{OBJECTIVE_LIMIT:.0e}",
-        gap <= OBJECTIVE_LIMIT,
-        note=f"{pcg.n_iter} iterations, {pcg.status}",
-    )
+    """PCG run to its default tolerance against Newton on the first split, worst column."""
+    checks = []
+    for result in results:
+        if "pcg" not in result.outcomes:
+            continue
+        pcg, newton = result.outcomes["pcg"][0], result.outcomes["newton"][0]
+        gap = float(np.max(np.abs(np.divide(pcg.objective, newton.objective) - 1)))
+        checks.append(
+            Check(
+                f"objective of PCG against Newton, {result.problem.title}",
+                f"{gap:.1e}",
+                f"{OBJECTIVE_LIMIT:.0e}",
+                gap <= OBJECTIVE_LIMIT,
+                note=f"{pcg.n_iter} iterations, {pcg.status}",
+            )
+        )
+    return checks
 
 
 def _exact_time(result: SetResult) -> list[Check]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +26,7 @@ from lapwing import (
 )
 from lapwing.diagnostics import check_kernel_matrix
 from lapwing.exceptions import (
+    ConstantFitWarning,
     FeatureScaleWarning,
     LapwingWarning,
     SingleClassWarning,
@@ -414,7 +415,9 @@ def test_kernels_that_are_none_with_these_parameters() -> None:
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in power:RuntimeWarning")
 def test_a_broken_power_of_negative_numbers() -> None:
-    with pytest.raises(ValueError, match=r"The matrix of kernel='poly' holds NaN or infinite"):
+    with pytest.raises(
+        ValueError, match=r"kernel='poly' .*degree=2.5 gives NaN or inf.*a broken degree"
+    ):
         LapSVC("poly", degree=2.5).fit(X, Y)
 
 
@@ -699,8 +702,8 @@ def test_the_scale_that_is_too_much() -> None:
 def test_not_converged(estimator: Any) -> None:
     text = the_only(lambda: estimator.fit(X, labels(type(estimator))), ConvergenceWarning)
     assert f"solver={estimator.solver!r} did not converge in 1 iterations: the relative opt" in text
-    assert f"tol={estimator.tol:g}. Raise max_iter or tol, use a larger gamma_A" in text
-    assert "stopping='stability'" in text
+    assert f"tol={estimator.tol:g}. Raise max_iter or tol, or use a larger gamma_A" in text
+    assert ("stopping='stability'" in text) == (estimator.solver == "pcg")
     assert estimator.status_ == "not converged"
     assert estimator.n_iter_ == 1
 
@@ -726,3 +729,55 @@ def test_warnings_can_be_filtered_together() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
         LapSVC(graph=KNNGraph(20)).fit(X * [1, 1e5, 1], Y)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "nan", "None", "<NA>"])
+@pytest.mark.parametrize("marker", [-1, None])
+def test_a_text_that_looks_unlabelled_is_no_class(blank: str, marker: Any) -> None:
+    y = np.array([blank, "a", "b", blank] * 3, dtype=object)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(ValueError, match=f"holds the text {blank!r}.*Pass unlabeled={blank!r}"):
+        LapSVC(unlabeled=marker).fit(points, y)
+    assert LapSVC(unlabeled=blank).fit(points, y).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_points_whose_products_overflow_are_refused(kernel: str) -> None:
+    with pytest.raises(ValueError, match=r"NaN or infinite values|dot products overflow|overflows"):
+        LapSVC(kernel, gamma_I=0).fit(X * 1e200, Y)
+
+
+def test_features_too_small_for_their_precision_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"gamma=.* overflows float32"):
+        LapSVC(gamma_I=0).fit((X * 1e-20).astype(np.float32), Y)
+
+
+def test_running_out_of_digits_is_told() -> None:
+    points = X.astype(np.float32)
+    model = LapSVC(gamma=1e-6, gamma_A=1e-10, solver="pcg")
+    text = the_only(lambda: model.fit(points, Y), ConvergenceWarning)
+    assert "ran out of digits" in text
+    assert "X as float64" in text
+
+
+def test_a_failed_fit_leaves_nothing_to_predict_with() -> None:
+    model = LapSVC().fit(X, Y)
+    with pytest.raises(ValueError, match=r"single|one class|no label"):
+        model.fit(X, np.full(len(X), -1))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_regression_that_is_nearly_constant_is_told() -> None:
+    t = np.linspace(0, 1, 60)[:, None]
+    y = np.where(np.arange(60) % 6 == 0, 0.1 * np.sin(6 * t[:, 0]), np.nan)
+    with pytest.warns(ConstantFitWarning, match="nearly constant"):
+        LapSVR(epsilon=0.2).fit(t, y)
+
+
+def test_solvers_are_checked_before_anything_is_computed() -> None:
+    def never(a: Any, b: Any) -> Any:
+        raise AssertionError("the kernel was computed")
+
+    with pytest.raises(ValueError, match="needs a piecewise quadratic loss"):
+        LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)

@@ -160,6 +160,10 @@ def marked(draw: st.DrawFn) -> tuple[list[Any], list[bool], Any]:
     assume(len(known) >= 2)
     # True == 1, but the one is no marker for the other.
     assume(not any(type(k) is type(marker) and k == marker for k in known))
+    # Texts that look unlabelled are refused as classes where nothing else is unlabelled.
+    blank = {"", "nan", "NaN", "None", "<NA>"}
+    if not isinstance(marker, str) and not any(hidden):
+        assume(not any(isinstance(k, str) and k.strip() in blank for k in known))
     return labels, hidden, marker
 
 

@@ -86,13 +86,23 @@ def _free_on_machine() -> int | None:
 
 def _free_in_cgroup() -> int | None:
     root = Path("/sys/fs/cgroup")
-    pairs = [
-        (root / "memory.max", root / "memory.current"),
-        (root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes"),
+    groups = [
+        (root, "memory.max", "memory.current"),
+        (root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
     ]
-    for limit, usage in pairs:
+    for folder, limit, usage in groups:
         try:
-            return max(0, int(limit.read_text()) - int(usage.read_text()))
+            free = int((folder / limit).read_text()) - int((folder / usage).read_text())
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
+        return max(0, free + _reclaimable(folder / "memory.stat"))
     return None
+
+
+def _reclaimable(stat: Path) -> int:
+    """Bytes of cached files that a group counts as used and gives back when asked."""
+    try:
+        lines = stat.read_text(encoding="ascii").splitlines()
+        return sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    except (OSError, ValueError, IndexError):
+        return 0

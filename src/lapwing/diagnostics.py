@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.exceptions import (
+    ConstantFitWarning,
     FeatureScaleWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -18,7 +19,10 @@ from lapwing.exceptions import (
 
 __all__ = [
     "check_kernel_matrix",
+    "check_linear_scale",
+    "warn_constant_values",
     "warn_feature_scales",
+    "warn_imprecise",
     "warn_not_converged",
     "warn_single_class",
     "warn_unlabeled_components",
@@ -29,6 +33,8 @@ _SCALE_RATIO = 1e4
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _DECOMPOSED = 500
+_FOLLOWS = 0.05
+_PRECISE = 1e-3  # relative gradient beyond which digits are missed
 _LANCZOS_STEPS = 12
 _TILE = 256  # edge of what is compared at once: fits the cache
 _STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
@@ -82,31 +88,74 @@ def warn_unlabeled_components(component: Array, labeled: Array) -> None:
         )
 
 
-def warn_single_class(codes: Array, unlabeled: Array, classes: Array) -> None:
-    """Warn if all of at least two unlabelled points are given the same class."""
-    given = np.unique(codes[unlabeled])
-    if unlabeled.sum() >= 2 and len(given) == 1:
-        label = classes[given].tolist()[0]
+def warn_single_class(predicted: Array) -> None:
+    """Warn if all of at least two unlabelled rows are given the same class."""
+    given = np.unique(predicted)
+    if len(predicted) >= 2 and len(given) == 1:
         warnings.warn(
-            f"All {int(unlabeled.sum())} unlabelled points were given class {label!r}. Usual "
-            "causes: a kernel or graph on the wrong scale (standardise the features, or change "
-            "gamma), labels of one class far outnumbering the others (class_weight='balanced'), "
-            "or too much smoothing (a smaller gamma_I).",
+            f"All {len(predicted)} unlabelled points were given class {given.tolist()[0]!r}. "
+            "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
+            "change gamma), labels of one class far outnumbering the others "
+            "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
+            "gamma_I).",
             SingleClassWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_constant_values(values: Array, targets: Array) -> None:
+    """Warn if a regression does not follow its own targets: its values hardly vary on them."""
+    spread = float(np.std(targets))
+    if len(targets) >= 3 and spread > 0 and float(np.std(values)) < _FOLLOWS * spread:
+        warnings.warn(
+            f"The fitted values vary by {float(np.std(values)):.2g} where the targets vary by "
+            f"{spread:.2g} (standard deviations at the labelled points): the fit is nearly "
+            "constant. Usual causes: targets on the wrong scale (scale y to about one; LapSVR's "
+            "epsilon is in units of y), or too much smoothing (a smaller gamma_I or gamma_A).",
+            ConstantFitWarning,
             stacklevel=_STACK,
         )
 
 
 def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) -> None:
     """Warn that a solver ran out of iterations."""
+    cure = "Raise max_iter or tol, or use a larger gamma_A (better conditioned)"
+    if solver == "pcg":
+        cure += (
+            "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
+        )
     warnings.warn(
         f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
-        f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, use a larger gamma_A (better "
-        "conditioned), stop by predictions (stopping='stability'), or use solver='dual' if "
-        "memory allows.",
+        f"{optimality:.1e}, tol={tol:g}. {cure}.",
         ConvergenceWarning,
         stacklevel=_STACK,
     )
+
+
+def warn_imprecise(solver: str, optimality: float, dtype: Any) -> None:
+    """Warn if a solver met the end of its digits far from the optimum."""
+    if optimality <= _PRECISE:  # NaN is not
+        return
+    cure = "a larger gamma_A (better conditioned)"
+    if dtype == np.float32:
+        cure = f"X as float64, or {cure}"
+    warnings.warn(
+        f"solver={solver!r} ran out of digits at a relative optimality of {optimality:.1e}: the "
+        f"solution may be far from the optimum. Use {cure}.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def check_linear_scale(X: Any) -> None:
+    """Refuse points whose dot products overflow."""
+    largest = float(abs(X).max())
+    limit = float(np.sqrt(np.finfo(X.dtype).max / X.shape[1]))
+    if not largest <= limit:
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose dot products overflow {X.dtype}. Scale the "
+            "features, e.g. by StandardScaler."
+        )
 
 
 def check_kernel_matrix(K: Any, name: str) -> None:

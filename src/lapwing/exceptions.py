@@ -4,6 +4,7 @@ Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 """
 
 __all__ = [
+    "ConstantFitWarning",
     "FeatureScaleWarning",
     "LapwingWarning",
     "ModelVersionWarning",
@@ -22,6 +23,10 @@ class UnlabeledComponentWarning(LapwingWarning):
 
 class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
+
+
+class ConstantFitWarning(LapwingWarning):
+    """A regression hardly varies where its targets do."""
 
 
 class FeatureScaleWarning(LapwingWarning):

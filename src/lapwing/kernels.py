@@ -42,7 +42,7 @@ def row_blocks(n_rows: int, bytes_per_row: int, budget: int = _BLOCK_BYTES) -> I
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Operand:
     """One side of a kernel block: the points, prepared once for all blocks."""
 
@@ -151,7 +151,7 @@ _UNIT_DIAGONAL = frozenset({"rbf", "laplacian"})
 _POSITIVE_DEFINITE = frozenset({"rbf", "poly", "linear", "laplacian", "cosine"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel:
     """A kernel function with its parameters resolved.
 
@@ -219,22 +219,38 @@ class Kernel:
         n = X.shape[0]
         if callable(self.name):
             return _checked_block(self.name(X, X), (n, n), X.dtype)
-        prepare, block = KERNELS[self.name]
-        points = prepare(X, self)
         K = np.empty((n, n), dtype=X.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
+            self._fill(K, X)
+        if self.name in _UNIT_DIAGONAL:
+            np.fill_diagonal(K, 1)
+        return K
+
+    def _fill(self, K: Array, X: Any) -> None:
+        """Compute the tiles on and above the diagonal, and mirror them."""
+        prepare, block = KERNELS[str(self.name)]
+        points = prepare(X, self)
+        n = K.shape[0]
         tiles = [slice(s, min(s + _TILE, n)) for s in range(0, n, _TILE)]
         for i, rows in enumerate(tiles):
             for columns in tiles[i:]:
                 tile = block(points.rows(rows), points.rows(columns), self)
+                self._refuse_overflow(tile)
                 if rows == columns:
                     # GEMM need not round (i, j) and (j, i) alike.
                     tile = np.triu(tile) + np.triu(tile, 1).T
                 K[rows, columns] = tile
                 if rows != columns:
                     K[columns, rows] = tile.T
-        if self.name in _UNIT_DIAGONAL:
-            np.fill_diagonal(K, 1)
-        return K
+
+    def _refuse_overflow(self, tile: Array) -> None:
+        # NaN and inf survive a sum: one pass, and no array of flags.
+        if not np.isfinite(tile.sum(dtype=np.float64)) and not np.isfinite(tile).all():
+            raise ValueError(
+                f"kernel={self.name!r} with gamma={self.gamma:g}, degree={self.degree:g} gives NaN "
+                f"or infinite values in {tile.dtype}. Scale the features, e.g. by StandardScaler, "
+                "or use a smaller gamma or degree (a broken degree needs gamma x'z + coef0 >= 0)."
+            )
 
     def expand(self, X: Any, basis: Any, alpha: Array) -> Array:
         """Values of sum_j alpha_j k(basis_j, .) at the points X, in row blocks.
@@ -297,7 +313,8 @@ def scale_gamma(X: Any) -> float:
         second = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
         total = float((second - mean**2).sum())
     else:
-        total = float(np.var(X, axis=0, dtype=np.float64).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(np.var(X, axis=0, dtype=np.float64).sum())
     return 1.0 / total if total > 0 and math.isfinite(total) else 1.0
 
 
@@ -336,6 +353,11 @@ def make_kernel(
         raise ValueError(f"degree={degree!r} must be a number > 0.")
     if not math.isfinite(coef0):
         raise ValueError(f"coef0={coef0!r} must be finite.")
+    if gamma > float(np.finfo(X.dtype).max):
+        raise ValueError(
+            f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
+            "them, e.g. by StandardScaler."
+        )
     center = None
     if kernel == "rbf" and not is_sparse(X):
         center = np.mean(X, axis=0, dtype=np.float64).astype(X.dtype)

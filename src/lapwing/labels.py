@@ -65,6 +65,8 @@ def unlabeled_mask(y: Array, marker: Any) -> Array:
     if is_missing(marker):
         if y.dtype.kind == "f":
             return np.isnan(y)
+        if y.dtype.kind in "mM":
+            return np.isnat(y)
         if y.dtype.kind == "O":
             return np.fromiter((is_missing(value) for value in y), dtype=bool, count=len(y))
         return np.zeros(len(y), dtype=bool)
@@ -267,16 +269,28 @@ def _kind(value: Any) -> str:
     return "other"
 
 
+_MISSING_TEXTS = frozenset({"", "nan", "NaN", "None", "<NA>"})
+
+
 def _refuse_collisions(known: Array, mask: Array, marker: Any) -> None:
-    if known.dtype.kind in "UO" and not isinstance(marker, str) and not is_missing(marker):
-        texts = {str(label) for label in np.unique(known.astype(str))}
-        if str(marker) in texts and not mask.any():
-            raise ValueError(
-                f"y holds the text {str(marker)!r}, while the unlabelled marker is the number "
-                f"{marker!r}. Pass unlabeled={str(marker)!r} if it marks unlabelled points "
-                "(NumPy turns numbers between strings into texts), or unlabeled=None if it is a "
-                "class."
-            )
+    """Refuse texts that look like unlabelled ones where nothing else is unlabelled."""
+    if known.dtype.kind not in "UO" or isinstance(marker, str) or mask.any():
+        return
+    texts = {str(label) for label in np.unique(known.astype(str))}
+    if not is_missing(marker) and str(marker) in texts:
+        raise ValueError(
+            f"y holds the text {str(marker)!r}, while the unlabelled marker is the number "
+            f"{marker!r}. Pass unlabeled={str(marker)!r} if it marks unlabelled points "
+            "(NumPy turns numbers between strings into texts), or unlabeled=None if it is a "
+            "class."
+        )
+    blanks = sorted(text for text in texts if text.strip() in _MISSING_TEXTS)
+    if blanks:
+        raise ValueError(
+            f"y holds the text {blanks[0]!r}, which would be one more class, and no row is "
+            f"unlabelled by the marker unlabeled={marker!r}. Pass unlabeled={blanks[0]!r} if it "
+            "marks unlabelled points; if it is a class, give it another name."
+        )
 
 
 def _collision_hint(label: Any, mask: Array, marker: Any) -> str:

@@ -73,7 +73,7 @@ class Line(NamedTuple):
     weights: Array  # (l, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Objective:
     """Loss on labelled points + ambient norm + intrinsic norm, for all columns together.
 
@@ -178,6 +178,18 @@ class Objective:
         """<a, b> of the function space plus the product of the intercepts (the metric P)."""
         ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
         return np.asarray(ambient + to_host(a.intercept) * to_host(b.intercept))
+
+    def descent(self, state: State) -> State:
+        """The gradient as a function on the points; one product with the space."""
+        return self.state(*self.gradient(state))
+
+    def norm(self, function: State) -> Array:
+        """Norms in the metric of the function space.
+
+        Where rounding makes <g, g> negative its size is the rounding, and so is what is known of
+        the norm; zero would claim an optimum.
+        """
+        return np.asarray(np.sqrt(np.abs(self.inner(function, function))))
 
     def value(self, state: State) -> Array:
         """J of each column, in the half convention."""

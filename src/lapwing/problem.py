@@ -19,7 +19,7 @@ from lapwing._arrays import Array, is_sparse
 __all__ = ["Problem", "check_weights", "distinct_rows", "make_problem", "one_vs_rest"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """A learning problem.
 
@@ -121,12 +121,16 @@ def make_problem(
     vertex[kept] = position
     points = X
     if len(rows) < n_rows:
-        points = X[rows][:, rows] if pairwise else X[rows]
+        points = _submatrix(X, rows) if pairwise else X[rows]
     observed = np.flatnonzero(labeled & kept)
     index, targets, weights = _merge_observations(
         vertex[observed], targets[observed], weights[observed]
     )
     return Problem(points, vertex, rows, index, targets, weights)
+
+
+def _submatrix(K: Any, rows: Array) -> Any:
+    return K[rows][:, rows] if is_sparse(K) else K[np.ix_(rows, rows)]
 
 
 def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[Array, Array, Array]:

@@ -57,7 +57,7 @@ solver : {'auto', 'newton', 'pcg', 'dual'}, default='auto'
     All reach the same optimum.
 
     - 'dual' solves for the labelled columns of the deformed kernel once, O(n^3), then for all
-      classes on problems of the size of the labels: the choice up to some 6000 points.
+      classes on problems of the size of the labels: the choice up to some 12000 points.
     - 'pcg' is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all
       classes together, and only applies kernel and graph: for more points, sparse kernels, and
       early stopping.

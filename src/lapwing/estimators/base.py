@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from lapwing import diagnostics
 from lapwing._arrays import is_sparse
-from lapwing.estimators.choice import choose_solver
+from lapwing.estimators.choice import check_solver, choose_solver
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import Progress, Tick
@@ -72,6 +72,7 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     labeled = labeled_rows(y, marker)
     if labeled.all():
         return X, y, sample_weight
+    X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
     if not labeled.any():
         raise ValueError(
             f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
@@ -80,6 +81,11 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
     return _safe_indexing(X, rows), _safe_indexing(y, rows), weights
+
+
+def is_fitted_name(name: str) -> bool:
+    """Whether an attribute is one that a fit makes: ``alpha_``, not ``_private`` or ``graph``."""
+    return name.endswith("_") and not name.startswith("_")
 
 
 class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
@@ -131,6 +137,9 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             The fitted estimator.
         """
         check_parameters(self)
+        early = getattr(self, "stopping", None) is not None
+        check_solver(self.solver, self._loss(), early_stopping=early)
+        previous = self._forget()
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
@@ -160,11 +169,10 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             bool(self.fit_intercept),
         )
         objective, validation = self._make_validation(objective, validation_data)
-        choice = choose_solver(
-            self.solver, objective, early_stopping=getattr(self, "stopping", None) is not None
-        )
+        choice = choose_solver(self.solver, objective, early_stopping=early)
         with progress.stage("solve", self.max_iter if choice.solver == "pcg" else None) as tick:
-            result = self._solve(choice.solver, objective, validation, tick)
+            start = self._warm_start(previous, objective)
+            result = self._solve(choice.solver, objective, start, validation, tick)
         self.solver_ = choice.solver
         self._keep(objective, result, laplacian)
         self._answer(X, problem, to_host(result.state.values))
@@ -240,10 +248,8 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         return kernel
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
-        # Of an earlier fit with another kernel: callbacks may predict before this fit is done.
-        for name in ("kernel_", "alpha_", "X_fit_") if kernel is None else ("coef_",):
-            self.__dict__.pop(name, None)
         if kernel is None:
+            diagnostics.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
         self.kernel_ = kernel
         K = kernel.gram(problem.X)
@@ -286,14 +292,18 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         return data[0], data[1]
 
     def _solve(
-        self, solver: str, objective: Objective, validation: Validation | None, tick: Tick
+        self,
+        solver: str,
+        objective: Objective,
+        start: State | None,
+        validation: Validation | None,
+        tick: Tick,
     ) -> Result:
         def on_iteration(iteration: Iteration) -> bool:
             return tick(lambda: self._function_attributes(objective, iteration.state()))
 
         if solver == "dual":
             return dual(objective, max_iter=self.max_iter, tol=self.tol, on_iteration=on_iteration)
-        start = self._warm_start(objective)
         if solver == "newton":
             return newton(objective, start, max_iter=self.max_iter, on_iteration=on_iteration)
         rule = stopping_rule(self.stopping, objective, validation, regression=self._regression)
@@ -306,19 +316,29 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
             on_iteration=on_iteration,
         )
 
-    def _warm_start(self, objective: Objective) -> State | None:
-        """The last fit's function, if it is one of this problem's space."""
-        if not getattr(self, "warm_start", False) or not hasattr(self, "intercept_"):
-            return None
+    def _forget(self) -> Mapping[str, Any]:
+        """Drop what an earlier fit left: a fit that fails must not answer with its remains."""
+        left = {name: value for name, value in vars(self).items() if is_fitted_name(name)}
+        for name in left:
+            delattr(self, name)
+        return left
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "intercept_")
+
+    def _warm_start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
+        """The last fit's function, if it is one of this problem's space and is wanted."""
         linear = isinstance(objective.space, LinearSpace)
-        coef = getattr(self, "coef_", None) if linear else getattr(self, "alpha_", None)
-        if coef is None:
+        coef = previous.get("coef_" if linear else "alpha_")
+        if not getattr(self, "warm_start", False) or coef is None:
             return None
         coef = coef.T if linear else coef
         if coef.shape != (objective.space.n_coef, objective.n_columns):
             return None
         dtype = objective.space.dtype
-        intercept = self.intercept_ if objective.fit_intercept else np.zeros(objective.n_columns)
+        intercept = np.zeros(objective.n_columns)
+        if objective.fit_intercept:
+            intercept = previous["intercept_"]
         return objective.state(coef.astype(dtype), intercept.astype(dtype))
 
     def _function_attributes(self, objective: Objective, state: State) -> Mapping[str, Any]:
@@ -331,8 +351,6 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         return attributes | {"alpha_": coef, "X_fit_": getattr(objective.space, "basis", None)}
 
     def _keep(self, objective: Objective, result: Result, laplacian: Laplacian | None) -> None:
-        for name in ("alpha_", "coef_", "X_fit_", "affinity_"):
-            self.__dict__.pop(name, None)  # of an earlier fit with another kernel or no graph
         for name, value in self._function_attributes(objective, result.state).items():
             setattr(self, name, value)
         self.n_iter_ = max(1, result.n_iter)
@@ -352,10 +370,11 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         self.transduction_ = self._transduce(values)
 
     def _diagnose(self, problem: Problem, result: Result, laplacian: Laplacian | None) -> None:
+        optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
-            diagnostics.warn_not_converged(
-                self.solver_, result.n_iter, float(np.max(result.optimality)), self.tol
-            )
+            diagnostics.warn_not_converged(self.solver_, result.n_iter, optimality, self.tol)
+        elif result.status in (Status.CONVERGED, Status.PRECISION):
+            diagnostics.warn_imprecise(self.solver_, optimality, problem.X.dtype)
         if laplacian is not None:
             diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
 

@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 from lapwing._arrays import is_sparse
 from lapwing._memory import available_memory
+from lapwing.losses import Loss
 from lapwing.objective import Objective
 from lapwing.spaces import FullKernelSpace
 
-__all__ = ["SOLVERS", "Choice", "choose_solver"]
+__all__ = ["SOLVERS", "Choice", "check_solver", "choose_solver"]
 
 _LOG = logging.getLogger("lapwing")
 
 SOLVERS = ("auto", "newton", "pcg", "dual")
 
-# Beyond these sizes a factorisation takes longer than conjugate gradient (measured on 2 cores:
-# n = 6000 about 3 s) and three matrices of order n^2 become the larger concern.
-_MAX_POINTS = 6000
+# Beyond these sizes conjugate gradient to the optimum takes less than a factorisation, and three
+# matrices of order n^2 are the larger concern.
+_MAX_POINTS = 12_000
 _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
 
@@ -46,10 +47,25 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
     ValueError
         If the solver asked for cannot do what is asked.
     """
+    check_solver(solver, objective.loss, early_stopping=early_stopping)
+    choice = (
+        _automatic(objective, early_stopping) if solver == "auto" else Choice(solver, "asked for")
+    )
+    _LOG.info("solver %r: %s", choice.solver, choice.reason)
+    return choice
+
+
+def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
+    """Refuse a solver that cannot do what is asked; needs nothing that takes time.
+
+    Raises
+    ------
+    ValueError
+        For an unknown solver, one that the loss or early stopping does not go with.
+    """
     if solver not in SOLVERS:
         known = ", ".join(map(repr, SOLVERS))
         raise ValueError(f"solver={solver!r} is not known. Use one of {known}.")
-    loss = objective.loss
     if not loss.piecewise_quadratic and solver not in ("auto", "dual"):
         raise ValueError(
             f"solver={solver!r} needs a piecewise quadratic loss, and loss={loss.name!r} has "
@@ -60,11 +76,6 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
             f"stopping needs the iterates of solver='pcg' and a squared loss, not "
             f"solver={solver!r} with loss={loss.name!r}. Use solver='pcg', or stopping=None."
         )
-    choice = (
-        _automatic(objective, early_stopping) if solver == "auto" else Choice(solver, "asked for")
-    )
-    _LOG.info("solver %r: %s", choice.solver, choice.reason)
-    return choice
 
 
 def _automatic(objective: Objective, early_stopping: bool) -> Choice:

@@ -51,7 +51,7 @@ class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
 
     def _answer(self, X: Any, problem: Problem, values: Array) -> None:
         super()._answer(X, problem, values)
-        diagnostics.warn_single_class(elect(values), ~problem.labeled, self.classes_)
+        diagnostics.warn_single_class(self.transduction_[~self.labeled_])
 
     def _transduce(self, values: Array) -> Array:
         return decode(elect(values), self.classes_)

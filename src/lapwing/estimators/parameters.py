@@ -16,7 +16,10 @@ __all__ = ["check_parameters"]
 
 def _number(value: Any) -> bool:
     real = isinstance(value, (int, float, np.integer, np.floating))
-    return real and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return real and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond the floats
+        return False
 
 
 def _count(value: Any) -> bool:

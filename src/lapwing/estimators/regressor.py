@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from lapwing import diagnostics
 from lapwing._arrays import Array
 from lapwing.estimators.base import ManifoldEstimator, Targets, only_labeled
 from lapwing.labels import read_targets
+from lapwing.problem import Problem
 
 __all__ = ["ManifoldRegressor"]
 
@@ -28,6 +30,10 @@ class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
         if not labeled.all():
             raise ValueError("validation_data holds targets that are NaN; give labelled points.")
         return targets[:, None]
+
+    def _answer(self, X: Any, problem: Problem, values: Array) -> None:
+        super()._answer(X, problem, values)
+        diagnostics.warn_constant_values(values[problem.index, 0], problem.targets[:, 0])
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]

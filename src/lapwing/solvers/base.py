@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from lapwing.objective import State
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.objective import Objective, State
 
 __all__ = ["Iteration", "OnIteration", "Result", "Status"]
 
@@ -57,6 +60,23 @@ class Iteration:
 
 OnIteration: TypeAlias = Callable[[Iteration], bool]
 """Called after every iteration; True asks the solver to stop."""
+
+
+# Relative gradient up to which an exact solution may be called one.
+_OPTIMAL = 1e-6
+
+
+def optimality(objective: Objective, state: State) -> Array:
+    """Norm of the gradient in the metric of the function space over its norm at zero."""
+    reference = objective.norm(objective.descent(objective.zero()))
+    found = objective.norm(objective.descent(state))
+    return np.asarray(found / np.where(reference > 0, reference, 1.0))
+
+
+def verdict(status: Status, optimality: Array) -> Status:
+    """The status of an exact solver, given how far from optimal its solution really is."""
+    exact = bool(np.max(optimality, initial=0.0) <= _OPTIMAL)  # NaN is not
+    return Status.PRECISION if status == Status.CONVERGED and not exact else status
 
 
 def carry_on(_: Iteration) -> bool:

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing.objective import Objective, State
-from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on
+from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on, optimality, verdict
 from lapwing.solvers.libsvm import solve_epsilon_insensitive, solve_hinge
-from lapwing.solvers.newton import FREE_CONSTANT, newton, optimality
+from lapwing.solvers.newton import FREE_CONSTANT, newton
 from lapwing.spaces.base import Array
 from lapwing.spaces.full import FullKernelSpace
 
@@ -114,7 +114,7 @@ def dual(
     # The reduced problem does not know what was lost on the way to it.
     quadratic = objective.loss.piecewise_quadratic
     measure = optimality(objective, state) if quadratic else inner.optimality
-    return Result(state, inner.n_iter, inner.status, measure, inner.history)
+    return Result(state, inner.n_iter, verdict(inner.status, measure), measure, inner.history)
 
 
 def _lift(objective: Objective, columns: Representers, reduced: State) -> State:

@@ -12,7 +12,15 @@ from functools import partial
 import numpy as np
 
 from lapwing.objective import Objective, State
-from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
+from lapwing.solvers.base import (
+    Iteration,
+    OnIteration,
+    Result,
+    Status,
+    carry_on,
+    optimality,
+    verdict,
+)
 from lapwing.solvers.line_search import exact_line_search
 from lapwing.spaces.base import Array, System
 
@@ -20,8 +28,6 @@ __all__ = ["newton"]
 
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12
-# Relative gradient up to which an exact step may be called converged.
-_OPTIMAL = 1e-6
 
 _ROUNDING = 1e-13
 
@@ -79,20 +85,7 @@ def newton(
             break
     state = objective.state(state.coef, state.intercept)
     residual = optimality(objective, state)
-    if stop == Status.CONVERGED and residual.max() > _OPTIMAL:
-        stop = Status.PRECISION  # it stalled for want of digits
-    return Result(state, n_iter, stop, residual)
-
-
-def optimality(objective: Objective, state: State) -> Array:
-    """Norm of the gradient in the metric of the function space over its norm at zero."""
-
-    def norm(at: State) -> Array:
-        gradient = objective.state(*objective.gradient(at))
-        return np.sqrt(np.maximum(objective.inner(gradient, gradient), 0.0))
-
-    reference = norm(objective.zero())
-    return norm(state) / np.where(reference > 0, reference, 1.0)
+    return Result(state, n_iter, verdict(stop, residual), residual)
 
 
 def _step(objective: Objective, system: System, state: State) -> tuple[State, Array]:

@@ -9,6 +9,7 @@ Columns that have converged leave the products.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,7 @@ __all__ = ["pcg"]
 
 # A column counts as done if its gradient, computed afresh, is within this factor of the limit.
 _DRIFT = 2.0
+_NOISE = 4.0  # times the expected rounding
 
 
 def pcg(
@@ -66,11 +68,11 @@ def pcg(
     """
     run = _Run(objective, max_iter, rule, on_iteration)
     state = objective.zero()
-    gradient = _gradient(objective, state)
-    reference = _norm(objective, gradient)
+    gradient = objective.descent(state)
+    reference = objective.norm(gradient)
     if start is not None:
-        state, gradient = start, _gradient(objective, start)
-    limit, previous = tol * reference, None
+        state, gradient = start, objective.descent(start)
+    limit, last, previous = tol * reference, state, None
     # No run gets below the rounding of its arithmetic: there it is looked at, whatever tol is.
     reachable = np.maximum(limit, _epsilon(state) * reference)
     while True:
@@ -79,16 +81,18 @@ def pcg(
         state = objective.state(state.coef, state.intercept)
         if stop is not None:
             break
-        gradient = _gradient(objective, state)
-        norm = _norm(objective, gradient)
+        gradient = objective.descent(state)
+        norm = objective.norm(gradient)
         unfinished = norm > _DRIFT * limit
         if not unfinished.any():
             stop = Status.CONVERGED
             break
         if previous is not None and not (unfinished & (norm < previous / 2)).any():
             stop = Status.PRECISION
+            if norm.max() > previous.max():
+                state, norm = last, previous
             break
-        previous = norm
+        last, previous = state, norm
     optimality = norm / np.where(reference > 0, reference, 1.0)
     return Result(state, run.n_iter, stop, optimality, run.history)
 
@@ -102,6 +106,7 @@ class _Run:
     rule: StoppingRule | None
     on_iteration: OnIteration
     n_iter: int = 0
+    stretch: float = 0.0
     history: dict[str, list[Array]] = field(default_factory=dict)
 
     def interrupted(self, state: Callable[[], State]) -> Status | None:
@@ -112,6 +117,19 @@ class _Run:
         if rule is not None and self.n_iter % rule.every == 0 and rule.check(state()):
             return Status.EARLY
         return Status.CALLBACK if asked else None
+
+    def in_noise(self, z: _Columns) -> Array:
+        """Which gradients have a norm that rounding alone would give them.
+
+        On kernels of low rank g keeps a part in the null space (errata L18), and g'Kg comes down
+        to the rounding of K g, of size eps |K| |g| / sqrt(n): steps along it would be noise. |K| is
+        bounded from below by what it has done to the gradients so far.
+        """
+        size = _euclidean(z.gradient.coef, z.gradient)
+        image = _euclidean(z.gradient.values - z.gradient.intercept, z.gradient)
+        self.stretch = max(self.stretch, float(np.max(image / np.where(size > 0, size, 1.0))))
+        rounding = _epsilon(z.state) * self.stretch / math.sqrt(z.state.values.shape[0])
+        return np.asarray(z.norm**2 <= _NOISE * rounding * size**2)
 
     def record(self, z: _Columns) -> None:
         entry = {
@@ -160,14 +178,14 @@ def _descend(
     """
     objective = run.objective
     index = np.arange(objective.n_columns)
-    norm = _norm(objective, gradient)
+    norm = objective.norm(gradient)
     norms = norm.copy()
     z = _Columns(index, objective, state, gradient, norm, _negative(gradient))
     done: list[tuple[Array, State]] = []
-    steepest = stuck = np.ones(len(index), dtype=bool)
-    stuck = ~stuck
+    steepest = np.ones(len(index), dtype=bool)
+    stuck = np.zeros(len(index), dtype=bool)
     while True:
-        finished = (z.norm <= limit[z.which]) | stuck
+        finished = (z.norm <= limit[z.which]) | stuck | run.in_noise(z)
         if finished.any():
             gone, keep = np.flatnonzero(finished), np.flatnonzero(~finished)
             done.append((z.which[gone], z.state.columns(gone)))
@@ -190,18 +208,13 @@ def _descend(
 
 def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
     """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
-    gradient = _gradient(z.objective, z.state)
-    norm = _norm(z.objective, gradient)
+    gradient = z.objective.descent(z.state)
+    norm = z.objective.norm(gradient)
     overlap = z.objective.inner(gradient, z.gradient)
     rho = (norm**2 - overlap) / np.where(z.norm > 0, z.norm, 1.0) ** 2
     steepest = restart | ~(rho > 0)
     direction = _negative(gradient).step(np.where(steepest, 0.0, rho), z.direction)
     return z._replace(gradient=gradient, norm=norm, direction=direction), steepest
-
-
-def _gradient(objective: Objective, state: State) -> State:
-    """The gradient as a function on the points: the one product of an iteration."""
-    return objective.state(*objective.gradient(state))
 
 
 def _negative(state: State) -> State:
@@ -210,10 +223,6 @@ def _negative(state: State) -> State:
 
 def _epsilon(state: State) -> float:
     return float(array_namespace(state.values).finfo(state.values.dtype).eps)
-
-
-def _norm(objective: Objective, gradient: State) -> Array:
-    return np.sqrt(np.maximum(objective.inner(gradient, gradient), 0.0))
 
 
 def _euclidean(part: Array, gradient: State) -> Array:

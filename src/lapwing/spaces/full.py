@@ -17,7 +17,7 @@ from lapwing.spaces.systems import GraphSystem, SupervisedSystem
 __all__ = ["FullKernelSpace", "KernelExpansion"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelExpansion:
     """f(x) = sum_j alpha_j k(basis_j, x) + b, evaluated in row blocks.
 
@@ -38,7 +38,7 @@ class KernelExpansion:
         return self.kernel.expand(X, self.basis, self.alpha) + self.intercept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FullKernelSpace:
     """Space of all expansions over the training points.
 

@@ -19,7 +19,7 @@ from lapwing.spaces.full import FullKernelSpace
 __all__ = ["LinearFunction", "LinearSpace"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearFunction:
     """f(x) = w'x + b.
 
@@ -36,7 +36,7 @@ class LinearFunction:
         return np.asarray(safe_sparse_dot(X, self.coef, dense_output=True)) + self.intercept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinearSpace:
     """Phi = X, G = I: O(nnz) for every product.
 
