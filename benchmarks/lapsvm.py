@@ -86,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
     descents: dict[str, Descent] = {}
     means: dict[str, list[float]] = {}
     n_splits = QUICK_SPLITS if arguments.quick else None
+    if arguments.quick:
+        say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
     warm_up()
     for name in names:
         try:

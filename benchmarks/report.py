@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks import paper_lapsvm as paper
@@ -12,6 +12,10 @@ from benchmarks.problems import Problem
 from benchmarks.stats import Stat, beside
 from benchmarks.tables import Table
 
+FACES = (
+    "FACEMIT has one labelled point a class and is a matter of the draw: over thirty random pairs "
+    "the SVM's macro error on U is 46 (6) %, from 34 to 61. Its figures compare speed and memory."
+)
 DIRECT = ("svm", "rlsc", "laprls", "dual", "newton", "exact")
 
 
@@ -111,7 +115,9 @@ def direct_errors(results: Sequence[SetResult]) -> Table:
         solved = "newton" in result.outcomes
         return DIRECT if solved else (*DIRECT, paper.BEST_STOP[result.problem.name])
 
-    return _error_table("Table 4: errors (%), direct methods", results, shown)
+    table = _error_table("Table 4: errors (%), direct methods", results, shown)
+    drawn = {result.problem.name for result in results}
+    return replace(table, notes=[FACES]) if "facemit" in drawn else table
 
 
 def pcg_errors(results: Sequence[SetResult]) -> Table:

@@ -362,7 +362,7 @@ def test_mean_path_continues_short_curves() -> None:
 
     mean = mean_path([path([4.0, 2.0]), path([2.0, 2.0, 0.0])])
     assert_array_equal(mean.errors["U"], [3.0, 2.0, 1.0])
-    assert settled_at(mean) == 3
+    assert [settled_at(mean, within) for within in (0.5, 1.0, 2.0)] == [3, 2, 1]
 
 
 def test_moons_settle_within_some_iterations() -> None:
@@ -431,6 +431,15 @@ def test_every_benchmark_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     printed = capsys.readouterr().out
     assert all(name in printed for name in BENCHMARKS)
+
+
+def test_facemit_is_shown_by_its_best_stop_and_explained() -> None:
+    runs = {name: [outcome()] for name in ("svm", *STOPS)}
+    table = next(
+        t for t in all_tables([result_of(PROBLEMS["facemit"], runs)]) if "Table 4" in t.title
+    )
+    assert [row[1] for row in table.rows] == ["SVM", "PCG [Stability Check]"]
+    assert "one labelled point a class" in table.notes[0]
 
 
 def test_tables_of_nothing_are_empty() -> None:

@@ -353,7 +353,7 @@ def make_kernel(
         raise ValueError(f"degree={degree!r} must be a number > 0.")
     if not math.isfinite(coef0):
         raise ValueError(f"coef0={coef0!r} must be finite.")
-    if gamma > float(np.finfo(X.dtype).max):
+    if float(gamma) > float(np.finfo(X.dtype).max):
         raise ValueError(
             f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
             "them, e.g. by StandardScaler."
