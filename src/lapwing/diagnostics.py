@@ -133,9 +133,9 @@ def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) 
     )
 
 
-def warn_imprecise(solver: str, optimality: float, dtype: Any) -> None:
+def warn_imprecise(solver: str, optimality: float, tol: float, dtype: Any) -> None:
     """Warn if a solver met the end of its digits far from the optimum."""
-    if optimality <= _PRECISE:  # NaN is not
+    if optimality <= max(_PRECISE, 2 * tol):  # NaN is not
         return
     cure = "a larger gamma_A (better conditioned)"
     if dtype == np.float32:

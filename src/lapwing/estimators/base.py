@@ -374,7 +374,7 @@ class ManifoldEstimator(CallbackSupportMixin, BaseEstimator):
         if result.status == Status.MAX_ITER:
             diagnostics.warn_not_converged(self.solver_, result.n_iter, optimality, self.tol)
         elif result.status in (Status.CONVERGED, Status.PRECISION):
-            diagnostics.warn_imprecise(self.solver_, optimality, problem.X.dtype)
+            diagnostics.warn_imprecise(self.solver_, optimality, self.tol, problem.X.dtype)
         if laplacian is not None:
             diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
 
