@@ -10,14 +10,17 @@ import logging as _logging
 from lapwing._version import __version__
 from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
+from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
     "AffinityGraph",
     "KNNGraph",
+    "Landmarks",
     "LapRLSClassifier",
     "LapRLSRegressor",
     "LapSVC",
     "LapSVR",
+    "Linear",
     "TransformerGraph",
     "__version__",
 ]

@@ -10,15 +10,16 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lapwing import diagnostics
 from lapwing._arrays import Array
-from lapwing.estimators.base import ManifoldEstimator, Targets, only_labeled
+from lapwing.estimators.base import ManifoldEstimator
+from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
 from lapwing.labels import code_classes, code_known, decode
 from lapwing.problem import Problem, one_vs_rest
 from lapwing.solvers.stopping import elect
 
-__all__ = ["ManifoldClassifier"]
+__all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
 
 
-class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
+class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     """What classifiers share: labels in, scores and labels out."""
 
     def _read_targets(self, y: Any) -> Targets:
@@ -36,9 +37,6 @@ class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
             )
         weights[labels.labeled] = of_class[known]
         return Targets(one_vs_rest(labels.codes, len(labels.classes)), labels.labeled, weights)
-
-    def _validation_targets(self, y: Any) -> Array:
-        return code_known(y, self.classes_)
 
     def _check_observations(self, problem: Problem) -> None:
         found = np.bincount(elect(problem.targets), minlength=len(self.classes_)) > 0
@@ -115,3 +113,10 @@ class ManifoldClassifier(ClassifierMixin, ManifoldEstimator):
         """
         X, y, sample_weight = only_labeled(self.unlabeled, X, y, sample_weight)
         return float(super().score(X, y, sample_weight=sample_weight))
+
+
+class ManifoldClassifier(SemiSupervisedClassifier, ManifoldEstimator):
+    """A classifier by manifold regularisation."""
+
+    def _validation_targets(self, y: Any) -> Array:
+        return code_known(y, self.classes_)

@@ -9,14 +9,15 @@ from sklearn.base import RegressorMixin
 
 from lapwing import diagnostics
 from lapwing._arrays import Array
-from lapwing.estimators.base import ManifoldEstimator, Targets, only_labeled
+from lapwing.estimators.base import ManifoldEstimator
+from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
 from lapwing.labels import read_targets
 from lapwing.problem import Problem
 
-__all__ = ["ManifoldRegressor"]
+__all__ = ["ManifoldRegressor", "SemiSupervisedRegressor"]
 
 
-class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
+class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
     """What regressions share: NaN is unlabelled, values are the answers."""
 
     _regression = True
@@ -24,12 +25,6 @@ class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
         return Targets(targets[:, None], labeled, np.ones(len(targets)))
-
-    def _validation_targets(self, y: Any) -> Array:
-        targets, labeled = read_targets(y)
-        if not labeled.all():
-            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
-        return targets[:, None]
 
     def _answer(self, X: Any, problem: Problem, values: Array) -> None:
         super()._answer(X, problem, values)
@@ -79,3 +74,13 @@ class ManifoldRegressor(RegressorMixin, ManifoldEstimator):
         """
         X, y, sample_weight = only_labeled(None, X, y, sample_weight)
         return float(super().score(X, y, sample_weight=sample_weight))
+
+
+class ManifoldRegressor(SemiSupervisedRegressor, ManifoldEstimator):
+    """A regression by manifold regularisation."""
+
+    def _validation_targets(self, y: Any) -> Array:
+        targets, labeled = read_targets(y)
+        if not labeled.all():
+            raise ValueError("validation_data holds targets that are NaN; give labelled points.")
+        return targets[:, None]

@@ -1,0 +1,162 @@
+"""What users may give for ``space=``: which functions a method works with."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.utils import check_array, check_random_state
+
+from lapwing._arrays import is_sparse
+from lapwing.kernels import Kernel
+from lapwing.spaces.base import Space
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import landmark_map
+
+__all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space"]
+
+METHODS = ("random", "kmeans")
+
+
+@runtime_checkable
+class SpaceRecipe(Protocol):
+    """How a space is made of points and a kernel."""
+
+    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+        """The space of the training points X; the kernel is None for ``kernel='linear'``."""
+
+
+class Landmarks(BaseEstimator):
+    """Expansions over a few landmarks instead of all points: the subset of regressors.
+
+    f = sum_j a_j k(z_j, .) with r landmarks z_j (QN-S3VM paper, Section 3.3.2): O(n r) memory and
+    time a product instead of O(n^2), after O(n r^2) once. With all points as landmarks the space is
+    that of the full kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=1000
+        r; all points are taken where there are fewer.
+    method : {'random', 'kmeans'}, default='random'
+        'random' draws training points; 'kmeans' takes the centres of a mini-batch k-means, which
+        cover the data with fewer landmarks (dense points only).
+    centers : array-like of shape (r, n_features) or None, default=None
+        The landmarks themselves; the other parameters are then not looked at.
+    random_state : int, RandomState instance or None, default=0
+        Of the draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import Landmarks
+    >>> Landmarks(2).select(np.arange(4.0)[:, None]).shape
+    (2, 1)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1000,
+        *,
+        method: str = "random",
+        centers: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.centers = centers
+        self.random_state = random_state
+
+    def select(self, X: Any) -> Any:
+        """The landmarks for points X.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray or CSR of shape (r, n_features)
+            In the precision of X.
+        """
+        if self.centers is not None:
+            return self._given(X)
+        r = self.n_components
+        if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
+            raise ValueError(f"n_components={r!r} must be a whole number of landmarks, at least 1.")
+        if self.method not in METHODS:
+            known = ", ".join(map(repr, METHODS))
+            raise ValueError(f"method={self.method!r} is not known. Use one of {known}.")
+        if r >= X.shape[0]:
+            return X
+        random = check_random_state(self.random_state)
+        if self.method == "random":
+            return X[np.sort(random.choice(X.shape[0], size=int(r), replace=False))]
+        if is_sparse(X):
+            raise ValueError(
+                "Landmarks(method='kmeans') takes dense points: the centres of sparse ones are "
+                "dense. Use method='random'."
+            )
+        means = MiniBatchKMeans(int(r), random_state=random, n_init=1, batch_size=max(1024, int(r)))
+        return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
+
+    def _given(self, X: Any) -> Any:
+        centers = check_array(
+            self.centers, accept_sparse="csr", dtype=X.dtype, input_name="centers"
+        )
+        if centers.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"centers have {centers.shape[1]} features where X has {X.shape[1]}: give "
+                "landmarks in the space of the points."
+            )
+        if is_sparse(centers) != is_sparse(X):
+            raise ValueError("centers and X must both be dense or both be sparse.")
+        return centers
+
+    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+        """The space of the training points X."""
+        if kernel is None:
+            raise ValueError(
+                "space=Landmarks(...) needs a kernel: with kernel='linear' the features of X are "
+                "coordinates already. Use space=None."
+            )
+        if kernel.precomputed:
+            raise ValueError(
+                "space=Landmarks(...) computes kernel values at landmarks, which a precomputed "
+                "kernel does not offer. Pass points and a kernel function, or space=None."
+            )
+        return landmark_map(kernel, X, self.select(X))
+
+
+class Linear(BaseEstimator):
+    """Linear functions w'x of the features, dense or sparse, whatever the kernel says.
+
+    The same as ``kernel='linear'`` with ``space=None``.
+    """
+
+    def space(self, kernel: Kernel | None, X: Any, /) -> Space:
+        """The space of the training points X."""
+        return LinearSpace(X)
+
+
+# A new recipe is one class above and one line here.
+SPACES: dict[str, type[SpaceRecipe]] = {"Landmarks": Landmarks, "Linear": Linear}
+
+
+def check_space(space: Any) -> None:
+    """Refuse what is no recipe.
+
+    Raises
+    ------
+    TypeError
+        Naming what may be given.
+    """
+    if space is None or (isinstance(space, SpaceRecipe) and not isinstance(space, type)):
+        return
+    called = f" Did you mean space={space.__name__}()?" if isinstance(space, type) else ""
+    raise TypeError(
+        f"space={space!r} is no space. Use None (the full kernel) or one of "
+        f"{', '.join(f'{name}(...)' for name in SPACES)}.{called}"
+    )
