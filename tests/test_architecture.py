@@ -23,7 +23,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"exceptions", "kernels", "labels", "linalg", "problem"}),
     frozenset({"graphs", "spaces"}),
     frozenset({"losses"}),
-    frozenset({"objective"}),
+    frozenset({"smoothing"}),
+    frozenset({"unlabeled_losses"}),
+    frozenset({"objective", "low_density"}),
     frozenset({"solvers"}),
     frozenset({"diagnostics"}),
     frozenset({"estimators"}),
@@ -51,9 +53,12 @@ LAYERS: tuple[frozenset[str], ...] = (
 # What a part must not know although it lies lower: a loss never sees X, a solver never sees a
 # kernel, a graph or a label, and an estimator holds no numerics.
 FORBIDDEN: dict[str, frozenset[str]] = {
-    "losses": frozenset(
-        f"lapwing.{part}" for part in ("graphs", "kernels", "labels", "problem", "spaces")
-    ),
+    **{
+        losses: frozenset(
+            f"lapwing.{part}" for part in ("graphs", "kernels", "labels", "problem", "spaces")
+        )
+        for losses in ("losses", "smoothing", "unlabeled_losses")
+    },
     "solvers": frozenset(f"lapwing.{part}" for part in ("graphs", "kernels", "labels", "problem")),
     "estimators": frozenset({"scipy.linalg", "scipy.optimize", "scipy.sparse.linalg"}),
 }

@@ -23,7 +23,16 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from lapwing._arrays import Array
 
-__all__ = ["Array", "DecisionFunction", "Quadratic", "Smoothness", "Solution", "Space", "System"]
+__all__ = [
+    "Array",
+    "CoordinateSpace",
+    "DecisionFunction",
+    "Quadratic",
+    "Smoothness",
+    "Solution",
+    "Space",
+    "System",
+]
 
 Smoothness: TypeAlias = Callable[[Any], Any]
 """F -> gamma_I L^p F on values (n, c)."""
@@ -78,3 +87,11 @@ class Space(Protocol):
     ) -> System: ...
 
     def function(self, coef: Array, intercept: Array) -> DecisionFunction: ...
+
+
+class CoordinateSpace(Space, Protocol):
+    """A space with orthonormal coordinates, G = I, and an explicit design Phi."""
+
+    @property
+    def features(self) -> Any:
+        """Phi, ndarray or sparse of shape (n, m)."""

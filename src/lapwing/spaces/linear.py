@@ -48,6 +48,10 @@ class LinearSpace:
     X: Any
 
     @property
+    def features(self) -> Any:
+        return self.X
+
+    @property
     def n_points(self) -> int:
         return int(self.X.shape[0])
 

@@ -1,0 +1,221 @@
+"""Semi-supervised SVMs: a method to a good basin, then down to the local minimum of its objective.
+
+Every method starts from the supervised solution (the objective without the unlabelled term, with
+the same balance), and ends with a descent on the objective itself, without smoothing, so that the
+minima of different methods can be compared. Starts beyond the first are random; the lowest minimum
+wins. One above the supervised solution is worse than having done nothing, and is not returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.low_density import Function, LowDensityObjective
+from lapwing.solvers import schedules
+from lapwing.solvers.base import Status
+from lapwing.solvers.cccp import RAMP, concave_convex
+from lapwing.solvers.lbfgs import Minimum, OnStep
+from lapwing.solvers.multipliers import minimize
+from lapwing.solvers.switching import switch_labels
+
+__all__ = ["METHODS", "LowDensityResult", "Settings", "local_minimum", "minimize_low_density"]
+
+_ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
+
+
+class Settings(NamedTuple):
+    """What all methods are told."""
+
+    tol: float
+    max_iter: int
+    on_step: OnStep | None = None
+
+
+@dataclass(frozen=True)
+class LowDensityResult:
+    """Outcome of a method.
+
+    Attributes
+    ----------
+    minimum : Minimum
+        What is returned: the lowest minimum, or the supervised solution below it.
+    supervised : Minimum
+        The supervised solution.
+    supervised_value : float
+        Of the whole objective there.
+    values : ndarray of shape (n_init,)
+        Of the objective at the end of every start.
+    improved : bool
+        Whether `minimum` is not the supervised solution.
+    """
+
+    minimum: Minimum
+    supervised: Minimum
+    supervised_value: float
+    values: Array
+    improved: bool
+
+
+Method: TypeAlias = Callable[[LowDensityObjective, Function, Settings, bool], Minimum]
+"""(objective, start, settings, random): near a minimum; `random` says that the start is one."""
+
+
+def _schedule(
+    make: Callable[[LowDensityObjective], list[schedules.Stage]], *, kept: int, supervised: bool
+) -> Method:
+    """A schedule as a method.
+
+    A random start goes through the last `kept` stages only: the early ones have one minimum, and
+    would lead every start there.
+    """
+
+    def method(
+        objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+    ) -> Minimum:
+        stages = make(objective)
+        if random:
+            stages = stages[-kept:]
+        elif not supervised:
+            start = objective.zero()
+        return schedules.run_stages(
+            stages, start, max_iter=settings.max_iter, on_step=settings.on_step
+        )
+
+    return method
+
+
+def _cccp(
+    objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+) -> Minimum:
+    return concave_convex(
+        objective,
+        start,
+        ramp=RAMP,
+        tol=max(_ROUGH, settings.tol),
+        max_iter=settings.max_iter,
+        on_step=settings.on_step,
+    )
+
+
+def _switching(
+    objective: LowDensityObjective, start: Function, settings: Settings, random: bool
+) -> Minimum:
+    return switch_labels(
+        objective,
+        start,
+        n_positive=_n_positive(objective, start),
+        tol=max(_ROUGH, settings.tol),
+        max_iter=settings.max_iter,
+        on_step=settings.on_step,
+    )
+
+
+def _n_positive(objective: LowDensityObjective, start: Function) -> int:
+    """Unlabelled points to make positive: the ratio of a fixed bias, or of the labels."""
+    lower, upper = objective.bias
+    weights = objective.weights
+    mean = float(weights @ objective.targets / weights.sum())
+    mean = min(max(mean, lower), upper)
+    u = len(objective.unlabeled)
+    return int(np.clip(round(u * (1 + mean) / 2), min(1, u - 1), max(1, u - 1)))
+
+
+METHODS: dict[str, Method] = {
+    "continuation": _schedule(schedules.continuation, kept=6, supervised=False),
+    "quasi-newton": _schedule(schedules.quasi_newton, kept=1, supervised=True),
+    "gradient": _schedule(schedules.gradient, kept=1, supervised=True),
+    "cccp": _cccp,
+    "switching": _switching,
+}
+
+
+def local_minimum(objective: LowDensityObjective, start: Function, settings: Settings) -> Minimum:
+    """Down from a start to a local minimum of the objective itself, kinks and all."""
+    if objective.unlabeled_loss.name == "symmetric_hinge":
+        return concave_convex(
+            objective,
+            start,
+            ramp=0.0,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            on_step=settings.on_step,
+        )
+    return minimize(
+        objective,
+        start,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        on_step=settings.on_step,
+    )
+
+
+def minimize_low_density(
+    objective: LowDensityObjective,
+    method: str,
+    settings: Settings,
+    *,
+    n_init: int = 1,
+    random: np.random.RandomState | None = None,
+) -> LowDensityResult:
+    """Minimise by a method, from one start or several.
+
+    Parameters
+    ----------
+    objective : LowDensityObjective
+    method : str
+        One of `METHODS`.
+    settings : Settings
+    n_init : int, default=1
+        Starts: the method's own, then random ones.
+    random : RandomState, optional
+        Of the random starts.
+    """
+    supervised = minimize(
+        objective.supervised(),
+        objective.zero(),
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        on_step=settings.on_step,
+    )
+    value = objective.value(supervised.function)
+    if not objective.unlabeled_weights.any():
+        return LowDensityResult(supervised, supervised, value, np.array([value]), True)
+    random = np.random.RandomState(0) if random is None else random
+    best, values = None, []
+    for number in range(n_init):
+        start = supervised.function
+        if number:
+            start = _random_start(objective, supervised.function, random)
+        near = METHODS[method](objective, start, settings, number > 0)
+        found = near
+        if near.status != Status.CALLBACK:
+            found = local_minimum(objective, near.function, settings).after(near)
+        values.append(found.value)
+        best = found if best is None or found.value < best.value else best
+        if found.status == Status.CALLBACK:
+            break
+    assert best is not None
+    improved = best.value <= value
+    chosen = best if improved else supervised
+    return LowDensityResult(chosen, supervised, value, np.array(values), improved)
+
+
+def _random_start(
+    objective: LowDensityObjective, supervised: Function, random: np.random.RandomState
+) -> Function:
+    """The supervised solution plus a random function of unit deviation on the unlabelled points.
+
+    A sum of kernels at the unlabelled points with random signs: like them it varies along the
+    directions in which the points do, which is where the minima differ.
+    """
+    signs = np.zeros(objective.features.n_points)
+    signs[objective.unlabeled] = random.choice([-1.0, 1.0], size=len(objective.unlabeled))
+    w = objective.features.represent(signs)
+    deviation = float(np.std(objective.features.values(w)[objective.unlabeled]))
+    w = w / deviation if deviation > 0 else w
+    return Function(supervised.coef + w, supervised.intercept)
