@@ -2,17 +2,18 @@
 
 Semi-supervised support vector machines for classification and regression, inside scikit-learn's
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
-regularisation.
+regularisation, `S3VC` by low-density separation.
 """
 
 import logging as _logging
 
 from lapwing._version import __version__
-from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.estimators import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
+    "S3VC",
     "AffinityGraph",
     "KNNGraph",
     "Landmarks",

@@ -13,6 +13,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
+    NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
@@ -21,8 +22,10 @@ __all__ = [
     "check_kernel_matrix",
     "check_linear_scale",
     "warn_constant_values",
+    "warn_descent_not_converged",
     "warn_feature_scales",
     "warn_imprecise",
+    "warn_no_improvement",
     "warn_not_converged",
     "warn_single_class",
     "warn_unlabeled_components",
@@ -129,6 +132,29 @@ def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) 
         f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
         f"{optimality:.1e}, tol={tol:g}. {cure}.",
         ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_descent_not_converged(n_iter: int, optimality: float, tol: float) -> None:
+    """Warn that L-BFGS ran out of iterations."""
+    warnings.warn(
+        f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
+        f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, scale the features, or use a "
+        "smaller C.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
+    """Warn that a method's minimum is above the supervised solution, which is kept."""
+    which = "The" if n_columns == 1 else f"In {without} of {n_columns} columns the"
+    warnings.warn(
+        f"{which} minimum found by method={method!r} has a higher objective than the supervised "
+        "solution, which is returned instead: the unlabelled points taught nothing. Use another "
+        "method, more starts (n_init=10), or a smaller C_star.",
+        NoImprovementWarning,
         stacklevel=_STACK,
     )
 

@@ -8,6 +8,7 @@ __all__ = [
     "FeatureScaleWarning",
     "LapwingWarning",
     "ModelVersionWarning",
+    "NoImprovementWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
 ]
@@ -31,6 +32,10 @@ class ConstantFitWarning(LapwingWarning):
 
 class FeatureScaleWarning(LapwingWarning):
     """Features differ so much in scale that distances see only a few of them."""
+
+
+class NoImprovementWarning(LapwingWarning):
+    """A method found nothing better than the supervised solution, which it returned."""
 
 
 class ModelVersionWarning(LapwingWarning):

@@ -10,6 +10,8 @@ import numpy as np
 
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
+from lapwing.solvers.s3vm import METHODS as S3VM_METHODS
+from lapwing.unlabeled_losses import UNLABELED_LOSSES
 
 __all__ = ["check_parameters"]
 
@@ -52,6 +54,16 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: _number(v) and v > 0,
         "a number > 0: the ambient norm is what makes the problem well posed",
     ),
+    "C": (lambda v: _number(v) and v > 0, "a finite number > 0"),
+    "C_star": (
+        lambda v: v is None or (_number(v) and v >= 0),
+        "a finite number >= 0, or None for C l / u",
+    ),
+    "s": (lambda v: _number(v) and v > 0, "a finite number > 0"),
+    "method": _one_of(*S3VM_METHODS),
+    "unlabeled_loss": _one_of("auto", *UNLABELED_LOSSES),
+    "multi_class": _one_of("ovo", "ovr"),
+    "n_init": (_count, "a whole number of starts, at least 1"),
     "gamma_I": (lambda v: _number(v) and v >= 0, "a number >= 0; 0 means no graph"),
     "epsilon": (lambda v: _number(v) and v >= 0, "a number >= 0, in the units of y"),
     "tol": (lambda v: _number(v) and v > 0, "a number > 0"),

@@ -27,9 +27,9 @@ from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot, pivoted_cholesky
 from lapwing.spaces.base import Array, DecisionFunction, Smoothness, System
 from lapwing.spaces.full import KernelExpansion
-from lapwing.spaces.linear import LinearFunction, LinearSpace, PrimalSystem
+from lapwing.spaces.linear import LinearFunction, PrimalSystem
 
-__all__ = ["MappedSpace", "deformed", "full_map", "landmark_map", "restricted"]
+__all__ = ["MappedSpace", "deformed", "full_map", "inverse_transpose", "landmark_map", "rounding"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +104,8 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None) -> MappedSpace:
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
     dense = K.toarray() if is_sparse(K) else K
-    F, pivots = pivoted_cholesky(dense.astype(np.float64), _tolerance(np.diagonal(dense)))
-    lift = _inverse_transpose(F[pivots])
+    F, pivots = pivoted_cholesky(dense.astype(np.float64), rounding(np.diagonal(dense)))
+    lift = inverse_transpose(F[pivots])
     return _kernel_space(F.astype(K.dtype, copy=False), lift, kernel, basis, pivots, n)
 
 
@@ -126,8 +126,8 @@ def landmark_map(kernel: Kernel, X: Any, landmarks: Any) -> MappedSpace:
         "Use fewer landmarks, or float32 features.",
     )
     K = kernel.gram(landmarks)
-    F, pivots = pivoted_cholesky(K.astype(np.float64), _tolerance(np.diagonal(K)))
-    lift = _inverse_transpose(F[pivots])
+    F, pivots = pivoted_cholesky(K.astype(np.float64), rounding(np.diagonal(K)))
+    lift = inverse_transpose(F[pivots])
     basis = landmarks[pivots]
     features = np.empty((n, len(pivots)), dtype=X.dtype)
     right = lift.astype(X.dtype, copy=False)
@@ -165,30 +165,6 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
     return MappedSpace(features.astype(space.dtype, copy=False), inverse, LinearFunction)
 
 
-def restricted(space: Any, rows: Array) -> MappedSpace | LinearSpace:
-    """The space on some of its points, for a problem that is about these alone.
-
-    Its solutions lie in the span of the points' features, so where these are fewer than the
-    coordinates they are what is factored: O(n_rows^2 r) once instead of O(n_rows r) a product. The
-    coefficients of the result are those of ``function`` only; `MappedSpace.lift` turns them into
-    coefficients of the whole space.
-
-    Parameters
-    ----------
-    space : MappedSpace or LinearSpace
-    rows : ndarray of int
-    """
-    if isinstance(space, LinearSpace):
-        return LinearSpace(space.X[rows])
-    features = space.features[rows]
-    if len(rows) >= space.n_coef:
-        return MappedSpace(features, np.eye(space.n_coef), space.function)
-    gram = np.asarray(features @ features.T, dtype=np.float64)
-    F, pivots = pivoted_cholesky(gram, _tolerance(np.diagonal(gram).astype(space.dtype)))
-    lift = features[pivots].T.astype(np.float64) @ _inverse_transpose(F[pivots])
-    return MappedSpace(F.astype(space.dtype, copy=False), lift, space.function)
-
-
 def _kernel_space(
     features: Array, lift: Array, kernel: Kernel, basis: Any, pivots: Array | None, n: int
 ) -> MappedSpace:
@@ -205,14 +181,14 @@ def _kernel_space(
     return MappedSpace(features, lift, made, kernel, basis, pivots)
 
 
-def _inverse_transpose(lower: Array) -> Array:
+def inverse_transpose(lower: Array) -> Array:
     """A = F^-T of a lower triangular F."""
     return np.asarray(
         sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     )
 
 
-def _tolerance(diagonal: Array) -> float:
+def rounding(diagonal: Array) -> float:
     """Pivots below this are rounding: n units in the last place of the kernel's own precision."""
     largest = float(np.max(diagonal, initial=0.0))
     return max(len(diagonal), 10) * float(np.finfo(diagonal.dtype).eps) * largest

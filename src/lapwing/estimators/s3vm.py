@@ -1,0 +1,460 @@
+"""Semi-supervised support vector machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils import check_random_state
+
+from lapwing import diagnostics
+from lapwing._arrays import Array, is_sparse
+from lapwing.estimators._docs import document
+from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.progress import Progress, Tick
+from lapwing.estimators.s3vm_choice import (
+    DEFAULT_RATIO,
+    check_combination,
+    check_unlabeled_weights,
+    read_balance,
+)
+from lapwing.graphs import Laplacian, as_graph
+from lapwing.kernels import Kernel, make_kernel
+from lapwing.losses import LOSSES
+from lapwing.problem import Problem
+from lapwing.solvers import Status
+from lapwing.solvers.machines import Machines, Observations, Recipe, one_vs_one, one_vs_rest
+from lapwing.solvers.s3vm import Settings
+from lapwing.solvers.stopping import elect
+from lapwing.spaces import (
+    DecisionFunction,
+    KernelParts,
+    LinearSpace,
+    MappedSpace,
+    Parts,
+    SpaceParts,
+    check_space,
+    deformed,
+    full_map,
+)
+from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
+from lapwing.voting import VotedFunction, class_pairs, votes
+
+__all__ = ["S3VC"]
+
+
+@document
+class S3VC(SemiSupervisedClassifier):
+    r"""Semi-supervised support vector machine: a boundary where there are few points.
+
+    With f = h + b, h in the space of the kernel, every method minimises for every column
+
+    .. math:: \tfrac12 \|h\|^2 + C \sum_{i \in L} w_i\, \ell(y_i f(x_i))
+              + C^* \sum_{j \in U} w_j\, \ell_u(f(x_j)),
+              \qquad \ell_u(f) = \exp(-s f^2),
+
+    ([1]_, (2); [2]_, (5), whose parameters are C = 1 / (2 lambda l) and
+    C* = lambda' / (2 lambda u)), under the balance constraint
+
+    .. math:: \frac{\sum_U w_j f(x_j)}{\sum_U w_j} = b,
+
+    which fixes b. The objective is not convex: the methods differ in the local minimum that they
+    find, and all end in one of the objective itself, without smoothing.
+
+    Parameters
+    ----------
+    {kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    space : Landmarks, Linear or None, default=None
+        Functions to choose from. None: all expansions over the training points, O(n^2) memory;
+        with ``kernel='linear'`` the features, dense or sparse, O(nnz) a step. `Landmarks`: O(n r)
+        memory and time a step.
+    C : float, default=10.0
+        Weight > 0 of the labelled losses.
+    C_star : float or None, default=None
+        Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is
+        C l / u, l labelled and u unlabelled points: both sums weigh the same.
+    loss : {'hinge', 'squared_hinge'}, default='hinge'
+        max(0, 1 - y f), or its square; the combinatorial methods know the hinge only.
+    unlabeled_loss : {'auto', 'gaussian', 'symmetric_hinge'}, default='auto'
+        exp(-s f^2), or max(0, 1 - \|f\|). 'auto' is the second one for 'cccp' and 'switching',
+        whose labels are that loss's, and the first one for the others.
+    s : float, default=3.0
+        Of exp(-s f^2), > 0.
+    method : {'continuation', 'quasi-newton', 'gradient', 'cccp', 'switching'}, \
+default='continuation'
+        - 'continuation' follows the minimum of the objective from a smoothing under which it is
+          convex [1]_: the lowest minima of all, and no start to choose.
+        - 'quasi-newton' raises the unlabelled term in three steps from the supervised solution,
+          on a differentiable loss [2]_: the fastest.
+        - 'gradient' raises it in eleven steps on the slightly smoothed hinge [3]_.
+        - 'cccp' alternates between the signs of the ramp loss and a convex SVM [4]_.
+        - 'switching' labels all points in a fixed class ratio and swaps labels [5]_.
+    balance : 'labels', float, (float, float), dict or None, default='labels'
+        Mean decision value on the unlabelled points, held exactly: the mean label; that of a
+        wanted fraction of ``classes_[1]`` (2 balance - 1), or between those of two fractions; that
+        of fractions by class. None leaves it free: one-class solutions may win.
+    fit_intercept : bool, default=True
+        Whether there is a bias where ``balance=None``; a balance is one.
+    {graph}
+    gamma_I : float, default=0.0
+        Weight >= 0 of the intrinsic norm, h'L^p h / 2 added to the objective: the hybrid of both
+        assumptions ([1]_, Section 5.1), for any method. 0 leaves the graph out.
+    multi_class : {'ovo', 'ovr'}, default='ovo'
+        More than two classes: a machine for every pair, or one for every class against the rest,
+        for which the cluster assumption hardly ever holds. In a pair every unlabelled point
+        weighs by the share that the votes of all pairs leave to its two classes, in three rounds.
+    n_init : int, default=1
+        Starts; those beyond the first are random, and the lowest objective wins.
+    tol : float, default=1e-6
+        Relative norm of the gradient, and distance of margins from where they belong.
+    max_iter : int, default=20000
+        Most iterations of L-BFGS in a column and start.
+    {class_weight}
+    {unlabeled}
+    random_state : int, RandomState or None, default=None
+        Of the random starts; nothing else is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    {alpha_}
+    {coef_}
+    {intercept_}
+    X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+        Points of the expansion: as many training points as the kernel matrix has rank, or the
+        landmarks. None if precomputed.
+    basis_ : ndarray of shape (n_points,)
+        Rows of X that are the points of the problem: the distinct ones, without labelled ones
+        of weight 0 (with a given affinity or kernel matrix all rows are).
+    {kernel_}
+    objective_ : ndarray of shape (n_columns,)
+        The objective above at the solution, without smoothing.
+    objectives_ : list of ndarray
+        The same at the end of every start, a column.
+    supervised_objective_ : ndarray of shape (n_columns,)
+        The same at the supervised solution, from which the methods start.
+    optimality_ : ndarray of shape (n_columns,)
+        Relative norm of the gradient, or the largest violation of a margin if that is larger.
+    balance_ : ndarray of shape (n_columns,)
+        Mean decision value on the unlabelled points of the column, by weight.
+    pairs_ : ndarray of shape (n_columns, 2)
+        Classes of each column; only with 'ovo' and more than two classes. A column is positive
+        for the second.
+    pair_shares_ : ndarray of shape (n_columns,)
+        Share of the unlabelled points that took part in each pair, by weight.
+    C_star_ : float
+        The weight that was used.
+    n_iter_ : int
+        Iterations of L-BFGS; the most of a column.
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapSVC : The manifold assumption instead: convex, and for many clusters a class.
+
+    Notes
+    -----
+    Unlabelled rows have a `sample_weight` too; rows that are equal are one point, of the sum. The
+    intrinsic norm is that of h, without the bias, as the deformed kernel of [1]_ has it.
+
+    An evaluation costs one product with the features and one with their transpose; the full
+    kernel is factored once, n^3 / 3.
+
+    References
+    ----------
+    .. [1] O. Chapelle, M. Chi and A. Zien, "A continuation method for semi-supervised SVMs", ICML
+       2006.
+    .. [2] F. Gieseke, A. Airola, T. Pahikkala and O. Kramer, "Sparse quasi-Newton optimization for
+       semi-supervised support vector machines", ICPRAM 2012.
+    .. [3] O. Chapelle and A. Zien, "Semi-supervised classification by low density separation",
+       AISTATS 2005.
+    .. [4] R. Collobert, F. Sinz, J. Weston and L. Bottou, "Large scale transductive SVMs", Journal
+       of Machine Learning Research 7, 1687-1712, 2006.
+    .. [5] T. Joachims, "Transductive inference for text classification using support vector
+       machines", ICML 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from lapwing import S3VC
+    >>> X, truth = make_blobs(100, centers=[[-2, -2], [2, 2]], random_state=0)
+    >>> y = np.full(100, -1)
+    >>> for label in (0, 1):
+    ...     y[np.flatnonzero(truth == label)[0]] = label
+    >>> model = S3VC(kernel="linear").fit(X, y)
+    >>> float((model.transduction_ == truth).mean())
+    1.0
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        space: Any = None,
+        C: float = 10.0,
+        C_star: float | None = None,
+        loss: str = "hinge",
+        unlabeled_loss: str = "auto",
+        s: float = 3.0,
+        method: str = "continuation",
+        balance: Any = "labels",
+        fit_intercept: bool = True,
+        graph: Any = None,
+        gamma_I: float = 0.0,
+        multi_class: str = "ovo",
+        n_init: int = 1,
+        tol: float = 1e-6,
+        max_iter: int = 20_000,
+        class_weight: Any = None,
+        unlabeled: Any = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.space = space
+        self.C = C
+        self.C_star = C_star
+        self.loss = loss
+        self.unlabeled_loss = unlabeled_loss
+        self.s = s
+        self.method = method
+        self.balance = balance
+        self.fit_intercept = fit_intercept
+        self.graph = graph
+        self.gamma_I = gamma_I
+        self.multi_class = multi_class
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> S3VC:
+        """Fit to labelled and unlabelled points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All points, labelled or not; the kernel matrix (n_samples, n_samples) if
+            ``kernel='precomputed'``.
+        y : array-like of shape (n_samples,)
+            Labels, with the unlabelled marker where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points in the losses and, of unlabelled ones, in the balance; 1 by
+            default. A labelled point of weight 0 is left out of the fit altogether.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        check_parameters(self)
+        check_space(self.space)
+        check_combination(self)
+        self._forget()
+        X, targets = self._begin(X, y)
+        balance = read_balance(self.balance, self.classes_, fit_intercept=bool(self.fit_intercept))
+        wants_graph = self.gamma_I > 0
+        recipe = as_graph(self.graph) if self.graph is not None and wants_graph else None
+        problem = self._make_problem(X, targets, sample_weight, recipe, needs_graph=wants_graph)
+        self._check_observations(problem)
+        observations = self._observations(problem, sample_weight)
+        progress = Progress(self, 2 + wants_graph, X, y)
+        laplacian = None
+        if wants_graph:
+            with progress.stage("graph"):
+                laplacian = self._make_laplacian(recipe, X, problem)
+        n_classes = len(self.classes_)
+        paired = n_classes > 2 and self.multi_class == "ovo"
+        with progress.stage("space"):
+            parts = self._make_parts(problem, laplacian, paired=paired)
+        solve: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
+        with progress.stage("solve", None) as tick:
+            tell = self._telling(parts, tick, n_columns=_n_columns(n_classes, paired))
+            machines = solve(parts, observations, self._recipe(observations, balance), tell)
+        self._keep(parts, machines, laplacian)
+        if paired:
+            self.pairs_ = self.classes_[class_pairs(n_classes)]
+            self.pair_shares_ = np.array([machine.share for machine in machines.columns])
+        values = machines.values(parts)
+        self._answer(X, problem, votes(values, n_classes) if paired else values)
+        self._diagnose(problem, machines, laplacian)
+        progress.finish(lambda: {})
+        return self
+
+    def _observations(self, problem: Problem, sample_weight: Any) -> Observations:
+        """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
+        weights = check_unlabeled_weights(sample_weight, ~self.labeled_)
+        rows = np.flatnonzero(~self.labeled_)
+        total = np.bincount(problem.vertex[rows], weights[rows], minlength=problem.n_points)
+        unlabeled = np.unique(problem.vertex[rows])
+        return Observations(
+            problem.index,
+            elect(problem.targets),
+            problem.weights,
+            unlabeled,
+            total[unlabeled],
+            len(self.classes_),
+        )
+
+    def _make_parts(self, problem: Problem, laplacian: Laplacian | None, *, paired: bool) -> Parts:
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        kernel = None if linear else self._make_kernel(problem, paired=paired)
+        X = problem.X
+        space: Any
+        if self.space is not None:
+            space = self.space.space(kernel, X)
+        elif kernel is None:
+            diagnostics.check_linear_scale(X)
+            space = LinearSpace(X)
+        elif paired and laplacian is None:
+            return KernelParts(kernel, X)
+        else:
+            space = self._full_space(kernel, X)
+        if laplacian is None:
+            return SpaceParts(space)
+        if isinstance(space, LinearSpace) and (is_sparse(X) or X.shape[1] > X.shape[0]):
+            # A deformed linear space is dense in its features: it is taken in the span of the
+            # points, by their products x'z, and X stays sparse.
+            space = self._full_space(make_kernel("linear", X), X)
+        gamma_I = float(self.gamma_I)
+        return SpaceParts(deformed(space, lambda F: gamma_I * laplacian.apply(F)))
+
+    def _full_space(self, kernel: Kernel, X: Any) -> MappedSpace:
+        K = kernel.gram(X)
+        if not kernel.surely_positive_definite and not kernel.precomputed:
+            diagnostics.check_kernel_matrix(K, f"The matrix of kernel={self.kernel!r}")
+        return full_map(kernel, K, None if kernel.precomputed else X)
+
+    def _make_kernel(self, problem: Problem, *, paired: bool = False) -> Kernel | None:
+        if self.space is None and not paired:
+            return super()._make_kernel(problem)
+        # No n x n matrix is formed: nothing to forecast.
+        return make_kernel(
+            self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
+
+    def _recipe(self, observations: Observations, balance: Any) -> Recipe:
+        labeled, unlabeled = observations.weights.sum(), observations.unlabeled_weights.sum()
+        C_star = self.C_star
+        if C_star is None:
+            C_star = DEFAULT_RATIO * self.C * labeled / unlabeled if unlabeled > 0 else 0.0
+        self.C_star_ = float(C_star)
+        return Recipe(
+            float(self.C),
+            self.C_star_,
+            LOSSES[self.loss](),
+            self._unlabeled_loss(),
+            balance,
+            self.method,
+            Settings(float(self.tol), int(self.max_iter)),
+            int(self.n_init),
+            check_random_state(self.random_state),
+        )
+
+    def _unlabeled_loss(self) -> UnlabeledLoss:
+        name = self.unlabeled_loss
+        if name == "auto":
+            combinatorial = self.method in ("cccp", "switching")
+            name = "symmetric_hinge" if combinatorial else "gaussian"
+        return GaussianBump(float(self.s)) if name == "gaussian" else UNLABELED_LOSSES[name]()
+
+    def _telling(
+        self, parts: Parts, tick: Tick, n_columns: int
+    ) -> Callable[[int, Callable[[], tuple[Array, float]]], bool]:
+        """Tell callbacks of every iteration; columns still to come are zero."""
+        coef, intercept = np.zeros((parts.n_coef, n_columns)), np.zeros(n_columns)
+
+        def tell(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
+            def attributes() -> Mapping[str, Any]:
+                coef[:, column], intercept[column] = known()
+                return self._function_attributes(parts, coef, intercept)
+
+            return tick(attributes)
+
+        return tell
+
+    def _function_attributes(
+        self, parts: Parts, coef: Array, intercept: Array
+    ) -> Mapping[str, Any]:
+        """The attributes that predictions are made of."""
+        made = parts.attributes(coef)
+        if "coef" in made:
+            dtype = made["coef"].dtype
+            return {"coef_": made["coef"], "intercept_": intercept.astype(dtype, copy=False)}
+        return {
+            "alpha_": made["alpha"],
+            "X_fit_": made["basis"],
+            "kernel_": made["kernel"],
+            "intercept_": intercept.astype(made["alpha"].dtype, copy=False),
+        }
+
+    def _keep(self, parts: Parts, machines: Machines, laplacian: Laplacian | None) -> None:
+        attributes = self._function_attributes(parts, machines.coef, machines.intercept)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        results = [machine.result for machine in machines.columns]
+        self.objective_ = np.array([result.minimum.value for result in results])
+        self.objectives_ = [result.values for result in results]
+        self.supervised_objective_ = np.array([result.supervised_value for result in results])
+        self.optimality_ = np.array([result.minimum.optimality for result in results])
+        self.balance_ = np.array([machine.mean for machine in machines.columns])
+        self.n_iter_ = max(1, *(result.minimum.n_iter for result in results))
+        self.status_ = str(_worst([result.minimum.status for result in results]))
+        if laplacian is not None:
+            self.affinity_ = laplacian.affinity
+
+    def _diagnose(self, problem: Problem, machines: Machines, laplacian: Laplacian | None) -> None:
+        results = [machine.result for machine in machines.columns]
+        unimproved = [result for result in results if not result.improved]
+        if unimproved:
+            diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
+        optimality = float(self.optimality_.max())
+        if self.status_ == Status.MAX_ITER:
+            diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
+        elif self.status_ in (Status.CONVERGED, Status.PRECISION):
+            diagnostics.warn_imprecise("lbfgs", optimality, self.tol, problem.X.dtype)
+        if laplacian is not None:
+            diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
+
+    def _function(self) -> DecisionFunction:
+        function = super()._function()
+        n_classes = len(self.classes_)
+        if n_classes > 2 and self.multi_class == "ovo":
+            return VotedFunction(function, n_classes)
+        return function
+
+
+def _n_columns(n_classes: int, paired: bool) -> int:
+    if paired:
+        return n_classes * (n_classes - 1) // 2
+    return 1 if n_classes == 2 else n_classes
+
+
+def _worst(statuses: list[Status]) -> Status:
+    """The status of a fit of several columns."""
+    for status in (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION):
+        if status in statuses:
+            return status
+    return Status.CONVERGED

@@ -1,0 +1,129 @@
+"""What `S3VC` accepts: combinations of its parameters, its balance, weights of unlabelled rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.solvers.machines import Balance
+
+__all__ = ["DEFAULT_RATIO", "check_combination", "check_unlabeled_weights", "read_balance"]
+
+# C* u / (C l) of C_star=None.
+DEFAULT_RATIO = 1.0
+
+_BALANCES = (
+    "'labels' (the mean label), a fraction of the second class between 0 and 1, a pair of such "
+    "fractions, a dict of fractions by class, or None"
+)
+
+
+def check_combination(estimator: Any) -> None:
+    """Refuse parameters that do not go together.
+
+    Raises
+    ------
+    ValueError
+        Naming both parameters and what to change.
+    """
+    method, loss = estimator.method, estimator.loss
+    if method in ("cccp", "switching") and loss != "hinge":
+        raise ValueError(
+            f"method={method!r} labels the unlabelled points and knows the hinge only, not "
+            f"loss={loss!r}. Use loss='hinge', or another method."
+        )
+    if estimator.unlabeled_loss == "symmetric_hinge" and loss != "hinge":
+        raise ValueError(
+            f"unlabeled_loss='symmetric_hinge' goes with loss='hinge', not loss={loss!r}: it is "
+            "the hinge of the nearer label. Use loss='hinge', or unlabeled_loss='gaussian'."
+        )
+    if estimator.balance is not None and not estimator.fit_intercept:
+        raise ValueError(
+            f"balance={estimator.balance!r} sets the bias, which fit_intercept=False leaves out. "
+            "Use fit_intercept=True, or balance=None."
+        )
+
+
+def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balance:
+    """Read the parameter of that name.
+
+    Raises
+    ------
+    ValueError
+        For anything that is no balance of these classes.
+    """
+    if balance is None:
+        return Balance("free" if fit_intercept else "none")
+    if isinstance(balance, str) and balance == "labels":
+        return Balance("labels")
+    if isinstance(balance, Mapping):
+        return Balance("fractions", _fractions(balance, classes))
+    several = len(classes) > 2
+    if _is_fraction(balance):
+        if several:
+            raise ValueError(_two_classes_only(balance, len(classes)))
+        return Balance("fractions", np.array([1 - float(balance), float(balance)]))
+    if isinstance(balance, (tuple, list)) and len(balance) == 2:
+        if not all(map(_is_fraction, balance)) or not balance[0] <= balance[1]:
+            raise ValueError(
+                f"balance={balance!r} must be two fractions 0 <= lower <= upper <= 1 of the class "
+                f"{classes.tolist()[-1]!r}."
+            )
+        if several:
+            raise ValueError(_two_classes_only(balance, len(classes)))
+        return Balance("interval", np.array(balance, dtype=np.float64))
+    raise ValueError(f"balance={balance!r} must be {_BALANCES}.")
+
+
+def _is_fraction(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return real and math.isfinite(value) and 0 <= value <= 1
+
+
+def _two_classes_only(balance: Any, n_classes: int) -> str:
+    return (
+        f"balance={balance!r} speaks of the second of two classes, and there are {n_classes}. Give "
+        "a dict with the fraction of every class, or balance='labels'."
+    )
+
+
+def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
+    labels = classes.tolist()
+    if set(balance) != set(labels):
+        raise ValueError(
+            f"balance must give the fraction of every class, {', '.join(map(repr, labels))}, and "
+            f"of no other; it has {', '.join(map(repr, balance)) or 'none'}."
+        )
+    fractions = np.array(
+        [balance[label] if _is_fraction(balance[label]) else -1.0 for label in labels]
+    )
+    if (fractions < 0).any() or not math.isclose(fractions.sum(), 1.0, abs_tol=1e-6):
+        raise ValueError(
+            f"balance={dict(balance)!r} must hold fractions between 0 and 1 that sum to 1."
+        )
+    return fractions
+
+
+def check_unlabeled_weights(sample_weight: Any, unlabeled: Array) -> Array:
+    """Weights of all rows, 1 by default; only those of unlabelled rows are looked at.
+
+    Raises
+    ------
+    ValueError
+        For a negative weight of an unlabelled row.
+    """
+    if sample_weight is None:
+        return np.ones(len(unlabeled))
+    weights = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), (len(unlabeled),))
+    if (weights[unlabeled] < 0).any():
+        row = np.flatnonzero(unlabeled & (weights < 0))[0]
+        raise ValueError(
+            f"sample_weight must not be negative: the unlabelled row {row} has {weights[row]}. "
+            "S3VC weighs unlabelled rows as well."
+        )
+    return weights
