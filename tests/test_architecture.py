@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first. A module named nowhere fails: its place is a decision to take here.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"exceptions", "kernels", "labels", "linalg", "problem"}),
+    frozenset({"balance", "exceptions", "kernels", "labels", "linalg", "problem", "transport"}),
     frozenset({"graphs", "spaces"}),
     frozenset({"losses"}),
     frozenset({"objective"}),

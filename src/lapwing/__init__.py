@@ -8,14 +8,32 @@ regularisation.
 import logging as _logging
 
 from lapwing._version import __version__
-from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
-from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
+from lapwing.estimators import (
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
     "AffinityGraph",
+    "AnchorGraph",
+    "AnchorGraphClassifier",
+    "EigenfunctionClassifier",
     "KNNGraph",
     "Landmarks",
+    "LapERLSClassifier",
+    "LapERLSRegressor",
+    "LapESVC",
+    "LapESVR",
     "LapRLSClassifier",
     "LapRLSRegressor",
     "LapSVC",
