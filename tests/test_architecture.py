@@ -20,7 +20,9 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # Lowest first. A module named nowhere fails: its place is a decision to take here.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"exceptions", "kernels", "labels", "linalg", "problem", "voting"}),
+    frozenset(
+        {"balance", "exceptions", "kernels", "labels", "linalg", "problem", "transport", "voting"}
+    ),
     frozenset({"graphs", "spaces"}),
     frozenset({"losses"}),
     frozenset({"smoothing"}),

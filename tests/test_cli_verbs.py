@@ -237,7 +237,7 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
         (["gama_I=1"], "LapSVC has no parameter 'gama_I'. Did you mean 'gamma_I'?"),
         (["graph.n_neigbours=1"], "Did you mean 'graph.n_neighbors'?"),
         (["n_neighbors=1"], "Did you mean 'graph.n_neighbors'?"),
-        (["zzzz=1"], "It has class_weight, coef0"),
+        (["zzzz=1"], "It has class_prior, class_weight, coef0"),
         (["gamma_I"], "must be NAME=VALUE"),
         (["=1"], "must be NAME=VALUE"),
         (["gamma_I=1", "gamma_I=2"], "given twice"),

@@ -26,6 +26,9 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from lapwing import (
     AffinityGraph,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
     KNNGraph,
     LapRLSClassifier,
     LapRLSRegressor,
@@ -129,14 +132,33 @@ EXAMPLES: dict[str, tuple[Any, Callable[..., Data]]] = {
 LOSSES = {"LapRLSClassifier": "squared", "LapRLSRegressor": "squared", "LapSVR": "epsilon"}
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 
+# Those that are no kernel methods. What holds of any estimator is tried with them too.
+BASELINES: dict[str, tuple[Any, Callable[..., Data]]] = {
+    "AnchorGraphClassifier, 2 classes": (
+        AnchorGraphClassifier(AnchorGraph(12)),
+        partial(clusters, 2),
+    ),
+    "AnchorGraphClassifier, embedding": (
+        AnchorGraphClassifier(AnchorGraph(12, weights="embedding")),
+        partial(clusters, 4),
+    ),
+    "AnchorGraphClassifier, random": (
+        AnchorGraphClassifier(AnchorGraph(20, anchors="random"), class_mass_normalization=False),
+        partial(clusters, 3),
+    ),
+    "EigenfunctionClassifier, 2 classes": (EigenfunctionClassifier(), partial(clusters, 2)),
+    "EigenfunctionClassifier, 3 classes": (EigenfunctionClassifier(lam=10), partial(clusters, 3)),
+}
+every_estimator = pytest.mark.parametrize("name", [*EXAMPLES, *BASELINES])
+
 
 def example(name: str) -> tuple[Any, Data]:
-    estimator, make = EXAMPLES[name]
+    estimator, make = (EXAMPLES | BASELINES)[name]
     return clone(estimator), make()
 
 
 def is_classifier(estimator: Any) -> bool:
-    return isinstance(estimator, (LapSVC, LapRLSClassifier))
+    return not isinstance(estimator, (LapSVR, LapRLSRegressor))
 
 
 def is_linear(estimator: Any) -> bool:
@@ -314,7 +336,7 @@ def test_objective_is_that_of_the_paper(name: str) -> None:
     )
 
 
-@every_example
+@every_estimator
 def test_transduction_is_the_prediction_of_the_training_points(name: str) -> None:
     estimator, (X, y, _) = example(name)
     estimator.fit(X, y)
@@ -327,7 +349,7 @@ def test_transduction_is_the_prediction_of_the_training_points(name: str) -> Non
         np.testing.assert_allclose(estimator.transduction_, estimator.predict(X), atol=1e-9)
 
 
-@every_example
+@every_estimator
 def test_predictions_follow_the_scores(name: str) -> None:
     estimator, (X, y, _) = example(name)
     Z = X[::3] + 0.1
@@ -341,7 +363,7 @@ def test_predictions_follow_the_scores(name: str) -> None:
     np.testing.assert_array_equal(estimator.predict(Z), estimator.classes_[winner])
 
 
-@every_example
+@every_estimator
 def test_order_of_the_points_is_immaterial(name: str) -> None:
     estimator, (X, y, _) = example(name)
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
@@ -351,7 +373,7 @@ def test_order_of_the_points_is_immaterial(name: str) -> None:
     np.testing.assert_allclose(g, f, atol=1e-6 * np.abs(f).max())
 
 
-@every_example
+@every_estimator
 def test_a_row_twice_is_a_row_of_weight_two(name: str) -> None:
     estimator, (X, y, _) = example(name)
     twice = np.flatnonzero(labeled_rows(y))[::2]
@@ -366,7 +388,7 @@ def test_a_row_twice_is_a_row_of_weight_two(name: str) -> None:
     )
 
 
-@every_example
+@every_estimator
 def test_copies_of_points_without_a_label_change_nothing(name: str) -> None:
     estimator, (X, y, _) = example(name)
     f = scores(clone(estimator).fit(X, y), X)
@@ -376,7 +398,7 @@ def test_copies_of_points_without_a_label_change_nothing(name: str) -> None:
     )
 
 
-@every_example
+@every_estimator
 def test_a_labelled_row_of_weight_zero_is_removed(name: str) -> None:
     estimator, (X, y, _) = example(name)
     gone = np.flatnonzero(labeled_rows(y))[::3]
@@ -394,7 +416,7 @@ def test_a_labelled_row_of_weight_zero_is_removed(name: str) -> None:
         np.testing.assert_allclose(answer, expected, atol=1e-9)
 
 
-@every_example
+@every_estimator
 def test_weights_of_unlabelled_rows_are_ignored(name: str) -> None:
     estimator, (X, y, _) = example(name)
     weights = np.where(labeled_rows(y), 1.0, [[-3.0, 0.0, 7.0][i % 3] for i in range(len(X))])
@@ -414,21 +436,21 @@ def test_weights_scale_as_the_penalties_do(name: str) -> None:
     np.testing.assert_allclose(f, g, atol=1e-6 * np.abs(f).max())
 
 
-@every_example
+@every_estimator
 def test_fit_changes_neither_parameters_nor_data(name: str) -> None:
     estimator, (X, y, _) = example(name)
     params = {k: v for k, v in estimator.get_params().items() if k != "graph"}
-    graph = estimator.graph
+    graph = getattr(estimator, "graph", None)
     X, y, w = X.copy(), y.copy(), np.ones(len(X))
     for array in (X, y, w):
         array.flags.writeable = False
     estimator.fit(X, y, sample_weight=w).predict(X)
     after = estimator.get_params()
     assert {key: after[key] for key in params} == params
-    assert estimator.graph is graph
+    assert getattr(estimator, "graph", None) is graph
 
 
-@every_example
+@every_estimator
 def test_same_input_same_output(name: str) -> None:
     estimator, (X, y, _) = example(name)
     first = pickle.dumps(scores(clone(estimator).fit(X, y), X))
@@ -437,7 +459,7 @@ def test_same_input_same_output(name: str) -> None:
     assert pickle.dumps(scores(fitted.fit(X, y), X)) == first
 
 
-@every_example
+@every_estimator
 def test_nothing_is_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     estimator, (X, y, _) = example(name)
     estimator.fit(X, y).predict(X)
@@ -447,7 +469,7 @@ def test_nothing_is_printed(name: str, capfd: pytest.CaptureFixture[str]) -> Non
 SPARSE = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix)
 
 
-@every_example
+@every_estimator
 def test_sparse_points_are_dense_points(name: str) -> None:
     estimator, (X, y, _) = example(name)
     X = np.where(np.abs(X) < 0.7, 0, X)
@@ -522,10 +544,10 @@ def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
         np.testing.assert_allclose(more.alpha_[n], 0, atol=1e-9)
 
 
-@every_example
+@every_estimator
 def test_pickle_is_small_and_predicts_to_the_bit(name: str) -> None:
-    estimator, make = EXAMPLES[name]
-    X, y, _ = make(200)
+    estimator, make = (EXAMPLES | BASELINES)[name]
+    X, y, _ = make(n=200)
     fitted = clone(estimator).fit(X, y)
     content = pickle.dumps(fitted)
     n = len(X)
@@ -765,7 +787,16 @@ LABEL_TYPES: dict[str, tuple[list[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("estimator", [LapSVC(), LapRLSClassifier()], ids=["LapSVC", "LapRLS"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapSVC(),
+        LapRLSClassifier(),
+        AnchorGraphClassifier(AnchorGraph(12)),
+        EigenfunctionClassifier(),
+    ],
+    ids=["LapSVC", "LapRLS", "anchors", "eigenfunctions"],
+)
 @pytest.mark.parametrize(("labels", "marker"), LABEL_TYPES.values(), ids=LABEL_TYPES.keys())
 def test_labels_of_any_type(estimator: Any, labels: list[Any], marker: Any) -> None:
     X, codes, _ = clusters(len(labels))

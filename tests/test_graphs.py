@@ -30,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from lapwing.graphs import (
     GRAPHS,
     AffinityGraph,
+    AnchorGraph,
     GraphRecipe,
     KNNGraph,
     Laplacian,
@@ -69,6 +70,8 @@ def knn(**options: Any) -> Make:
     return lambda X: KNNGraph(5, **options)
 
 
+GIVEN = np.random.default_rng(5).normal(size=(9, 4))  # anchors
+
 # name in GRAPHS -> examples as (id, from the points to a recipe, takes sparse X, marks).
 # A new graph needs its line here, or `test_every_graph_has_an_example` fails.
 EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
@@ -83,6 +86,7 @@ EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
         ("faiss", knn(backend="faiss"), False, needs_faiss),
         ("faiss-cosine", knn(backend="faiss", metric="cosine"), False, needs_faiss),
         ("approximate", knn(approximate=True, target_recall=1.0), False, needs_faiss),
+        ("reduced", knn(n_components=3), False, ()),
     ],
     "AffinityGraph": [
         ("dense", lambda X: AffinityGraph(gaussian_affinity(X)), True, ()),
@@ -109,6 +113,12 @@ EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
             True,
             (),
         ),
+    ],
+    "AnchorGraph": [
+        ("kmeans", lambda X: AnchorGraph(8, random_state=3), True, ()),
+        ("random", lambda X: AnchorGraph(12, anchors="random", power=2), True, ()),
+        ("embedding", lambda X: AnchorGraph(12, weights="embedding", n_nearest=4), True, ()),
+        ("given", lambda X: AnchorGraph(anchors=GIVEN, normalized=True), True, ()),
     ],
 }
 CASES = [
@@ -366,6 +376,81 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
         assert not (found.indices == np.arange(3000)[:, None]).any()
         seen.append(found.recall)
     assert seen[0] < seen[1] < seen[2] == 1.0
+
+
+@needs_faiss
+def test_the_recall_of_a_graph_is_kept_and_true() -> None:
+    rng = np.random.default_rng(5)
+    centres = 3 * rng.normal(size=(20, 10))
+    X = centres[rng.integers(20, size=4000)] + rng.normal(size=(4000, 10))
+    recipe = KNNGraph(10, approximate=True, target_recall=0.9)
+    assert not hasattr(recipe, "recall_")
+    recipe.affinity(X)
+    assert recipe.backend_ == "faiss"
+    farthest = oracle(X, 10)[:, -1:] * (1 + 1e-6)
+    truth = float((recipe.neighbors(X).distances <= farthest).mean())
+    assert 0.9 <= recipe.recall_ < 1
+    assert abs(recipe.recall_ - truth) < 0.015  # three standard errors of a sample of 512
+    recipe.set_params(approximate=False).affinity(X)
+    assert (recipe.recall_, recipe.backend_) == (1.0, "sklearn")
+    assert not hasattr(clone(recipe), "recall_")
+
+
+# --- principal components before the search -----------------------------------------------------
+
+
+def principal(X: np.ndarray, m: int) -> np.ndarray:
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray((U * s)[:, :m])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("shape", [(200, 12), (30, 50)])  # more points than features, and fewer
+def test_components_reduce_the_points(metric: str, shape: tuple[int, int]) -> None:
+    X = points(*shape) * np.arange(1, shape[1] + 1)
+    found = KNNGraph(6, n_components=4, metric=metric).neighbors(X)
+    check_neighbors(principal(X, 4), 6, found, metric)
+    assert (found.distances < KNNGraph(6).neighbors(X).distances).any()
+
+
+def test_all_components_change_no_distance() -> None:
+    for offset in (0.0, 1e6):  # X'X less its mean would have lost all digits of the second
+        X = points(100, 7) + offset
+        found = KNNGraph(5, n_components=7).neighbors(X)
+        assert_allclose(found.distances, oracle(X, 5), rtol=1e-8)
+
+
+def test_components_are_the_same_each_time() -> None:
+    X = points(700, 600).astype(np.float32)  # where scikit-learn would take random projections
+    before = X.copy()
+    a, b = (
+        KNNGraph(5, n_components=8, random_state=seed).affinity(X).toarray() for seed in (0, None)
+    )
+    assert_array_equal(a, b)
+    assert_array_equal(X, before)
+    reduced = principal(X, 8)
+    assert_allclose(KNNGraph(5, n_components=8).neighbors(X).distances, oracle(reduced, 5), 1e-4)
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 2.0, True, "mle"])
+def test_components_are_checked(n_components: Any) -> None:
+    with pytest.raises(ValueError, match=r"n_components=.* must be None or a whole number"):
+        KNNGraph(3, n_components=n_components).affinity(points())
+
+
+def test_components_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = points()
+    with pytest.raises(ValueError, match=r"n_components=5 must be at most 4, the smaller of"):
+        KNNGraph(3, n_components=5).affinity(X)
+    with pytest.raises(ValueError, match=r"n_components=2 takes dense X only: .*TruncatedSVD"):
+        KNNGraph(3, n_components=2).affinity(sp.csr_array(X))
+    for metric in ("manhattan", cdist):
+        with pytest.raises(ValueError, match=r"n_components=2 turns the points, .*'cosine'"):
+            KNNGraph(3, n_components=2, metric=metric).affinity(X)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    with pytest.raises(MemoryError, match=r"Principal components of 40 x 4 points needs"):
+        KNNGraph(3, n_components=2).affinity(X)
 
 
 @needs_faiss
@@ -861,7 +946,7 @@ def test_laplacian_is_scipys_and_its_power_the_matrix_power(
     assert_array_equal(dense[isolated], 0)
 
     L = Laplacian.from_affinity(W, normalized=normalized, power=power)
-    if np.abs(dense).max() ** power < 1e300:
+    if power * np.log10(max(np.abs(dense).max(), 1)) < 300:
         matrix_power = np.linalg.matrix_power(dense, power)
         scale = np.linalg.norm(dense) ** power
         assert_allclose(L.apply(np.eye(n)), matrix_power, rtol=1e-9, atol=1e-13 * scale)

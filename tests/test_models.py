@@ -83,6 +83,7 @@ def mixed() -> ColumnTransformer:
 CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "LapSVC": lambda: (LapSVC().fit(X, Y), NEW),
     "three classes": lambda: (LapSVC().fit(X, THREE), NEW),
+    "class prior": lambda: (LapSVC(class_prior=np.array([1, 2, 3])).fit(X, THREE), NEW),
     "LapRLSClassifier": lambda: (LapRLSClassifier().fit(X, Y), NEW),
     "LapRLSRegressor": lambda: (LapRLSRegressor().fit(X, NUMBERS), NEW),
     "LapSVR": lambda: (LapSVR().fit(X, NUMBERS), NEW),

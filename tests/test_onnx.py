@@ -104,6 +104,15 @@ def test_estimators_agree(estimator: Any, fit_intercept: bool) -> None:
     check(estimator(fit_intercept=fit_intercept, gamma_I=0.01).fit(X, y), NEW)
 
 
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_class_offsets_are_exported(kernel: str, y: Any) -> None:
+    prior = [2, 7] if y is Y else [1, 2, 6]
+    model = make_pipeline(StandardScaler(), LapSVC(kernel, class_prior=prior)).fit(X, y)
+    assert np.abs(model[-1].class_offsets_).max() > 0.05
+    check(model, NEW)
+
+
 @pytest.mark.parametrize(
     ("y", "more"),
     [

@@ -34,7 +34,15 @@ from sklearn.utils.estimator_checks import (
 
 from lapwing import (
     AffinityGraph,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
     KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
@@ -44,6 +52,12 @@ from lapwing import (
 CLASSIFIERS = [LapSVC, LapRLSClassifier]
 REGRESSORS = [LapRLSRegressor, LapSVR]
 ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
+BASELINES = [AnchorGraphClassifier, EigenfunctionClassifier]  # without a kernel
+EMBEDDED_CLASSIFIERS = [LapERLSClassifier, LapESVC]
+EMBEDDED_REGRESSORS = [LapERLSRegressor, LapESVR]
+EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS]
+EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS]
+EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
 
 # ---- scikit-learn's own checks -----------------------------------------------------------------
@@ -59,6 +73,19 @@ CHECKED = [
     LapRLSRegressor(),
     LapRLSRegressor(solver="pcg", gamma_A=1e-2),
     LapSVR(),
+    AnchorGraphClassifier(unlabeled=None),
+    AnchorGraphClassifier(
+        AnchorGraph(5, weights="embedding"), class_mass_normalization=False, unlabeled=None
+    ),
+    EigenfunctionClassifier(unlabeled=None),
+    LapERLSClassifier(unlabeled=None),
+    LapERLSClassifier(n_eigenvectors=None, unlabeled=None),
+    LapERLSClassifier("linear", fit_intercept=True, unlabeled=None),
+    LapERLSRegressor(),
+    LapERLSRegressor(space=Landmarks(20)),
+    LapESVC(unlabeled=None),
+    LapESVC(epsilon=0.1, space=Landmarks(20), unlabeled=None),
+    LapESVR(),
 ]
 
 
@@ -70,7 +97,9 @@ def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
 COLLIDING = "check_classifiers_classes"
 
 
-@pytest.mark.parametrize("default", [LapSVC(), LapRLSClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC()], ids=repr
+)
 def test_checks_of_the_defaults(default: Any) -> None:
     """With the usual marker -1 all but the check whose labels are {-1, +1}."""
     names = []
@@ -82,7 +111,9 @@ def test_checks_of_the_defaults(default: Any) -> None:
     assert len(names) > 50
 
 
-@pytest.mark.parametrize("default", [LapSVC(), LapRLSClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC()], ids=repr
+)
 def test_the_check_whose_labels_collide_with_the_marker(default: Any) -> None:
     message = (
         r"one class only, 1, beside the unlabelled marker unlabeled=-1: .* If -1 is a class and "
@@ -118,7 +149,7 @@ def targets(X: np.ndarray, n_labels: int = 15) -> np.ndarray:
 
 def data(estimator: type) -> tuple[np.ndarray, np.ndarray]:
     X, truth = points()
-    return X, few_labels(truth) if estimator in CLASSIFIERS else targets(X)
+    return X, targets(X) if estimator in EVERY_REGRESSOR else few_labels(truth)
 
 
 # ---- parameters --------------------------------------------------------------------------------
@@ -160,7 +191,7 @@ def test_signatures_follow_the_contract(estimator: type) -> None:
         "fit_intercept": estimator in REGRESSORS,
     }
     if estimator in CLASSIFIERS:
-        expected |= {"unlabeled": -1, "class_weight": None}
+        expected |= {"unlabeled": -1, "class_weight": None, "class_prior": None}
     if estimator is not LapSVR:
         expected |= {"stopping": None, "warm_start": False, "random_state": None}
     assert {name: parameters[name].default for name in expected} == expected
@@ -180,7 +211,7 @@ def test_tags(estimator: type) -> None:
     assert get_tags(estimator("precomputed")).input_tags.pairwise
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", EVERY)
 def test_predicting_needs_a_fit(estimator: type) -> None:
     for method in ("predict", "decision_function", "score"):
         if hasattr(estimator, method):
@@ -224,7 +255,7 @@ def test_pickle_does_not_hold_the_kernel() -> None:
 # ---- meta-estimators ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", EVERY)
 def test_pipeline(estimator: type) -> None:
     X, y = data(estimator)
     X = X * [1, 1e6, 1, 1]
@@ -267,14 +298,24 @@ def test_grid_search_over_the_graph_and_the_weights() -> None:
     assert search.cv_results_["split0_test_score"][i] == score
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_grid_search_over_anchors() -> None:
+    X, truth = points()
+    grid = {"graph__n_anchors": [5, 20], "graph__weights": ["kernel", "embedding"]}
+    model = AnchorGraphClassifier(AnchorGraph())
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, truth)
+    assert set(search.best_params_) == set(grid)
+    assert np.mean(search.predict(X) == truth) > 0.8
+    assert repr(model) == "AnchorGraphClassifier(graph=AnchorGraph())"
+
+
+@pytest.mark.parametrize("estimator", EVERY)
 def test_cross_validation(estimator: type) -> None:
     X, truth = points()
-    if estimator in CLASSIFIERS:
+    if estimator in EVERY_CLASSIFIER:
         # No point of these is unlabelled.
         assert cross_val_score(estimator(), X, truth, cv=3, error_score="raise").mean() > 0.8
     else:
-        model = estimator(gamma_A=0.1, gamma_I=0.01)
+        model = estimator(gamma_A=0.1, gamma_I=0.01) if estimator in REGRESSORS else estimator()
         assert cross_val_score(model, X, X.sum(axis=1), cv=3, error_score="raise").mean() > 0.6
 
 
@@ -338,7 +379,7 @@ FRAMES: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", EVERY)
 def test_frames_are_arrays_with_names(estimator: type, frame: Callable[[np.ndarray], Any]) -> None:
     X, y = data(estimator)
     plain = estimator().fit(X, y)
@@ -346,7 +387,7 @@ def test_frames_are_arrays_with_names(estimator: type, frame: Callable[[np.ndarr
     assert model.feature_names_in_.tolist() == NAMES
     assert not hasattr(plain, "feature_names_in_")
     # Columns of a frame lie one after the other in memory, which changes the order of sums.
-    same = np.testing.assert_array_equal if estimator in CLASSIFIERS else close
+    same = np.testing.assert_array_equal if estimator in EVERY_CLASSIFIER else close
     same(model.predict(frame(X)), plain.predict(X))
     same(model.transduction_, plain.transduction_)
     w = pd.Series(np.random.default_rng(0).uniform(0.5, 2, len(X)), index=range(7, 7 + len(X)))
@@ -389,7 +430,7 @@ LABELS: dict[str, tuple[Callable[[list[Any]], Any], Any, Any]] = {
 
 
 @pytest.mark.parametrize(("series", "blank", "marker"), LABELS.values(), ids=LABELS.keys())
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
 def test_labels_in_series(
     estimator: type, series: Callable[[list[Any]], Any], blank: Any, marker: Any
 ) -> None:
@@ -416,7 +457,7 @@ def test_labels_in_series(
         lambda y: [None if np.isnan(v) else v for v in y],
     ],
 )
-@pytest.mark.parametrize("estimator", REGRESSORS)
+@pytest.mark.parametrize("estimator", EVERY_REGRESSOR)
 def test_targets_in_series(estimator: type, series: Callable[[Any], Any]) -> None:
     X, y = data(estimator)
     np.testing.assert_array_equal(
@@ -433,7 +474,7 @@ def test_lists_are_arrays() -> None:
 
 
 def test_wrong_numbers_of_features_and_points() -> None:
-    for estimator in ESTIMATORS:
+    for estimator in EVERY:
         X, y = data(estimator)
         model = estimator().fit(X, y)
         with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
@@ -494,6 +535,19 @@ def test_a_callback_is_told_of_all_stages(estimator: type) -> None:
         np.testing.assert_array_equal(record.predictions[-1], model.predict(X))
     else:
         np.testing.assert_allclose(record.predictions[-1], model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "first"),
+    [(AnchorGraphClassifier, "graph"), (EigenfunctionClassifier, "eigenfunctions")],
+)
+def test_a_callback_is_told_of_the_stages_of_a_baseline(estimator: type, first: str) -> None:
+    X, y = data(estimator)
+    record = Record()
+    model = estimator().set_callbacks(record).fit(X, y)
+    assert record.begun == [("fit", 2), (first, 0), ("solve", 0)]
+    assert record.ended == [first, "solve", "fit"]
+    np.testing.assert_array_equal(record.predictions[-1], model.predict(X))
 
 
 def test_a_failing_fit_tears_its_callbacks_down() -> None:

@@ -8,15 +8,34 @@ regularisation, `S3VC` by low-density separation.
 import logging as _logging
 
 from lapwing._version import __version__
-from lapwing.estimators import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
-from lapwing.graphs import AffinityGraph, KNNGraph, TransformerGraph
+from lapwing.estimators import (
+    S3VC,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
     "S3VC",
     "AffinityGraph",
+    "AnchorGraph",
+    "AnchorGraphClassifier",
+    "EigenfunctionClassifier",
     "KNNGraph",
     "Landmarks",
+    "LapERLSClassifier",
+    "LapERLSRegressor",
+    "LapESVC",
+    "LapESVR",
     "LapRLSClassifier",
     "LapRLSRegressor",
     "LapSVC",

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from lapwing.estimators import LapSVC
 from lapwing.exceptions import UnlabeledComponentWarning

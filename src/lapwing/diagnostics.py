@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.exceptions import (
+    ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
     NoImprovementWarning,
@@ -23,8 +24,12 @@ __all__ = [
     "check_linear_scale",
     "warn_constant_values",
     "warn_descent_not_converged",
+    "warn_embedding_not_solved",
+    "warn_empty_expansion",
     "warn_feature_scales",
+    "warn_few_eigenvectors",
     "warn_imprecise",
+    "warn_missed_prior",
     "warn_no_improvement",
     "warn_not_converged",
     "warn_single_class",
@@ -37,6 +42,7 @@ _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _DECOMPOSED = 500
 _FOLLOWS = 0.05
+_MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
 _LANCZOS_STEPS = 12
 _TILE = 256  # edge of what is compared at once: fits the cache
@@ -116,6 +122,72 @@ def warn_constant_values(values: Array, targets: Array) -> None:
             f"{spread:.2g} (standard deviations at the labelled points): the fit is nearly "
             "constant. Usual causes: targets on the wrong scale (scale y to about one; LapSVR's "
             "epsilon is in units of y), or too much smoothing (a smaller gamma_I or gamma_A).",
+            ConstantFitWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_missed_prior(volumes: Array, targets: Array) -> None:
+    """Warn if more than 1 % of the points are in other classes than the prior wants, by ties.
+
+    Parameters
+    ----------
+    volumes, targets : ndarray of shape (n_classes,)
+        Numbers of points.
+    """
+    misplaced = float(np.abs(volumes - targets).sum() / 2)
+    if misplaced > max(1.0, _MISSED * float(targets.sum())):
+        k = int(np.abs(volumes - targets).argmax())
+        warnings.warn(
+            f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
+            f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
+            "Usual causes: many rows that are all alike, or points that no label reaches, all of "
+            "value 0 (connect the graph with more neighbours).",
+            ClassPriorWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: float) -> None:
+    """Warn that an embedded regression is further from its optimum than asked for."""
+    if not optimality > tol:
+        return
+    warnings.warn(
+        f"solver={solver!r} stopped ({status}) at a relative optimality of {optimality:.1e}, "
+        f"tol={tol:g}. Raise max_iter or tol, or use a smaller C or lam (better conditioned), or "
+        "X as float64.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
+    """Warn that virtual labels are held at 0 on components without an eigenvector."""
+    warnings.warn(
+        f"The graph has {n_components} connected components and n_eigenvectors={n_eigenvectors} "
+        "span only the largest of them: virtual labels are 0 on the others, labelled points "
+        f"included. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
+        "graph with more neighbours.",
+        UnlabeledComponentWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_empty_expansion(columns: Array, epsilon: float) -> None:
+    """Warn of columns all of whose virtual labels are in the tube around a constant.
+
+    Parameters
+    ----------
+    columns : ndarray of bool of shape (c,)
+        Which columns have no alpha that is not 0.
+    epsilon : float
+    """
+    if columns.any():
+        warnings.warn(
+            f"{int(columns.sum())} of {len(columns)} fitted functions are constant: their virtual "
+            f"labels vary by less than epsilon={epsilon:g} around it, so that no alpha is "
+            "non-zero. Use a smaller epsilon (0 is the default), or less smoothing (a smaller mu "
+            "or a larger lam).",
             ConstantFitWarning,
             stacklevel=_STACK,
         )

@@ -4,6 +4,7 @@ Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 """
 
 __all__ = [
+    "ClassPriorWarning",
     "ConstantFitWarning",
     "FeatureScaleWarning",
     "LapwingWarning",
@@ -24,6 +25,10 @@ class UnlabeledComponentWarning(LapwingWarning):
 
 class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
+
+
+class ClassPriorWarning(LapwingWarning):
+    """Class volumes cannot meet the prior, as too many points have equal decision values."""
 
 
 class ConstantFitWarning(LapwingWarning):

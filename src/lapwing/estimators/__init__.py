@@ -1,7 +1,23 @@
 """Estimators: thin scikit-learn faces of the numerics."""
 
+from lapwing.estimators.anchor import AnchorGraphClassifier
+from lapwing.estimators.eigenfunction import EigenfunctionClassifier
+from lapwing.estimators.laperls import LapERLSClassifier, LapERLSRegressor
+from lapwing.estimators.lapesvr import LapESVC, LapESVR
 from lapwing.estimators.laprls import LapRLSClassifier, LapRLSRegressor
 from lapwing.estimators.lapsvm import LapSVC, LapSVR
 from lapwing.estimators.s3vm import S3VC
 
-__all__ = ["S3VC", "LapRLSClassifier", "LapRLSRegressor", "LapSVC", "LapSVR"]
+__all__ = [
+    "S3VC",
+    "AnchorGraphClassifier",
+    "EigenfunctionClassifier",
+    "LapERLSClassifier",
+    "LapERLSRegressor",
+    "LapESVC",
+    "LapESVR",
+    "LapRLSClassifier",
+    "LapRLSRegressor",
+    "LapSVC",
+    "LapSVR",
+]

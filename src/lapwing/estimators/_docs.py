@@ -45,12 +45,79 @@ gamma_I : float, default=1.0
     Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides how
     far the graph deforms the kernel. Neither weight is divided by numbers of points.
 """,
+    "C": """
+C : float, default=10.0
+    Weight > 0 of the loss between f and g at every point: how closely the function follows the
+    virtual labels.
+""",
+    "lam": """
+lam : float, default=1e4
+    Weight lambda > 0 of the labels in g; times the sample weights.
+""",
+    "mu": """
+mu : float, default=1e4
+    Weight >= 0 of the smoothness of g on the graph. The defaults suit the normalised Laplacian;
+    D - W grows with the weights of the edges.
+""",
+    "n_eigenvectors": """
+n_eigenvectors : int or None, default=50
+    g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues ([1]_,
+    Section III-B), at most n. None seeks it everywhere: then the graph kernel is the exact one.
+    More classes or a finer structure need more: at least one eigenvector for every class and
+    component of the graph.
+""",
+    "space": """
+space : 'auto', space recipe or None, default='auto'
+    The functions: None is the full kernel, `Landmarks` expansions over a few points, `Linear`
+    linear functions. 'auto' is the full kernel for few points (up to 10000 with the squared and
+    4000 with the epsilon-insensitive loss) and ``Landmarks(1000)`` beyond.
+""",
+    "memory": """
+memory : str, joblib.Memory or None, default=None
+    Where to cache the eigenpairs, so that fits to the same graph with other weights need not
+    compute them again.
+""",
+    "embedded_kernel": """
+kernel : str or callable, default='rbf'
+    'rbf' exp(-gamma |x - z|^2), 'poly' (gamma x'z + coef0)^degree, 'linear' x'z, 'laplacian'
+    exp(-gamma |x - z|_1), 'cosine', 'sigmoid' tanh(gamma x'z + coef0), 'precomputed' (X is the
+    kernel matrix, dense or sparse, and the graph must be given as an affinity), or a function
+    (X, Z) -> matrix of kernel values.
+""",
+    "virtual_labels_": """
+virtual_labels_ : ndarray of shape (n_samples, n_columns)
+    g of every training point, from which `transduction_` comes; rows left out of the fit (of
+    weight 0) have their value of f.
+""",
+    "eigenvalues_": """
+eigenvalues_ : ndarray of shape (n_eigenvectors,)
+    Of L, ascending; not with ``n_eigenvectors=None``.
+""",
+    "embedded_alpha_": """
+alpha_ : ndarray of shape (n_basis, n_columns)
+    Expansion coefficients over `X_fit_`; not with linear functions.
+""",
+    "embedded_X_fit_": """
+X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
+    Points of the expansion: the distinct rows of X with a coefficient that is not 0, or the
+    landmarks. None if precomputed.
+""",
+    "embedded_basis_": """
+basis_ : ndarray
+    Rows of X that the points of the expansion are; with landmarks and linear functions those that
+    the points of the problem are. Equal rows are one point.
+""",
+    "embedded_solver_": """
+solver_ : str
+    What solved it.
+""",
     "graph": """
 graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-    `KNNGraph`, `AffinityGraph` or `TransformerGraph`; a matrix is taken as a symmetric affinity
-    between the rows of X. None chooses by the points (`lapwing.graphs.default_graph`): for classes
-    ``KNNGraph(n_neighbors=5, power=2)``, or ``KNNGraph(n_neighbors=10, power=1)`` up to 3
-    features; for regressions ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.
+    `KNNGraph`, `AffinityGraph`, `AnchorGraph` or `TransformerGraph`; a matrix is taken as a
+    symmetric affinity between the rows of X. None chooses by the points
+    (`lapwing.graphs.default_graph`): for classes ``KNNGraph(n_neighbors=5, power=2)``, or
+    ``KNNGraph(n_neighbors=10, power=1)`` up to 3 features; for regressions
+    ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.
 """,
     "solver": """
 solver : {'auto', 'newton', 'pcg', 'dual'}, default='auto'
@@ -95,6 +162,14 @@ max_iter : int, default=20000
 class_weight : dict, 'balanced' or None, default=None
     Factors of the sample weights by class; 'balanced' is inverse to the numbers of labels.
 """,
+    "class_prior": """
+class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, default=None
+    Parts of the classes in X. After the solve every column is shifted by a constant, so that each
+    class is predicted for as many rows of X, labelled ones included, as its part says, to one row
+    (equal rows move together). 'labels' takes the frequencies of the labels, 'uniform' equal
+    parts; numbers are in proportion and in the order of `classes_`. A wrong prior is met as well.
+    None shifts nothing.
+""",
     "unlabeled": """
 unlabeled : number, str, None or NaN, default=-1
     What marks unlabelled points in y. None and NaN both mean any missing value.
@@ -118,6 +193,16 @@ coef_ : ndarray of shape (n_columns, n_features)
     "intercept_": """
 intercept_ : ndarray of shape (n_columns,)
     Bias of each column.
+""",
+    "class_prior_": """
+class_prior_ : ndarray of shape (n_classes,)
+    Parts of the classes that were asked for; not with ``class_prior=None``.
+""",
+    "class_offsets_": """
+class_offsets_ : ndarray of shape (n_columns,)
+    What the columns were shifted by to meet `class_prior_`; not with ``class_prior=None``. Added
+    to `intercept_` after the solve: `objective_`, `optimality_`, `history_` and early stopping are
+    those of the function without it.
 """,
     "X_fit_": """
 X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)

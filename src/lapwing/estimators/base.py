@@ -196,7 +196,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         dtype = objective.space.dtype
         intercept = np.zeros(objective.n_columns)
         if objective.fit_intercept:
-            intercept = previous["intercept_"]
+            intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
         return objective.state(coef.astype(dtype), intercept.astype(dtype))
 
     def _function_attributes(self, objective: Objective, state: State) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lapwing import diagnostics
 from lapwing._arrays import Array
+from lapwing.balance import prior_offsets, resolve_prior
 from lapwing.estimators.base import ManifoldEstimator
 from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
 from lapwing.labels import code_classes, code_known, decode
@@ -36,6 +37,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
                 "leave a class out, remove its rows."
             )
         weights[labels.labeled] = of_class[known]
+        class_prior = getattr(self, "class_prior", None)
+        if class_prior is not None:
+            self.class_prior_ = resolve_prior(class_prior, labels.codes, len(labels.classes))
         return Targets(one_vs_rest(labels.codes, len(labels.classes)), labels.labeled, weights)
 
     def _check_observations(self, problem: Problem) -> None:
@@ -50,6 +54,16 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     def _answer(self, X: Any, problem: Problem, values: Array) -> None:
         super()._answer(X, problem, values)
         diagnostics.warn_single_class(self.transduction_[~self.labeled_])
+
+    def _balance(self, values: Array) -> Array:
+        if not hasattr(self, "class_prior_"):
+            return values
+        found = prior_offsets(values, self.class_prior_)
+        diagnostics.warn_missed_prior(found.volumes, found.targets)
+        self.class_offsets_ = found.offsets
+        # One bias: whatever evaluates or exports the function needs to know nothing more.
+        self.intercept_ = (self.intercept_ + found.offsets).astype(self.intercept_.dtype)
+        return values + found.offsets
 
     def _transduce(self, values: Array) -> Array:
         return decode(elect(values), self.classes_)

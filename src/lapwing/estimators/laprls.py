@@ -40,6 +40,7 @@ class LapRLSClassifier(ManifoldClassifier):
     {tol}
     {max_iter}
     {class_weight}
+    {class_prior}
     {unlabeled}
     {warm_start}
     {random_state}
@@ -53,6 +54,8 @@ class LapRLSClassifier(ManifoldClassifier):
     {alpha_}
     {coef_}
     {intercept_}
+    {class_prior_}
+    {class_offsets_}
     {X_fit_}
     {basis_}
     {kernel_}
@@ -102,6 +105,7 @@ class LapRLSClassifier(ManifoldClassifier):
         tol: float = 1e-8,
         max_iter: int = 20_000,
         class_weight: Any = None,
+        class_prior: Any = None,
         unlabeled: Any = -1,
         warm_start: bool = False,
         random_state: Any = None,
@@ -120,6 +124,7 @@ class LapRLSClassifier(ManifoldClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state

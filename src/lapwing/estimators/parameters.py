@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,13 @@ def _one_of(*allowed: Any) -> tuple[Callable[[Any], bool], str]:
 
 
 _FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "True or False")
+
+
+def _prior(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return value in (None, "labels", "uniform")
+    return hasattr(value, "__len__") and not isinstance(value, Mapping)  # read in `resolve_prior`
+
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kernel": (
@@ -76,9 +83,25 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a number between 0 and 1, or None",
     ),
     "loss": _one_of("squared_hinge", "hinge"),
+    "class_prior": (_prior, "'labels', 'uniform', None or an array of one number a class"),
     "solver": _one_of(*SOLVERS),
     "stopping": _one_of(*STOPPING),
     "fit_intercept": _FLAG,
+    "class_mass_normalization": _FLAG,
+    "n_eigenfunctions": (lambda v: v is None or _count(v), "a whole number >= 1, or None"),
+    "mu": (lambda v: _number(v) and v >= 0, "a number >= 0"),
+    "n_eigenvectors": (
+        lambda v: v is None or _count(v),
+        "a whole number >= 1, or None for the exact graph kernel",
+    ),
+    "lam": (lambda v: _number(v) and v > 0, "a number > 0"),
+    "n_components": (_count, "a whole number >= 1"),
+    "n_bins": (lambda v: _count(v) and v >= 3, "a whole number >= 3"),
+    "bandwidth": (
+        lambda v: v is None or (_number(v) and v > 0),
+        "a number > 0 in the units of X, or None",
+    ),
+    "clip": (lambda v: _number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),
     "warm_start": _FLAG,
 }
 

@@ -19,7 +19,9 @@ from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
     check_unlabeled_weights,
+    n_columns,
     read_balance,
+    worst,
 )
 from lapwing.graphs import Laplacian, as_graph
 from lapwing.kernels import Kernel, make_kernel
@@ -86,8 +88,7 @@ class S3VC(SemiSupervisedClassifier):
         whose labels are that loss's, and the first one for the others.
     s : float, default=3.0
         Of exp(-s f^2), > 0.
-    method : {'continuation', 'quasi-newton', 'gradient', 'cccp', 'switching'}, \
-default='continuation'
+    method : str, default='continuation'
         - 'continuation' follows the minimum of the objective from a smoothing under which it is
           convex [1]_: the lowest minima of all, and no start to choose.
         - 'quasi-newton' raises the unlabelled term in three steps from the supervised solution,
@@ -291,7 +292,7 @@ default='continuation'
             parts = self._make_parts(problem, laplacian, paired=paired)
         solve: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
         with progress.stage("solve", None) as tick:
-            tell = self._telling(parts, tick, n_columns=_n_columns(n_classes, paired))
+            tell = self._telling(parts, tick, n_columns=n_columns(n_classes, paired=paired))
             machines = solve(parts, observations, self._recipe(observations, balance), tell)
         self._keep(parts, machines, laplacian)
         if paired:
@@ -421,7 +422,7 @@ default='continuation'
         self.optimality_ = np.array([result.minimum.optimality for result in results])
         self.balance_ = np.array([machine.mean for machine in machines.columns])
         self.n_iter_ = max(1, *(result.minimum.n_iter for result in results))
-        self.status_ = str(_worst([result.minimum.status for result in results]))
+        self.status_ = str(worst([result.minimum.status for result in results]))
         if laplacian is not None:
             self.affinity_ = laplacian.affinity
 
@@ -444,17 +445,3 @@ default='continuation'
         if n_classes > 2 and self.multi_class == "ovo":
             return VotedFunction(function, n_classes)
         return function
-
-
-def _n_columns(n_classes: int, paired: bool) -> int:
-    if paired:
-        return n_classes * (n_classes - 1) // 2
-    return 1 if n_classes == 2 else n_classes
-
-
-def _worst(statuses: list[Status]) -> Status:
-    """The status of a fit of several columns."""
-    for status in (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION):
-        if status in statuses:
-            return status
-    return Status.CONVERGED

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.solvers import Status
 from lapwing.solvers.machines import Balance
 
-__all__ = ["DEFAULT_RATIO", "check_combination", "check_unlabeled_weights", "read_balance"]
+__all__ = [
+    "DEFAULT_RATIO",
+    "check_combination",
+    "check_unlabeled_weights",
+    "n_columns",
+    "read_balance",
+    "worst",
+]
 
 # C* u / (C l) of C_star=None.
 DEFAULT_RATIO = 1.0
@@ -127,3 +135,18 @@ def check_unlabeled_weights(sample_weight: Any, unlabeled: Array) -> Array:
             "S3VC weighs unlabelled rows as well."
         )
     return weights
+
+
+def n_columns(n_classes: int, *, paired: bool) -> int:
+    """Machines that n_classes classes take."""
+    if paired:
+        return n_classes * (n_classes - 1) // 2
+    return 1 if n_classes == 2 else n_classes
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """Return the status of a fit of several columns."""
+    for status in (Status.CALLBACK, Status.MAX_ITER, Status.PRECISION):
+        if status in statuses:
+            return status
+    return Status.CONVERGED

@@ -75,6 +75,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     """
 
     _regression = False
+    intercept_: Array
 
     @abstractmethod
     def _read_targets(self, y: Any) -> Targets:
@@ -190,7 +191,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
             values[left_out] = self._function()(self._restrict(X[left_out]))
-        self.transduction_ = self._transduce(values)
+        self.transduction_ = self._transduce(self._balance(values))
+
+    def _balance(self, values: Array) -> Array:
+        """Decision values of all rows, shifted where classes are held to a prior."""
+        return values
 
     def _decision_values(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -1,20 +1,27 @@
 """Graphs of points: recipes for affinities, and the Laplacian as an operator.
 
-A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`) is given to an estimator as ``graph=``;
-`build_laplacian` turns it and the points into a `Laplacian`.
+A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`, `AnchorGraph`) is given to an estimator
+as ``graph=``; `build_laplacian` turns it and the points into a `Laplacian`.
 """
 
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
+from lapwing.graphs.anchor_laplacian import AnchorLaplacian
+from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.default import default_graph
 from lapwing.graphs.laplacian import Laplacian, UnlabeledComponents, unlabeled_components
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
 from lapwing.graphs.search import Neighbors
+from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
 __all__ = [
     "GRAPHS",
     "AffinityGraph",
+    "AnchorGraph",
+    "AnchorLaplacian",
+    "Anchors",
+    "Eigenpairs",
     "GraphRecipe",
     "KNNGraph",
     "Laplacian",
@@ -24,5 +31,6 @@ __all__ = [
     "as_graph",
     "build_laplacian",
     "default_graph",
+    "smallest_eigenpairs",
     "unlabeled_components",
 ]

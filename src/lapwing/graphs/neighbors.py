@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
 from sklearn.neighbors import VALID_METRICS
 
+from lapwing._memory import require_memory
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
-from lapwing.graphs.base import CSR, check_points
+from lapwing.graphs.base import CSR, Array, check_points
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
 from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
@@ -63,13 +65,27 @@ class KNNGraph(BaseEstimator):
     approximate : bool, default=False
         Search by faiss's inverted lists, which miss some neighbours.
     target_recall : float, default=0.95
-        Share of the true neighbours that an approximate search has to find. It is measured;
-        `neighbors` returns it and the log of 'lapwing' tells it.
+        Share of the true neighbours that an approximate search has to find. It is measured against
+        the exact neighbours of 512 random points: `recall_`.
+    n_components : int, default=None
+        Reduce the points to their first principal components before the search, for speed or
+        against noise. Edges are then as long as in the reduced space, for 'cosine' seen from the
+        mean of the points. Dense X and the metrics 'euclidean' and 'cosine' only. None reduces
+        nothing.
     n_jobs : int, default=None
         Threads of the search, as in scikit-learn; for faiss None means OMP_NUM_THREADS or all
         cores.
     random_state : int, RandomState instance or None, default=0
         For the approximate search; others do not use it.
+
+    Attributes
+    ----------
+    recall_ : float
+        Share of the true neighbours in the last graph made by `affinity`: 1 for an exact search,
+        else as measured, with a standard error below 0.005 at 10 neighbours and 0.95. The true
+        neighbours are those in the reduced space, where there is one.
+    backend_ : str
+        What searched for it: 'sklearn' or 'faiss'.
 
     See Also
     --------
@@ -107,6 +123,7 @@ class KNNGraph(BaseEstimator):
         backend: str = "auto",
         approximate: bool = False,
         target_recall: float = 0.95,
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
@@ -119,6 +136,7 @@ class KNNGraph(BaseEstimator):
         self.backend = backend
         self.approximate = approximate
         self.target_recall = target_recall
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -144,6 +162,7 @@ class KNNGraph(BaseEstimator):
         """
         check_weights(self.weights)
         found = self.neighbors(X)
+        self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
         edges = Edges(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel(), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
@@ -171,6 +190,9 @@ class KNNGraph(BaseEstimator):
                 f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is no "
                 f"neighbour of itself. {advice}"
             )
+        if self.n_components is not None:
+            self._check_reduction(X)
+            X = _principal_components(X, int(self.n_components))
         if self._backend(X) == "sklearn":
             return sklearn_neighbors(X, k, self.metric, self.n_jobs)
         faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
@@ -197,6 +219,29 @@ class KNNGraph(BaseEstimator):
         recall = self.target_recall
         if not isinstance(recall, Real) or not 0 < recall <= 1:
             raise ValueError(f"target_recall={recall!r} must be a number in (0, 1].")
+        m: Any = self.n_components
+        if m is not None and (isinstance(m, bool) or not isinstance(m, Integral) or m < 1):
+            raise ValueError(f"n_components={m!r} must be None or a whole number of at least 1.")
+
+    def _check_reduction(self, X: Any) -> None:
+        m = self.n_components
+        if callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
+            raise ValueError(
+                f"n_components={m} turns the points, which changes the distances of "
+                f"metric={self.metric!r}: use 'euclidean' or 'cosine', or n_components=None."
+            )
+        if sp.issparse(X):
+            # TruncatedSVD without centring would be another method under the same parameter.
+            raise ValueError(
+                f"n_components={m} takes dense X only: use X.toarray() if it fits in memory, "
+                "reduce sparse X by sklearn.decomposition.TruncatedSVD first, or set "
+                "n_components=None."
+            )
+        if m > min(X.shape):
+            raise ValueError(
+                f"n_components={m} must be at most {min(X.shape)}, the smaller of the numbers of "
+                "points and features."
+            )
 
     def _backend(self, X: Any) -> str:
         obstacle = None
@@ -220,3 +265,19 @@ class KNNGraph(BaseEstimator):
         if self.backend == "auto" and large and not obstacle and find_spec("faiss"):
             return "faiss"
         return "sklearn"
+
+
+def _principal_components(X: Array, n_components: int) -> Array:
+    """Coordinates of the points along their first principal axes, (n, n_components)."""
+    n, d = X.shape
+    require_memory(
+        (2 * n * d + n * n_components) * X.itemsize + 2 * d * d * 8,
+        f"Principal components of {n} x {d} points",
+        "Give X as float32, or reduce it before.",
+    )
+    # Centred first: scikit-learn subtracts the mean from X'X, which cancels for points far from 0.
+    centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    # Not 'auto', which takes random projections for large X: two runs are to agree, and the
+    # exact axes of 70000 x 784 points take 2 s.
+    solver = "covariance_eigh" if d <= n else "full"
+    return np.asarray(PCA(n_components, svd_solver=solver, copy=False).fit_transform(centred))

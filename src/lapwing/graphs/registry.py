@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
+from lapwing.graphs.anchors import AnchorGraph
 from lapwing.graphs.base import GraphRecipe, check_power
 from lapwing.graphs.default import default_graph
 from lapwing.graphs.laplacian import Laplacian
@@ -17,7 +18,7 @@ __all__ = ["GRAPHS", "as_graph", "build_laplacian"]
 
 # The shared test suite runs over these: a new graph is one file and one line here.
 GRAPHS: dict[str, type[GraphRecipe]] = {
-    graph.__name__: graph for graph in (KNNGraph, AffinityGraph, TransformerGraph)
+    graph.__name__: graph for graph in (KNNGraph, AffinityGraph, TransformerGraph, AnchorGraph)
 }
 
 

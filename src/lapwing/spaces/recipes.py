@@ -70,11 +70,12 @@ class Landmarks(BaseEstimator):
         self.random_state = random_state
 
     def select(self, X: Any) -> Any:
-        """The landmarks for points X.
+        """Choose the landmarks for points X.
 
         Parameters
         ----------
         X : ndarray or CSR of shape (n, n_features)
+            Training points.
 
         Returns
         -------
@@ -116,7 +117,20 @@ class Landmarks(BaseEstimator):
         return centers
 
     def space(self, kernel: Kernel | None, X: Any, /) -> Space:
-        """The space of the training points X."""
+        """Make the space of the training points X.
+
+        Parameters
+        ----------
+        kernel : Kernel or None
+            None for ``kernel='linear'``, which needs no landmarks and is refused.
+        X : ndarray or CSR of shape (n, n_features)
+            Training points.
+
+        Returns
+        -------
+        MappedSpace
+            With explicit coordinates of the points.
+        """
         if kernel is None:
             raise ValueError(
                 "space=Landmarks(...) needs a kernel: with kernel='linear' the features of X are "
@@ -137,7 +151,20 @@ class Linear(BaseEstimator):
     """
 
     def space(self, kernel: Kernel | None, X: Any, /) -> Space:
-        """The space of the training points X."""
+        """Make the space of the training points X.
+
+        Parameters
+        ----------
+        kernel : Kernel or None
+            Not looked at.
+        X : ndarray or CSR of shape (n, n_features)
+            Training points.
+
+        Returns
+        -------
+        LinearSpace
+            With the points as they are.
+        """
         return LinearSpace(X)
 
 

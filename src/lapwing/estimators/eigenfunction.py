@@ -1,0 +1,177 @@
+"""Classification by eigenfunctions of the smoothness operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.callback import with_callbacks
+
+from lapwing._arrays import Array
+from lapwing.estimators._docs import document
+from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.progress import Progress
+from lapwing.graphs.eigenfunctions import fit_eigenfunctions
+from lapwing.solvers.penalized import penalized_least_squares
+from lapwing.spaces import DecisionFunction
+
+__all__ = ["EigenfunctionClassifier"]
+
+
+@document
+class EigenfunctionClassifier(SemiSupervisedClassifier):
+    r"""Classifier by eigenfunctions of the density's smoothness operator.
+
+    The points are rotated to their principal directions, along each of which a histogram has
+    one-dimensional eigenfunctions; with the values U of the smoothest ones at the points and their
+    eigenvalues :math:`\Sigma`,
+
+    .. math:: \lambda \sum_{i \in L} w_i (y_i - (U \alpha)_i)^2 + \alpha^T \Sigma \alpha
+
+    is minimised for every one-vs-rest column: :math:`(\Sigma + U^T \Lambda U) \alpha = U^T \Lambda
+    y` ([1]_; the baseline "Eigenfunction" of [2]_). No graph is formed, and it takes
+    O(n d^2 + n q) for n points, d features and q directions.
+
+    Parameters
+    ----------
+    n_eigenfunctions : int or None, default=None
+        Eigenfunctions beside the constant; None is 2 a direction as in [2]_, but at most 30: with
+        few labels, more of them make spikes at the labelled points.
+    n_components : int, default=64
+        Principal directions; fewer where the points vary in fewer.
+    n_bins : int, default=100
+        Bins of each histogram, at least 3.
+    bandwidth : float or None, default=None
+        Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is
+        0.2 of the standard deviation along the first direction (at least a bin's width).
+    clip : float, default=0.025
+        Share, less than 1/2, of the points on either end of a direction that is moved to the ends
+        of the bins. New points beyond are moved there too.
+    lam : float, default=100.0
+        Weight > 0 of the labels. The columns of U have unit norm over the n points, so that the
+        same smoothness asks for a weight in proportion to n.
+    {class_weight}
+    {unlabeled}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
+        Coefficients of the functions, the constant left out.
+    intercept_ : ndarray of shape (n_columns,)
+        Value of the constant.
+    eigenfunctions_ : Eigenfunctions
+        The functions: ``eigenfunctions_.eigenvalues``, ``eigenfunctions_.dimension`` (the direction
+        of each), and ``eigenfunctions_.evaluate(X)`` for their values.
+    basis_ : ndarray of shape (n_points,)
+        Rows of X that are counted: equal rows are one point.
+    objective_ : ndarray of shape (n_columns,)
+        Minimum of the objective above, a column.
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    AnchorGraphClassifier : Follows the density where directions are not independent.
+
+    Notes
+    -----
+    The functions are eigenfunctions of a density that is a product over the directions, which that
+    of real data is not: [2]_ finds an SVM better on several sets.
+
+    References
+    ----------
+    .. [1] R. Fergus, Y. Weiss and A. Torralba, "Semi-supervised learning in gigantic image
+       collections", Advances in Neural Information Processing Systems 22, 522-530, 2009.
+    .. [2] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
+       regularization", IEEE Transactions on Neural Networks and Learning Systems 23, 902-915, 2012.
+
+    Examples
+    --------
+    >>> from lapwing import EigenfunctionClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = ["low", "?", "?", "high", "?", "?"]
+    >>> EigenfunctionClassifier(unlabeled="?").fit(X, y).transduction_.tolist()
+    ['low', 'low', 'low', 'high', 'high', 'high']
+    """
+
+    def __init__(
+        self,
+        n_eigenfunctions: int | None = None,
+        *,
+        n_components: int = 64,
+        n_bins: int = 100,
+        bandwidth: float | None = None,
+        clip: float = 0.025,
+        lam: float = 100.0,
+        class_weight: Any = None,
+        unlabeled: Any = -1,
+    ) -> None:
+        self.n_eigenfunctions = n_eigenfunctions
+        self.n_components = n_components
+        self.n_bins = n_bins
+        self.bandwidth = bandwidth
+        self.clip = clip
+        self.lam = lam
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EigenfunctionClassifier:
+        """Fit to labelled and unlabelled points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All points, labelled or not.
+        y : array-like of shape (n_samples,)
+            Labels, with the unlabelled marker where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labelled points; 1 by default. Those of unlabelled points are not looked
+            at. A labelled point of weight 0 is left out of the fit altogether.
+
+        Returns
+        -------
+        EigenfunctionClassifier
+            The fitted estimator.
+        """
+        check_parameters(self)
+        self._forget()
+        X, targets = self._begin(X, y)
+        problem = self._make_problem(X, targets, sample_weight, None, needs_graph=False)
+        self._check_observations(problem)
+        progress = Progress(self, 2, X, y)
+        with progress.stage("eigenfunctions"):
+            functions = fit_eigenfunctions(
+                problem.X,
+                n_components=int(self.n_components),
+                n_functions=self.n_eigenfunctions,
+                n_bins=int(self.n_bins),
+                bandwidth=self.bandwidth,
+                clip=float(self.clip),
+            )
+        with progress.stage("solve"):
+            fit = penalized_least_squares(
+                functions.evaluate(problem.X[problem.index]),
+                problem.targets,
+                self.lam * problem.weights,
+                np.diag(functions.eigenvalues),
+            )
+        self.eigenfunctions_ = functions
+        self.alpha_ = fit.coef[1:]
+        self.intercept_ = functions.constant * fit.coef[0]
+        self.objective_ = fit.objective
+        self._answer(X, problem, self._function()(problem.X))
+        progress.finish(lambda: {})
+        return self
+
+    def _function(self) -> DecisionFunction:
+        def values(X: Any) -> Array:
+            return self.eigenfunctions_.expand(X, self.alpha_, self.intercept_)
+
+        return values

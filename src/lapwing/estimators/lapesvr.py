@@ -1,0 +1,308 @@
+"""Laplacian embedded support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lapwing import diagnostics
+from lapwing.estimators._docs import document
+from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.embedded import EmbeddedEstimator, Outcome, System
+from lapwing.estimators.progress import Tick
+from lapwing.estimators.regressor import SemiSupervisedRegressor
+from lapwing.solvers.embedded import DenseSystem
+from lapwing.solvers.embedded_cg import GraphSystem
+from lapwing.solvers.tube import tube_regression
+
+__all__ = ["LapESVC", "LapESVR"]
+
+
+class _TubeEstimator(EmbeddedEstimator):
+    """Embedded regression with the epsilon-insensitive loss."""
+
+    _matrix_points = 4000
+    _iterates = True
+
+    def _minimise(self, system: System, tick: Tick) -> Outcome:
+        assert not isinstance(system, GraphSystem)
+        result, alpha = tube_regression(
+            system,
+            float(self.C),
+            float(self.epsilon),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            sparse=isinstance(system, DenseSystem),
+            on_iteration=lambda: tick(lambda: {}),
+        )
+        diagnostics.warn_empty_expansion(np.all(alpha == 0, axis=0), float(self.epsilon))
+        return Outcome(result, "interior point")
+
+
+@document
+class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
+    r"""Laplacian embedded support vector classifier.
+
+    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
+    the kernel space follows them: for every one-vs-rest column (labels -1 and +1) it minimises
+
+    .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
+        + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
+
+    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel
+    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
+    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+
+    Parameters
+    ----------
+    {embedded_kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    {C}
+    {lam}
+    {mu}
+    {n_eigenvectors}
+    epsilon : float, default=0.0
+        Half width of the tube around g in which residuals cost nothing, in the units of y,
+        where labels are -1 and +1.
+        0 fits every virtual label by the absolute error; only with more are coefficients 0.
+    {graph}
+    {space}
+    fit_intercept : bool, default=True
+        Whether f has an unregularised bias.
+    tol : float, default=1e-6
+        Of the duality gap, relative to the objective.
+    max_iter : int, default=200
+        Most steps of the interior point method, a column.
+    {class_weight}
+    {class_prior}
+    {unlabeled}
+    {memory}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included, by g.
+    {virtual_labels_}
+    {embedded_alpha_}
+    {coef_}
+    {intercept_}
+    {embedded_X_fit_}
+    {embedded_basis_}
+    {kernel_}
+    {eigenvalues_}
+    {objective_}
+    optimality_ : ndarray of shape (n_columns,)
+        Duality gap relative to the objective, a column.
+    n_iter_ : int
+        Iterations of the solver, the most of a column.
+    solver_ : str
+        'interior point'.
+    {status_}
+    {affinity_}
+    {labeled_}
+    {class_prior_}
+    {class_offsets_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapERLSClassifier : The same with the squared loss, a single linear system for all classes.
+
+    Notes
+    -----
+    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
+    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former.
+
+    References
+    ----------
+    .. [1] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
+       regularization", IEEE Transactions on Neural Networks and Learning Systems 23, 902-915, 2012.
+
+    Examples
+    --------
+    >>> from lapwing import LapESVC
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = ["low", "?", "?", "high", "?", "?"]
+    >>> LapESVC(unlabeled="?").fit(X, y).transduction_.tolist()
+    ['low', 'low', 'low', 'high', 'high', 'high']
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        C: float = 10.0,
+        lam: float = 1e4,
+        mu: float = 1e4,
+        n_eigenvectors: int | None = 50,
+        epsilon: float = 0.0,
+        graph: Any = None,
+        space: Any = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        class_weight: Any = None,
+        class_prior: Any = None,
+        unlabeled: Any = -1,
+        memory: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.lam = lam
+        self.mu = mu
+        self.n_eigenvectors = n_eigenvectors
+        self.epsilon = epsilon
+        self.graph = graph
+        self.space = space
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.unlabeled = unlabeled
+        self.memory = memory
+
+
+@document
+class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
+    r"""Laplacian embedded support vector regression.
+
+    Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
+    the kernel space follows them: it minimises
+
+    .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
+        + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
+
+    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel
+    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
+    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+
+    Parameters
+    ----------
+    {embedded_kernel}
+    {gamma}
+    {degree}
+    {coef0}
+    C : float, default=10.0
+        Weight > 0 of the loss between f and g at every point: how closely the function follows the
+        virtual labels.
+    lam : float, default=100.0
+        Weight lambda > 0 of the targets in g; times the sample weights.
+    mu : float, default=1.0
+        Weight >= 0 of the smoothness of g on the graph. The default suits the default graph, whose
+        Laplacian D - W leaves constants alone. It smooths by less than the classifiers': values
+        are to be followed, where classes only need a sign.
+    n_eigenvectors : int or None, default=100
+        g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
+        ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
+        exact one, which follows values better where it can be afforded.
+    epsilon : float, default=0.0
+        Half width of the tube around g in which residuals cost nothing, in the units of y.
+        0 fits every virtual label by the absolute error; only with more are coefficients 0.
+    {graph}
+    {space}
+    fit_intercept : bool, default=True
+        Whether f has an unregularised bias.
+    tol : float, default=1e-6
+        Of the duality gap, relative to the objective.
+    max_iter : int, default=200
+        Most steps of the interior point method, a column.
+    {memory}
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted value of every training point, labelled ones included, by g.
+    {virtual_labels_}
+    {embedded_alpha_}
+    {coef_}
+    {intercept_}
+    {embedded_X_fit_}
+    {embedded_basis_}
+    {kernel_}
+    {eigenvalues_}
+    {objective_}
+    optimality_ : ndarray of shape (n_columns,)
+        Duality gap relative to the objective, a column.
+    n_iter_ : int
+        Iterations of the solver, the most of a column.
+    solver_ : str
+        'interior point'.
+    {status_}
+    {affinity_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapERLSRegressor : The same with the squared loss, a single linear system.
+
+    Notes
+    -----
+    A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
+    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former.
+
+    References
+    ----------
+    .. [1] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
+       regularization", IEEE Transactions on Neural Networks and Learning Systems 23, 902-915, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing import LapESVR
+    >>> X = np.linspace(0, 1, 21)[:, None]
+    >>> y = np.full(21, np.nan)
+    >>> y[[0, 10, 20]] = [0.0, 0.5, 1.0]
+    >>> model = LapESVR().fit(X, y)
+    >>> bool(abs(model.predict([[0.25]])[0] - 0.25) < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        C: float = 10.0,
+        lam: float = 100.0,
+        mu: float = 1.0,
+        n_eigenvectors: int | None = 100,
+        epsilon: float = 0.0,
+        graph: Any = None,
+        space: Any = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        memory: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.lam = lam
+        self.mu = mu
+        self.n_eigenvectors = n_eigenvectors
+        self.epsilon = epsilon
+        self.graph = graph
+        self.space = space
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory

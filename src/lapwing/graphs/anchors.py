@@ -1,0 +1,384 @@
+r"""The anchor graph: points are joined through a few anchors that stand for the data.
+
+Each point x has weights over the s nearest of m anchors u_k (Liu, He and Chang, "Large graph
+construction for scalable semi-supervised learning", ICML 2010):
+
+- by a kernel (Nadaraya and Watson), :math:`z_k = K_h(x, u_k) / \sum_{k'} K_h(x, u_{k'})` with
+  :math:`K_h(x, u) = \exp(-|x - u|^2 / (2 h^2))`,
+- or by local anchor embedding, the best reconstruction of x from them (`lapwing.graphs.simplex`).
+
+Two points are as close as the anchors that they share; `lapwing.graphs.anchor_laplacian` makes the
+operator of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_random_state
+
+from lapwing._arrays import is_sparse
+from lapwing._memory import require_memory
+from lapwing.graphs.anchor_laplacian import AnchorLaplacian
+from lapwing.graphs.base import CSR, Array, check_points, check_power, tidy
+from lapwing.graphs.points import SPARE, row_blocks
+from lapwing.graphs.simplex import simplex_weights
+from lapwing.problem import distinct_rows
+
+__all__ = ["AnchorGraph", "Anchors"]
+
+WEIGHTS = ("kernel", "embedding")
+ANCHORS = ("kmeans", "random")
+# Anchors cover the data; they need not be the optimum of k-means. More rounds, and more points
+# than so many an anchor, change errors by less than another random state does.
+_ROUNDS = 10
+_POINTS_PER_ANCHOR = 50
+_FEWEST, _MOST = 20, 1000  # default numbers of anchors
+_WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """Anchors with what is needed to weigh any point over them.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m, n_features)
+        The anchors.
+    n_nearest : int
+        s; of fewer anchors all have weights.
+    weights : str
+        'kernel' or 'embedding'.
+    bandwidth : float
+        h of the kernel, in the units of the points; 0 weighs anchors at equal distance equally
+        and no others.
+    n_jobs : int or None
+        Threads of the search.
+    """
+
+    points: Array
+    n_nearest: int
+    weights: str
+    bandwidth: float = 0.0
+    n_jobs: int | None = None
+
+    def rows(self, X: Any) -> CSR:
+        """Weights of points over the anchors.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            Points, those of the fit or new ones.
+
+        Returns
+        -------
+        csr_array of shape (n, m), float64
+            Rows sum to one, at most s weights in each.
+
+        Raises
+        ------
+        ValueError
+            If distances to the anchors overflow.
+        """
+        return self._weigh(X, *self.nearest(X))
+
+    def nearest(self, X: Any) -> tuple[Array, Array]:
+        """Squared distances (n, s), float64 and ascending, to the nearest anchors, and which."""
+        n, s = X.shape[0], min(self.n_nearest, len(self.points))
+        squared, indices = np.empty((n, s)), np.empty((n, s), dtype=np.int64)
+        center, scale = self._frame()
+        anchors = (self.points - center) / scale
+        candidates = min(s + SPARE, len(anchors))
+        with config_context(working_memory=_WORKING_MEMORY):
+            search = NearestNeighbors(n_neighbors=candidates, n_jobs=self.n_jobs).fit(anchors)
+            for block, points in self._blocks(X, candidates):
+                shifted = (points - center) / scale
+                if not float(np.abs(shifted).max()) < math.sqrt(np.finfo(shifted.dtype).max / 1e6):
+                    raise ValueError(
+                        "Points lie so far from the anchors that distances overflow. Scale the "
+                        "features, e.g. by StandardScaler."
+                    )
+                # Sorted, so that of anchors at equal distance the first are taken.
+                found = np.sort(search.kneighbors(shifted, return_distance=False), axis=1)
+                # Searches by products round; lengths are computed from differences.
+                difference = (points[:, None, :].astype(np.float64) - self.points[found]) / scale
+                lengths = np.einsum("nkd,nkd->nk", difference, difference)
+                order = np.argsort(lengths, axis=1, kind="stable")[:, :s]
+                squared[block] = np.take_along_axis(lengths, order, 1) * scale**2
+                indices[block] = np.take_along_axis(found, order, 1)
+        return squared, indices
+
+    def _frame(self) -> tuple[Array, float]:
+        """Centre of the anchors, and a power of 2 near their size: it divides without rounding."""
+        center = self.points.mean(axis=0, dtype=np.float64).astype(self.points.dtype)
+        size = float(np.abs(self.points - center).max())
+        return center, 2.0 ** math.frexp(size)[1] if size > 0 else 1.0
+
+    def _blocks(self, X: Any, width: int) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of X, dense: a difference to `width` anchors for each row fits in memory."""
+        for block in row_blocks(X.shape[0], 8 * (width + 1) * X.shape[1]):
+            yield block, X[block].toarray() if is_sparse(X) else X[block]
+
+    def _weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
+        n, s = squared.shape
+        values = self._embed(X, indices) if self.weights == "embedding" else self._kernel(squared)
+        indptr = np.arange(0, n * s + 1, s)
+        Z = sp.csr_array((values.ravel(), indices.ravel(), indptr), shape=(n, len(self.points)))
+        return tidy(cast("CSR", Z))
+
+    def _kernel(self, squared: Array) -> Array:
+        """Kernel weights, relative to the nearest anchor: far outliers keep theirs."""
+        excess = squared - squared[:, :1]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            exponent = np.where(excess > 0, excess / self.bandwidth / self.bandwidth / 2, 0.0)
+        values = np.exp(-exponent)
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    def _embed(self, X: Any, indices: Array) -> Array:
+        values = np.empty(indices.shape)
+        _, scale = self._frame()
+        for block, points in self._blocks(X, indices.shape[1]):
+            anchors = self.points[indices[block]].astype(np.float64)
+            difference = (anchors - points[:, None, :]) / scale
+            values[block] = simplex_weights(np.einsum("nkd,nld->nkl", difference, difference))
+        return values
+
+
+class AnchorGraph(BaseEstimator):
+    r"""Graph of points that share anchors.
+
+    With the weights Z (n, m) of the points over their s nearest of m anchors, rows summing to one,
+
+    .. math:: W = Z \Lambda^{-1} Z^T, \quad \Lambda = \mathrm{diag}(Z^T 1), \quad L = I - W,
+
+    ([1]_; the degrees of W are all one). It takes O(n m) to make and O(n s) to apply, where a
+    neighbour graph of all points takes O(n^2).
+
+    Parameters
+    ----------
+    n_anchors : int or None, default=None
+        m; None is a tenth of the points, but at least 20 and at most 1000. Of fewer distinct
+        points each is an anchor. Without effect where anchors are given.
+    n_nearest : int, default=3
+        s, anchors that a point has weights over.
+    weights : {'kernel', 'embedding'}, default='kernel'
+        'kernel' is exp(-d^2 / (2 h^2)) of the distances d to the anchors, normalised; 'embedding'
+        is local anchor embedding, the convex combination of the anchors that is nearest to the
+        point, to a duality gap of 1e-10 of the squared distance to the farthest of them.
+    anchors : {'kmeans', 'random'} or array-like of shape (m, n_features), default='kmeans'
+        Centres of k-means (10 rounds on up to 50 points an anchor), points drawn at random, or
+        given points. Anchors that no point has a weight on are dropped.
+    bandwidth : float, default=None
+        h of the kernel, in the units of X. None is the mean distance of a point to its s-th
+        nearest anchor.
+    normalized : bool, default=False
+        Of the Laplacian estimators. Their graphs have no self-weights: D - W is L as above all
+        the same, but the normalised Laplacian divides by degrees less than one.
+    power : int, default=1
+        p of the graph term f'L^p f.
+    n_jobs : int, default=None
+        Threads of the search, as in scikit-learn.
+    random_state : int, RandomState instance or None, default=0
+        Draws the anchors. The order of the rows of X does not matter to them.
+
+    See Also
+    --------
+    AnchorGraphClassifier : Learns values at the anchors, and never forms W.
+    KNNGraph : The k-nearest-neighbour graph.
+
+    Notes
+    -----
+    Distances are in the units of X: scale the features first if their units differ.
+
+    References
+    ----------
+    .. [1] W. Liu, J. He and S.-F. Chang, "Large graph construction for scalable semi-supervised
+       learning", International Conference on Machine Learning, 679-686, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graphs import AnchorGraph
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> anchors, Z = AnchorGraph(anchors=[[0.0], [4.0]], weights="embedding").weigh(X)
+    >>> Z.toarray()
+    array([[1.  , 0.  ],
+           [0.75, 0.25],
+           [0.25, 0.75]])
+    """
+
+    def __init__(
+        self,
+        n_anchors: int | None = None,
+        *,
+        n_nearest: int = 3,
+        weights: str = "kernel",
+        anchors: Any = "kmeans",
+        bandwidth: float | None = None,
+        normalized: bool = False,
+        power: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_anchors = n_anchors
+        self.n_nearest = n_nearest
+        self.weights = weights
+        self.anchors = anchors
+        self.bandwidth = bandwidth
+        self.normalized = normalized
+        self.power = power
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def weigh(self, X: Any) -> tuple[Anchors, CSR]:
+        """Choose anchors and weigh the points over them.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        anchors : Anchors
+            The m anchors that have points; ``anchors.rows`` weighs new points as it did these.
+        Z : csr_array of shape (n, m), float64
+            Weights of the points over the anchors.
+
+        Raises
+        ------
+        ValueError
+            For points that are empty or not finite, or parameters out of range.
+        MemoryError
+            If the anchors will not fit.
+        """
+        self._check_parameters()
+        X = check_points(X, "AnchorGraph")
+        points = self._choose(X)
+        while True:
+            anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
+            squared, indices = anchors.nearest(X)
+            h = self.bandwidth
+            if h is None:
+                h = float(np.sqrt(squared[:, -1]).mean())
+            anchors = replace(anchors, bandwidth=float(h))
+            Z = anchors._weigh(X, squared, indices)
+            used = np.asarray(Z.sum(axis=0)) > 0
+            if used.all():
+                return anchors, Z
+            # Errata E14: an anchor without a point divides by zero. Points are weighed again over
+            # what is left, as they will be when they come as new points.
+            points = points[used]
+
+    def laplacian(self, X: Any) -> AnchorLaplacian:
+        """Laplacian I - Z Lambda^-1 Z' of the points, as an operator.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        AnchorLaplacian
+            With `power`; it is applied in O(n s).
+        """
+        power = check_power(self.power)
+        return AnchorLaplacian(self.weigh(X)[1], power)
+
+    def affinity(self, X: Any) -> CSR:
+        """Weights of the graph, W without its diagonal.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        csr_array of shape (n, n), float64
+            Symmetric, non-negative, its diagonal empty.
+
+        Raises
+        ------
+        ValueError
+            As for `weigh`.
+        MemoryError
+            If it will not fit: a point is joined to all points that share an anchor with it,
+            about n s^2 / m.
+        """
+        return AnchorLaplacian(self.weigh(X)[1]).affinity()
+
+    def _choose(self, X: Any) -> Array:
+        n_features = X.shape[1]
+        if not isinstance(self.anchors, str):
+            points = check_array(
+                self.anchors, dtype=X.dtype, input_name="anchors", estimator="AnchorGraph"
+            )
+            if points.shape[1] != n_features:
+                raise ValueError(
+                    f"anchors has {points.shape[1]} features, but X has {n_features}: give anchors "
+                    "in the coordinates of the points."
+                )
+            return np.asarray(points)
+        rng = check_random_state(self.random_state)
+        order = _order(X, distinct_rows(X)[0])
+        m = self.n_anchors
+        if m is None:
+            m = max(_FEWEST, min(len(order) // 10, _MOST))
+        m = min(int(m), len(order))
+        require_memory(
+            3 * m * n_features * 8,
+            f"{m} anchors with {n_features} features",
+            "Use fewer anchors (n_anchors), or reduce the features, e.g. by TruncatedSVD.",
+        )
+        n_drawn = m
+        if self.anchors == "kmeans" and m < len(order):
+            n_drawn = min(len(order), _POINTS_PER_ANCHOR * m)
+        drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
+        if n_drawn > m:
+            means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+            return np.asarray(means.fit(drawn).cluster_centers_)
+        return np.asarray(drawn.toarray() if is_sparse(drawn) else drawn)
+
+    def _check_parameters(self) -> None:
+        for name, also in (("n_anchors", ", or None"), ("n_nearest", "")):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (also and value is None):
+                raise ValueError(f"{name}={value!r} must be a whole number of at least 1{also}.")
+        weights: Any = self.weights
+        if not (isinstance(weights, str) and weights in WEIGHTS):
+            known = ", ".join(map(repr, WEIGHTS))
+            raise ValueError(f"weights={weights!r} is not known. Use {known}.")
+        if isinstance(self.anchors, str) and self.anchors not in ANCHORS:
+            known = ", ".join(map(repr, ANCHORS))
+            raise ValueError(
+                f"anchors={self.anchors!r} is not known. Use {known}, or an array of points."
+            )
+        h: Any = self.bandwidth
+        number = isinstance(h, Real) and not isinstance(h, bool)
+        if h is not None and not (number and 0 < h < math.inf):
+            raise ValueError(
+                f"bandwidth={h!r} must be a finite number > 0 in the units of X, or None."
+            )
+
+
+def _order(X: Any, rows: Array) -> Array:
+    """Rows in an order of their own, whatever order they came in: along a random direction.
+
+    So a permutation of X leaves the anchors as they are.
+    """
+    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
+    along = np.asarray(X @ direction)[rows]
+    return np.asarray(rows[np.argsort(along, kind="stable")])

@@ -1,0 +1,313 @@
+r"""Smallest eigenpairs of a sparse matrix by Chebyshev-filtered subspace iteration.
+
+A block of vectors is multiplied by p(L), where p is the Chebyshev polynomial that stays within
+[-1, 1] on [a, b] and grows fastest below a; then come orthonormalisation and Rayleigh-Ritz, and the
+largest Ritz value, which never lies below its eigenvalue, is the next cut a [1]_. b is an upper
+bound of the norm. Vectors that have converged are locked: the others are kept orthogonal to them
+and are alone filtered.
+
+What it was chosen against (MNIST, 70000 points, 50 principal components, 10 neighbours, normalised,
+float64, residual 1e-6; seconds on two cores, shared, one after the other; the product with one
+vector as the unit of work):
+
+================================================  ==========  ==========  ====================
+method                                              k = 10      k = 50    products (k = 50)
+================================================  ==========  ==========  ====================
+this, a first form                                     2.1         7.9    6436 in blocks
+ARPACK on 2 - L                                        2.8        12.0    602 one by one
+LOBPCG with smoothed aggregation (PyAMG)              21.3        40.9    35 cycles a vector
+block Lanczos on a polynomial, thick restart           3.9         8.0    2749 in blocks of 8
+================================================  ==========  ==========  ====================
+
+For 10^6 points, k = 20, float32, on busier cores: this 176 s (152 s as it is now), block Lanczos
+156 s with a third more memory; a tie, and this is the shorter code. ARPACK spends its time in
+orthogonalising each product against its basis, and holds one vector of each eigenvalue, up to
+rounding, where copies are common: equal components have equal spectra. So pyamg is no extra.
+
+References
+----------
+.. [1] Zhou, Y., Saad, Y., Tiago, M. L. and Chelikowsky, J. R., "Self-consistent-field calculations
+   using Chebyshev-filtered subspace iteration", Journal of Computational Physics 219, 2006.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from threadpoolctl import threadpool_limits
+
+from lapwing.graphs.base import CSR, Array
+from lapwing.graphs.laplacian import _n_threads
+
+__all__ = ["Ritz", "block_width", "smallest_by_filter"]
+
+_LOGGER = logging.getLogger("lapwing")
+
+_FIRST_DEGREE = 10  # of a random block, about whose spectrum nothing is known
+_MAX_DEGREE = 1000
+# Log of the largest amplification of an unwanted direction over a wanted one within one filter:
+# rounding must not drown the latter (1e8 of 1e16, 1e4 of 1e7).
+_MAX_GROWTH = {np.dtype(np.float32): 9.0, np.dtype(np.float64): 18.0}
+_TASK = 4_000_000  # multiplications of one task, whose results stay in the cache
+_ROWS = 8192  # rows of a block that are turned at a time
+
+
+class Ritz(NamedTuple):
+    """Approximate eigenpairs."""
+
+    values: Array  # (k,), ascending
+    vectors: Array  # (n, k), orthonormal
+    following: float  # the (k+1)-th value, from above
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """T_d((c - s) / e), with c the centre and e half the length of [lower, upper]."""
+
+    lower: float
+    upper: float
+    degree: int
+
+    @classmethod
+    def reducing(
+        cls, lower: float, upper: float, wanted: float, factor: float, max_growth: float
+    ) -> _Filter:
+        """Of a degree that reduces [lower, upper] against ``wanted`` by a factor, if it can."""
+        x = [1 + 2 * (lower - s) / (upper - lower) for s in (wanted, 0.0)]
+        rate, rate_at_zero = (math.acosh(max(value, 1 + 1e-12)) for value in x)
+        degree = math.log(max(2 * factor, 4.0)) / rate
+        limit = max_growth / max(rate_at_zero - rate, 1e-12)
+        return cls(lower, upper, int(np.clip(min(degree, limit), 4, _MAX_DEGREE)) + 1)
+
+    @property
+    def centre(self) -> float:
+        return (self.upper + self.lower) / 2
+
+    @property
+    def half(self) -> float:
+        return (self.upper - self.lower) / 2
+
+
+class _Products:
+    """Products with one sparse matrix and with its row blocks, in tasks that threads share."""
+
+    def __init__(self, matrix: CSR, width: int, pool: ThreadPoolExecutor, n_threads: int) -> None:
+        n_tasks = max(n_threads, math.ceil(matrix.nnz * width / _TASK))
+        # Of equal work, not of equal height, as hubs gather edges. Cut once: slicing a matrix
+        # copies it.
+        inner = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_tasks + 1)[1:-1])
+        cuts = np.unique([0, *inner, matrix.shape[0]])
+        self._rows = [slice(a, b) for a, b in pairwise(cuts)]
+        self._parts = [matrix[rows] for rows in self._rows]
+        self._pool = pool
+
+    def _each(self, task: Callable[[slice, CSR], None]) -> None:
+        list(self._pool.map(task, self._rows, self._parts))
+
+    def multiply(self, X: Array) -> Array:
+        """L X."""
+        out = np.empty_like(X)
+
+        def task(rows: slice, part: CSR) -> None:
+            out[rows] = part @ X
+
+        self._each(task)
+        return out
+
+    def over_rows(self, task: Callable[[slice], Any]) -> list[Any]:
+        """The results of a task for blocks of rows, in their order."""
+        return list(self._pool.map(task, _row_blocks(self._rows[-1].stop)))
+
+    def gram(self, A: Array, B: Array) -> Array:
+        """A'B, summed in float64."""
+
+        def task(rows: slice) -> Array:
+            return A[rows].T.astype(np.float64) @ B[rows].astype(np.float64)
+
+        return np.asarray(sum(self.over_rows(task)))
+
+    def filter(self, p: _Filter, X: Array) -> Array:
+        """p(L) X by the three-term recurrence; X is overwritten."""
+        c, e = X.dtype.type(p.centre), X.dtype.type(p.half)
+        before, now = X, np.empty_like(X)
+
+        def first(rows: slice, part: CSR) -> None:
+            y = part @ X
+            np.subtract(c * X[rows], y, out=y)
+            np.divide(y, e, out=now[rows])
+
+        self._each(first)
+        for _ in range(p.degree - 1):
+            self._each(_step(before, now, c, e))
+            before, now = now, before
+        return now
+
+
+def _step(before: Array, now: Array, c: Any, e: Any) -> Callable[[slice, CSR], None]:
+    """T_{j+1} = 2 (c - L) / e T_j - T_{j-1}, written over T_{j-1}."""
+
+    def task(rows: slice, part: CSR) -> None:
+        y = part @ now
+        np.subtract(c * now[rows], y, out=y)
+        y *= 2 / e
+        np.subtract(y, before[rows], out=before[rows])
+
+    return task
+
+
+def block_width(k: int) -> int:
+    """Vectors that are iterated for k wanted ones.
+
+    The convergence depends on the ratio of the k-th eigenvalue to the first beyond the block; a
+    fifth more was faster than a half more.
+    """
+    return k + max(10, k // 5)
+
+
+def smallest_by_filter(
+    matrix: CSR,
+    k: int,
+    null: CSR,
+    upper: float,
+    tolerance: float,
+    max_iter: int,
+    seed: int,
+    callback: Callable[[], object] | None = None,
+) -> Ritz:
+    """Find the k smallest eigenpairs of a matrix on the complement of its null vectors.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        Symmetric positive semi-definite.
+    k : int
+        `block_width` (k) is at most n less the number of null vectors.
+    null : csr_array of shape (n, n_null)
+        Orthonormal null vectors.
+    upper : float
+        Upper bound of the norm of the matrix, positive.
+    tolerance : float
+        Length of L v - s v up to which a pair has converged.
+    max_iter : int
+    seed : int
+        Of the random start.
+    callback : callable, optional
+        Called after each iteration.
+
+    Returns
+    -------
+    Ritz
+        The best there is, converged or not.
+    """
+    n, dtype = matrix.shape[0], matrix.dtype
+    # Neighbours next to each other in memory: products take 0.4 (n = 70000) to 0.6 (10^6) of the
+    # time.
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    matrix, null = matrix[order][:, order], null[order]
+    X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
+    locked, values, done = np.empty((n, k), dtype=dtype), np.empty(k), 0
+    p = _Filter(upper / 2, upper, _FIRST_DEGREE)
+    n_threads = _n_threads()
+    # Threads share the rows; those of BLAS would wait for one another at each block.
+    with ThreadPoolExecutor(n_threads) as pool, threadpool_limits(1, user_api="blas"):
+        L = _Products(matrix, X.shape[1], pool, n_threads)
+        for n_iter in range(1, max_iter + 1):
+            X = L.filter(p, X)
+            _orthonormalize(L, X, null, locked[:, :done])
+            s, lengths = _rayleigh_ritz(L, X)
+            wanted = k - done
+            late = np.flatnonzero(lengths[:wanted] > tolerance)
+            good = wanted if n_iter == max_iter or not len(late) else int(late[0])
+            _LOGGER.debug(
+                "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
+                *(n_iter, p.degree, k - len(late), k, lengths[:wanted].max()),
+            )
+            # In order, and never a later one first: lower ones may still come in between.
+            locked[:, done : done + good], values[done : done + good] = X[:, :good], s[:good]
+            done += good
+            if callback is not None:
+                callback()
+            if done == k:
+                break
+            worst = float(lengths[:wanted].max()) / tolerance
+            X, last = np.ascontiguousarray(X[:, good:]), float(s[wanted - 1])
+            # Not at the last wanted value, even if so many copies of it fill the block.
+            cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
+            cut = min(cut, 0.999 * upper)
+            p = _Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[dtype])
+    ascending, vectors = np.argsort(values, kind="stable"), np.empty_like(locked)
+    for rows in _row_blocks(n):
+        vectors[order[rows]] = locked[rows][:, ascending]
+    return Ritz(values[ascending], vectors, float(s[wanted]), n_iter)
+
+
+def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
+    """Ritz values of the span of X and lengths of their residuals; X becomes the Ritz vectors."""
+    Z = L.multiply(X)
+    H = L.gram(X, Z)
+    s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
+    U, scale = U.astype(X.dtype), s.astype(X.dtype)
+
+    def task(rows: slice) -> Array:
+        X[rows] = X[rows] @ U
+        R = Z[rows] @ U
+        R -= X[rows] * scale
+        return np.asarray(np.einsum("ij,ij->j", R, R, dtype=np.float64))
+
+    return s, np.sqrt(sum(L.over_rows(task)))
+
+
+def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
+    """Make X an orthonormal basis of its span less null and locked vectors.
+
+    Twice Cholesky of X'X: matrix products only, and after a filter, whose columns are near to Ritz
+    vectors, scaled X'X is well conditioned. Where it is not, Householder.
+    """
+    for _ in range(2):
+        on_null, on_locked = null.T @ X, L.gram(locked, X).astype(X.dtype)
+        _subtract(L, X, null, on_null, locked, on_locked)
+        G = L.gram(X, X)
+        lengths = np.sqrt(np.diag(G))
+        try:
+            R = sla.cholesky(G / lengths / lengths[:, None], check_finite=False)
+        except sla.LinAlgError:
+            X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
+            continue
+        inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
+        _turn(L, X, (inverse / lengths[:, None]).astype(X.dtype))
+
+
+def _subtract(
+    L: _Products, X: Array, null: CSR, on_null: Array, locked: Array, on_locked: Array
+) -> None:
+    """X less its parts along null and locked vectors, over X."""
+
+    def task(rows: slice) -> None:
+        X[rows] -= null[rows] @ on_null
+        if len(on_locked):
+            X[rows] -= locked[rows] @ on_locked
+
+    L.over_rows(task)
+
+
+def _turn(L: _Products, X: Array, U: Array) -> None:
+    """X U over X."""
+
+    def task(rows: slice) -> None:
+        X[rows] = X[rows] @ U
+
+    L.over_rows(task)
+
+
+def _row_blocks(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS))

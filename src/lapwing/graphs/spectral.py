@@ -1,0 +1,342 @@
+r"""Smallest eigenpairs of a graph Laplacian: closed form, dense or iterative.
+
+.. math:: L v_i = \sigma_i v_i, \qquad 0 = \sigma_1 \le \sigma_2 \le \dots \le \sigma_k.
+
+The zeros are never computed. Their vectors are known: the indicators of the connected components,
+times D^1/2 for the normalised Laplacian. So they are written down, each value is 0 and no -3e-18
+(errata E8), and all others are looked for in their complement, where L is not singular (errata
+E10). What remains is found by LAPACK for small graphs or many vectors, else by
+`lapwing.graphs.chebyshev`, which says what it was measured against.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
+
+from lapwing._memory import require_memory
+from lapwing.graphs.base import CSR, Array
+from lapwing.graphs.chebyshev import block_width, smallest_by_filter
+from lapwing.graphs.laplacian import Laplacian
+
+__all__ = ["Eigenpairs", "smallest_eigenpairs"]
+
+_LOGGER = logging.getLogger("lapwing")
+
+# Up to here LAPACK takes less than a second; and for more vectors than this share of n, less
+# than an iteration, which is dense as well by then.
+_DENSE_POINTS = 1000
+_DENSE_SHARE = 0.2
+# Roundings of the norm of L below which no iteration gets: float32 sums of some ten products.
+_ROUNDINGS = 40
+_CUT = 1e-6  # relative gap below which two eigenvalues may be copies of one
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """The k smallest eigenpairs of a Laplacian.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,), float64
+        Ascending, not negative; of L itself, whatever the power of the operator.
+    vectors : ndarray of shape (n, k)
+        Orthonormal columns, in the precision of the Laplacian's matrix. The entry of largest
+        magnitude is positive in each. The first min(n_components, k) are the null vectors.
+    n_components : int
+        Number of connected components: how often 0 is an eigenvalue of L, also where that is
+        more than k.
+    residual : float
+        Largest length of L v - sigma v over all pairs.
+    tolerance : float
+        Which residual was asked for.
+    gap : float
+        1 - sigma_k / sigma_{k+1}. 0 says that the cut goes through copies of one eigenvalue, so
+        that the span of the vectors depends on the eigensolver and not only on the graph (errata
+        E10). 1 for k = n.
+    method : str
+        'components', 'dense' or 'chebyshev'.
+    n_iter : int
+        Iterations of the last.
+    """
+
+    values: Array
+    vectors: Array
+    n_components: int
+    residual: float
+    tolerance: float
+    gap: float
+    method: str
+    n_iter: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.residual <= self.tolerance
+
+
+def smallest_eigenpairs(
+    laplacian: Laplacian,
+    k: int,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    random_state: Any = 0,
+    memory: Any = None,
+    callback: Callable[[], object] | None = None,
+) -> Eigenpairs:
+    """Compute the k smallest eigenpairs of a Laplacian.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+        Of n points. Its power is left out: the pairs are those of L, and the eigenvalues of L^p
+        are their p-th powers. float32 matrices are iterated in float32.
+    k : int
+        From 1 to n.
+    tol : float, default=1e-6
+        Largest length of L v - sigma v, relative to an upper bound of the norm of L: 2 for the
+        normalised Laplacian, twice the largest degree otherwise. Values below 40 roundings of the
+        precision (5e-6 in float32, 9e-15 in float64) mean those.
+    max_iter : int, default=100
+        Iterations after which an approximation is returned with a warning.
+    random_state : int, RandomState instance or None, default=0
+        For the start of the iteration.
+    memory : str or joblib.Memory, default=None
+        Where to keep the pairs, as in scikit-learn: a second call for the same graph and the
+        same other arguments (``callback`` does not count) reads them.
+    callback : callable, default=None
+        Called without arguments after each iteration.
+
+    Returns
+    -------
+    Eigenpairs
+        The same bits for the same arguments on the same machine.
+
+    Raises
+    ------
+    ValueError
+        For k outside 1 to n, or a tol or max_iter that is not positive.
+    MemoryError
+        If the vectors do not fit in memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the residual is above the tolerance after max_iter iterations.
+
+    Notes
+    -----
+    With more components than k the vectors are those of the k largest components, of equal ones
+    those with the earliest points; they are 0 on all other components. That and a `gap` of less
+    than 1e-6 are told to the log of 'lapwing'.
+
+    Time is that of some eighty to two hundred sparse products with k + max(10, k / 5) vectors,
+    memory that of about seven such blocks. Up to 1000 points, and where so many vectors are more
+    than a fifth of n, a dense solver takes time of order n^3 and memory of order n^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.graphs import Laplacian, smallest_eigenpairs
+    >>> path = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> smallest_eigenpairs(Laplacian.from_affinity(path, normalized=False), 3).values.round(6)
+    array([0., 1., 3.])
+    """
+    k = _check(laplacian, k, tol, max_iter)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    compute = check_memory(memory).cache(_compute, ignore=["laplacian", "callback"])
+    W = laplacian.affinity
+    found = cast(
+        Eigenpairs,
+        compute(
+            (W.data, W.indices, W.indptr),
+            laplacian.normalized,
+            laplacian.dtype.str,
+            k,
+            float(tol),
+            int(max_iter),
+            seed,
+            laplacian=laplacian,
+            callback=callback,
+        ),
+    )
+    _tell(found, k)
+    return found
+
+
+def _check(laplacian: Laplacian, k: Any, tol: Any, max_iter: Any) -> int:
+    n = laplacian.n_points
+    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= n:
+        raise ValueError(
+            f"k={k!r} must be a whole number from 1 to the number of points, {n}: so many "
+            "eigenpairs a Laplacian has."
+        )
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
+        raise ValueError(f"tol={tol!r} must be a number between 0 and 1.")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
+    return int(k)
+
+
+def _tell(found: Eigenpairs, k: int) -> None:
+    # Here and not where they are found, so that pairs that are read from a cache warn as well.
+    if not found.converged:
+        warnings.warn(
+            f"The eigenpairs of the Laplacian have a residual of {found.residual:.3g} after "
+            f"{found.n_iter} iterations, and {found.tolerance:.3g} was asked for. Raise max_iter "
+            f"(or tol), ask for a few more eigenpairs than {k} so that the cut does not go through "
+            "a crowd of them, or use the normalised Laplacian, whose spectrum is less stretched.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if found.n_components > k:
+        _LOGGER.warning(
+            "The graph has %d connected components and %d eigenvectors are asked for: they are 0 "
+            "outside the %d largest components. Join the components (more neighbours), or ask for "
+            "more eigenvectors than there are components.",
+            found.n_components,
+            k,
+            k,
+        )
+    elif found.gap < _CUT:
+        _LOGGER.warning(
+            "Eigenvalues %d and %d of the Laplacian agree to %.1e: the space that is cut between "
+            "them is not determined by the graph. Ask for a few more or fewer eigenpairs.",
+            k,
+            k + 1,
+            found.gap,
+        )
+
+
+def _compute(
+    graph: tuple[Array, Array, Array],
+    normalized: bool,
+    dtype: str,
+    k: int,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    *,
+    laplacian: Laplacian,
+    callback: Callable[[], object] | None,
+) -> Eigenpairs:
+    """Find the eigenpairs; a function of all but the last two arguments, for `joblib.Memory`.
+
+    The graph is given by plain arrays, as matrices and operators carry what was cached on them into
+    their hash. ``laplacian`` is made of it and of the two arguments that follow.
+    """
+    del graph, normalized
+    laplacian = replace(laplacian, power=1)
+    upper = 2.0 if laplacian.normalized else max(2.0 * float(laplacian.degrees.max()), 1e-300)
+    tolerance = max(tol, _ROUNDINGS * float(np.finfo(dtype).eps)) * upper
+    null = _null_vectors(laplacian)
+    n, zeros = null.shape
+    known, m = null[:, : min(k, zeros)], k - min(k, zeros)
+    if m == 0:
+        values, others, following = np.empty(0), np.empty((n, 0)), 0.0 if zeros > k else np.inf
+        method, n_iter = "components", 0
+    elif n <= _DENSE_POINTS or block_width(m) > _DENSE_SHARE * n:
+        values, others, following = _dense(laplacian, null, m, upper)
+        method, n_iter = "dense", 0
+    else:
+        _forecast(n, m, laplacian)
+        ritz = smallest_by_filter(
+            laplacian.matrix, m, null, upper, tolerance, max_iter, seed, callback
+        )
+        values, others, following, n_iter = ritz
+        method = "chebyshev"
+    vectors = np.empty((n, k), dtype=laplacian.dtype)
+    vectors[:, : k - m] = known.toarray()
+    vectors[:, k - m :] = _with_sign(others)
+    del others
+    values = np.concatenate([np.zeros(k - m), np.maximum(values, 0)])
+    residual = _residual(laplacian, values[k - m :], vectors[:, k - m :])
+    gap = 1.0 if k == n or np.isinf(following) else _gap(values[-1], following)
+    return Eigenpairs(values, vectors, zeros, residual, tolerance, gap, method, n_iter)
+
+
+def _null_vectors(laplacian: Laplacian) -> CSR:
+    """Orthonormal null vectors (n, number of components), of the largest component first."""
+    labels = laplacian.component_labels
+    sizes = np.bincount(labels)
+    place = np.empty(len(sizes), dtype=np.intp)
+    place[np.lexsort((_first_points(labels, len(sizes)), -sizes))] = np.arange(len(sizes))
+    entries = np.ones(laplacian.n_points)
+    if laplacian.normalized:
+        # An isolated point has degree 0 and a zero row: its null vector is its indicator.
+        degrees = laplacian.degrees
+        entries = np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    largest = np.zeros(len(sizes))
+    np.maximum.at(largest, labels, entries)
+    entries = entries / largest[labels]  # so that no square overflows or underflows
+    entries /= np.sqrt(np.bincount(labels, entries**2))[labels]
+    n = laplacian.n_points
+    parts = (entries.astype(laplacian.dtype), place[labels], np.arange(n + 1))
+    return cast("CSR", sp.csr_array(parts, shape=(n, len(sizes))))
+
+
+def _first_points(labels: Array, n_components: int) -> Array:
+    first = np.full(n_components, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    return first
+
+
+def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array, Array, float]:
+    """The m smallest pairs on the complement of the null vectors, and the value that follows."""
+    n, zeros = null.shape
+    require_memory(
+        (2 * n * n + 2 * n * m) * 8,
+        f"{m} eigenvectors of a graph of {n} points (so many of them that the dense method is due)",
+        f"Ask for fewer than {int(_DENSE_SHARE * n / 1.2)} eigenvectors.",
+    )
+    null = null.astype(np.float64)
+    # The null vectors are moved to the far end of the spectrum instead of being told from small
+    # eigenvalues afterwards.
+    A = (laplacian.astype(np.float64).matrix + 2 * upper * (null @ null.T)).toarray()
+    last = min(m, n - zeros - 1)
+    s, V = sla.eigh(A, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
+    return s[:m], V[:, :m], float(s[m]) if last == m else np.inf
+
+
+def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
+    item = laplacian.dtype.itemsize
+    blocks = 4 * block_width(m) + 3 * m  # iterated; locked, in order, and returned
+    require_memory(
+        n * blocks * item + 2 * laplacian.matrix.nnz * (item + 4),
+        f"{m} eigenvectors of a graph of {n} points in {laplacian.dtype}",
+        "Ask for fewer eigenvectors, or use float32: Laplacian.astype(np.float32).",
+    )
+
+
+def _with_sign(vectors: Array) -> Array:
+    """Make the entry of largest magnitude of each column positive, in place."""
+    if vectors.shape[1]:
+        at = np.argmax(np.abs(vectors), axis=0)
+        vectors *= np.where(vectors[at, np.arange(vectors.shape[1])] < 0, -1, 1)
+    return vectors
+
+
+def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
+    """Largest |L v - s v|; the null vectors need no look."""
+    worst = 0.0
+    for start in range(0, len(values), 16):  # a few columns at a time, as L V is as large as V
+        V = np.ascontiguousarray(vectors[:, start : start + 16])
+        difference = laplacian.apply(V) - V * values[start : start + 16].astype(V.dtype)
+        worst = max(worst, float(np.sqrt((difference.astype(np.float64) ** 2).sum(axis=0)).max()))
+    return worst
+
+
+def _gap(last: float, following: float) -> float:
+    return 0.0 if following <= last else 1 - last / following

@@ -1,0 +1,354 @@
+"""Eigenfunctions of a product density, and the classifier made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as sla
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from lapwing import EigenfunctionClassifier
+from lapwing.exceptions import SingleClassWarning
+from lapwing.graphs import eigenfunctions
+from lapwing.graphs.eigenfunctions import density_eigenfunctions, fit_eigenfunctions
+
+
+def clusters(n_classes: int, n: int = 120, n_labels: int = 4, seed: int = 0) -> Any:
+    """X, y with -1 for unlabelled, truth: clusters in random order."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % n_classes
+    X = rng.standard_normal((n, 4)) + 4.0 * np.eye(4)[truth]
+    y = np.full(n, -1)
+    for code in range(n_classes):
+        y[rng.choice(np.flatnonzero(truth == code), n_labels, replace=False)] = code
+    order = rng.permutation(n)
+    return X[order], y[order], truth[order]
+
+
+def box(n: int = 20_000, sides: tuple[float, ...] = (3.0, 2.0), seed: int = 0) -> np.ndarray:
+    """Points spread evenly over a box."""
+    return np.random.default_rng(seed).uniform(0, sides, size=(n, len(sides)))
+
+
+# --- one dimension ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spacing", [0.2, 1.0])
+def test_functions_solve_the_generalised_eigenproblem(spacing: float) -> None:
+    """(D - PWP) g = sigma P D^ g, D^ the sums of the columns of PW, as the paper prints it."""
+    density = np.random.default_rng(0).uniform(0.1, 1, 30)
+    density /= density.sum()
+    sigma, g = density_eigenfunctions(density, spacing, 6)
+    t = np.arange(30) * spacing
+    W = np.exp(-((t[:, None] - t) ** 2) / 2)
+    P = np.diag(density)
+    smoothness = np.diag((P @ W @ P).sum(axis=0)) - P @ W @ P
+    mass = P @ np.diag((P @ W).sum(axis=0))
+    expected, vectors = sla.eigh(smoothness, mass)
+    assert abs(expected[0]) < 1e-12  # the constant, which is left out
+    assert_allclose(sigma, expected[1:7], atol=1e-12)
+    assert_allclose(smoothness @ g, mass @ g * sigma, atol=1e-14)
+    assert_allclose(g.T @ mass @ g, np.eye(6), atol=1e-9)
+    for found, vector in zip(g.T, vectors.T[1:7], strict=True):
+        assert_allclose(found * np.sign(found @ vector), vector, atol=1e-6)
+
+
+def test_a_constant_density_has_cosines() -> None:
+    """cos(k pi t / (b - a)) with 1 - exp(-(eps k pi / (b - a))^2 / 2), away from the ends."""
+    n, width = 400, 4.0  # of the affinity, in places
+    sigma, g = density_eigenfunctions(np.full(n, 1 / n), 1 / width, 4)
+    k = np.arange(1, 5)
+    assert_allclose(sigma, 1 - np.exp(-((width * np.pi * k / n) ** 2) / 2), rtol=0.02)
+    t = (np.arange(n) + 0.5) / n
+    cosines = np.cos(np.pi * t[:, None] * k)
+    correlation = [abs(np.corrcoef(a, b)[0, 1]) for a, b in zip(g.T, cosines.T, strict=True)]
+    assert min(correlation) > 0.999
+
+
+def test_a_gap_in_the_density_is_where_the_first_function_falls() -> None:
+    density = np.full(100, 1.0)
+    density[40:60] = 1e-3
+    sigma, g = density_eigenfunctions(density / density.sum(), 0.5, 2)
+    first = g[:, 0] * np.sign(g[0, 0])
+    assert (first[:40] > 0).all()
+    assert (first[60:] < 0).all()
+    assert np.ptp(first[:35]) < 0.1 * np.ptp(first)
+    assert sigma[0] < 0.05 * sigma[1]
+
+
+def test_number_of_functions() -> None:
+    density = np.full(5, 0.2)
+    for k, found in ((1, 1), (4, 4), (9, 4)):
+        sigma, g = density_eigenfunctions(density, 1.0, k)
+        assert sigma.shape == (found,)
+        assert g.shape == (5, found)
+        assert (np.diff(sigma) > 0).all()
+
+
+# --- many dimensions ----------------------------------------------------------------------------
+
+
+def test_functions_of_all_directions_are_taken_by_their_eigenvalues() -> None:
+    # On a box of sides 3 and 2 the frequencies are 1/3, 1/2, 2/3, 1, 1, 4/3, 3/2.
+    found = fit_eigenfunctions(box(), n_functions=7, bandwidth=0.05, clip=0.0)
+    assert_array_equal(found.dimension[:3], [0, 1, 0])
+    assert sorted(found.dimension[3:5]) == [0, 1]
+    assert_array_equal(found.dimension[5:], [0, 1])
+    frequency = np.array([1 / 3, 1 / 2, 2 / 3, 1, 1, 4 / 3, 3 / 2])
+    expected = 1 - np.exp(-((0.05 * np.pi * frequency) ** 2) / 2)
+    assert found.eigenvalues[0] == 0
+    assert_allclose(found.eigenvalues[1:], expected, rtol=0.1)
+    assert (np.diff(found.eigenvalues) >= 0).all()
+
+
+def test_points_get_values_by_linear_interpolation() -> None:
+    X = box(500)
+    found = fit_eigenfunctions(X, n_functions=6, n_bins=20)
+    far = np.vstack([X, [[100.0, -50.0]], [[-100.0, 50.0]]])
+    S = (far - X.mean(axis=0)) @ found.rotation.directions
+    U = found.evaluate(far)
+    assert U.shape == (502, 7)
+    assert_allclose(U[:, 0], 1 / np.sqrt(500))
+    for k, j in enumerate(found.dimension):
+        centres = found.starts[j] + found.widths[j] * np.arange(20)
+        assert_allclose(U[:, k + 1], np.interp(S[:, j], centres, found.values[k]), atol=1e-12)
+    # Vectors of unit length over the points, but for interpolation within the bins.
+    assert_allclose(np.linalg.norm(U[:500], axis=0), 1, atol=0.06)
+    alpha, intercept = np.random.default_rng(1).normal(size=(6, 3)), np.array([1.0, 2.0, 3.0])
+    assert_allclose(found.expand(far, alpha, intercept), U[:, 1:] @ alpha + intercept, atol=1e-12)
+
+
+def test_histograms_are_those_of_numpy() -> None:
+    X = np.random.default_rng(0).normal(size=(400, 3)) * [3, 2, 1]
+    rotation = eigenfunctions._principal(X, 3)
+    assert_allclose(rotation.deviations, np.sort(sla.svdvals(X - X.mean(axis=0)))[::-1] / 20)
+    assert_allclose(rotation.directions.T @ rotation.directions, np.eye(3), atol=1e-12)
+    shares, starts, widths = eigenfunctions._histograms(X, rotation, 16, 0.05)
+    S = (X - X.mean(axis=0)) @ rotation.directions
+    for j in range(3):
+        low, high = np.quantile(S[:, j], [0.05, 0.95])
+        counts, edges = np.histogram(np.clip(S[:, j], low, high), bins=16)
+        assert_allclose(shares[j], counts / 400)
+        assert_allclose(starts[j] + widths[j] * np.arange(16), (edges[1:] + edges[:-1]) / 2)
+
+
+def test_a_coordinate_that_nearly_all_points_share() -> None:
+    X = np.zeros((100, 1))
+    X[:2] = [[1.0], [2.0]]
+    found = fit_eigenfunctions(X, n_bins=10)
+    assert found.widths[0] == pytest.approx(0.2)
+    assert np.isfinite(found.evaluate(X)).all()
+    assert found.evaluate(X)[0, 1] != found.evaluate(X)[1, 1]
+
+
+def test_points_that_are_all_equal_have_the_constant_only() -> None:
+    found = fit_eigenfunctions(np.ones((9, 3)))
+    assert len(found.dimension) == 0
+    assert_array_equal(found.eigenvalues, [0])
+    assert_allclose(found.evaluate(np.zeros((2, 3))), 1 / 3)
+
+
+def test_constant_and_dependent_features_add_nothing() -> None:
+    X = clusters(3)[0]
+    more = np.hstack([X, np.full((120, 1), 7.0), np.zeros((120, 1))])
+    few, many = fit_eigenfunctions(X), fit_eigenfunctions(more)
+    assert len(few.rotation.deviations) == len(many.rotation.deviations) == 4
+    assert_allclose(many.eigenvalues, few.eigenvalues, atol=1e-12)
+    twice = fit_eigenfunctions(np.hstack([X, X]))
+    assert len(twice.rotation.deviations) == 4
+    assert_allclose(twice.eigenvalues, few.eigenvalues, atol=1e-9)
+
+
+def test_the_default_bandwidth_and_numbers() -> None:
+    X = clusters(3)[0]
+    found = fit_eigenfunctions(X)
+    assert_allclose(found.bandwidth, 0.2 * found.rotation.deviations[0])
+    assert len(found.dimension) == 2 * 4
+    coarse = fit_eigenfunctions(X, n_bins=4)
+    assert_allclose(coarse.bandwidth, coarse.widths.max())
+    assert len(fit_eigenfunctions(X, n_components=2, n_functions=3).dimension) == 3
+    # Few unless asked for, and no more than there are.
+    assert len(fit_eigenfunctions(np.random.default_rng(0).normal(size=(99, 20))).dimension) == 30
+    assert len(fit_eigenfunctions(X, n_components=2, n_bins=5, n_functions=99).dimension) == 8
+
+
+def test_a_bandwidth_that_the_bins_cannot_resolve_is_refused() -> None:
+    X = box(500)
+    message = r"bandwidth=0\.01 is less than the width of the 20 bins, up to 0\.1\d+: .* more bins"
+    with pytest.raises(ValueError, match=message):
+        fit_eigenfunctions(X, bandwidth=0.01, n_bins=20)
+    fit_eigenfunctions(X, bandwidth=0.01, n_bins=400)
+
+
+def test_blocks_of_rows_and_directions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = clusters(3)[0]
+    expected = fit_eigenfunctions(X)
+    U = expected.evaluate(X)
+    monkeypatch.setattr("lapwing.graphs.points._BLOCK_BYTES", 1000)
+    found = fit_eigenfunctions(X)
+    assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
+    assert_allclose(np.abs(found.evaluate(X)), np.abs(U), atol=1e-7)
+
+
+def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 30)) * np.geomspace(10, 0.1, 30)
+    expected = fit_eigenfunctions(X, n_components=5)
+    monkeypatch.setattr(eigenfunctions, "_COVARIANCE_FEATURES", 29)
+    for points in (X, sp.csr_array(X)):
+        found = fit_eigenfunctions(points, n_components=5)
+        assert_allclose(
+            found.rotation.deviations, expected.rotation.deviations * np.sqrt(80 / 79), rtol=1e-9
+        )
+        alike = np.abs((found.rotation.directions * expected.rotation.directions).sum(axis=0))
+        assert_allclose(alike, 1, atol=1e-8)
+        assert_allclose(found.evaluate(points) ** 2, expected.evaluate(X) ** 2, atol=0.02)
+        assert_array_equal(
+            found.evaluate(points), fit_eigenfunctions(points, n_components=5).evaluate(points)
+        )
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    with pytest.raises(MemoryError, match=r"5 principal directions of 30 features"):
+        fit_eigenfunctions(X, n_components=5)
+
+
+# --- the classifier -----------------------------------------------------------------------------
+
+EXAMPLES = [
+    EigenfunctionClassifier(),
+    EigenfunctionClassifier(None, n_components=2, n_bins=30, clip=0.0, lam=10),
+]
+each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["default", "two directions"])
+each_count = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+@each_example
+@each_count
+def test_the_classifier_is_the_closed_form(model: Any, n_classes: int) -> None:
+    """(Sigma + U'Lambda U) alpha = U'Lambda y, dense."""
+    X, y, truth = clusters(n_classes)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    model = clone(model).fit(X, y, sample_weight=w)
+    U = model.eigenfunctions_.evaluate(X)
+    Sigma = np.diag(model.eigenfunctions_.eigenvalues)
+    Lambda = np.diag(np.where(y >= 0, model.lam * w, 0))
+    Y = np.where(y[:, None] == np.arange(n_classes), 1.0, -1.0)
+    Y = Y[:, 1:] if n_classes == 2 else Y
+    alpha = np.linalg.solve(Sigma + U.T @ Lambda @ U, U.T @ Lambda @ Y)
+    f = U @ alpha
+    g = model.decision_function(X)
+    assert_allclose(g[:, None] if n_classes == 2 else g, f, atol=1e-7)
+    winner = (f[:, 0] >= 0).astype(int) if n_classes == 2 else f.argmax(axis=1)
+    assert_array_equal(model.transduction_, winner)
+    assert_array_equal(model.transduction_, model.predict(X))
+    assert np.mean(winner == truth) > 0.75
+    at = y >= 0
+    objective = (model.lam * w[at]) @ (Y - f)[at] ** 2 + (alpha**2).T @ Sigma.diagonal()
+    assert_allclose(model.objective_, objective, rtol=1e-6)
+    assert model.alpha_.shape == (len(alpha) - 1, len(alpha.T))
+    assert_allclose(model.intercept_, alpha[0] / np.sqrt(len(X)), atol=1e-8)
+
+
+@each_example
+@each_count
+def test_order_of_points_and_names_of_classes_do_not_matter(model: Any, n_classes: int) -> None:
+    X, y, _ = clusters(n_classes)
+    f = clone(model).fit(X, y).decision_function(X)
+    order = np.random.default_rng(2).permutation(len(X))
+    g = clone(model).fit(X[order], y[order]).decision_function(X)
+    assert_allclose(g, f, atol=1e-7)
+    renamed = np.where(y < 0, -1, n_classes - 1 - y)
+    h = clone(model).fit(X, renamed).decision_function(X)
+    assert_allclose(-h if n_classes == 2 else h[:, ::-1], f, atol=1e-7)
+
+
+@each_example
+def test_axes_origin_and_units_do_not_matter(model: Any) -> None:
+    X, y, _ = clusters(3)
+    f = clone(model).fit(X, y).decision_function(X)
+    Q = np.linalg.qr(np.random.default_rng(3).normal(size=(4, 4)))[0]
+    moved = 1e3 * (X @ Q) + 1e4
+    assert_allclose(clone(model).fit(moved, y).decision_function(moved), f, atol=1e-5)
+
+
+@each_example
+def test_rows_twice_are_rows_of_weight_two(model: Any) -> None:
+    X, y, _ = clusters(3)
+    twice = np.concatenate([np.flatnonzero(y == code)[:2] for code in range(3)])
+    weights = np.ones(len(X))
+    weights[twice] = 2
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
+    assert_allclose(repeated.decision_function(X), weighted.decision_function(X), atol=1e-12)
+    assert_array_equal(repeated.transduction_[120:], repeated.transduction_[:120][twice])
+    gone = clone(model).fit(X, y, sample_weight=np.where(np.isin(np.arange(120), twice), 0, 1))
+    removed = clone(model).fit(np.delete(X, twice, axis=0), np.delete(y, twice))
+    assert_allclose(gone.decision_function(X), removed.decision_function(X), atol=1e-12)
+    assert gone.transduction_.shape == (120,)
+
+
+def test_class_weights_are_weights_of_the_labels() -> None:
+    X, y, _ = clusters(3)
+    factors = np.array([1.0, 5.0, 0.5])
+    by_class = EigenfunctionClassifier(class_weight=dict(enumerate(factors))).fit(X, y)
+    by_hand = EigenfunctionClassifier().fit(X, y, sample_weight=np.where(y < 0, 1, factors[y]))
+    assert_allclose(by_class.decision_function(X), by_hand.decision_function(X))
+
+
+def test_labels_are_met_as_their_weight_grows() -> None:
+    X, y, _ = clusters(2)
+    at = y >= 0
+    gaps = [
+        np.abs(EigenfunctionClassifier(lam=lam).fit(X, y).decision_function(X)[at]) - 1
+        for lam in (1.0, 1e3, 1e6)
+    ]
+    worst = [np.abs(gap).max() for gap in gaps]
+    assert worst[0] > worst[1] > worst[2]
+    assert worst[2] < 0.01
+
+
+def test_sparse_and_float32_points() -> None:
+    X, y, _ = clusters(3)
+    X[np.abs(X) < 0.5] = 0
+    f = EigenfunctionClassifier().fit(X, y).decision_function(X)
+    S = sp.csr_array(X)
+    assert_allclose(EigenfunctionClassifier().fit(S, y).decision_function(S), f, atol=1e-8)
+    X32 = X.astype(np.float32)
+    assert_allclose(EigenfunctionClassifier().fit(X32, y).decision_function(X32), f, atol=0.05)
+
+
+def test_points_that_are_all_equal_get_one_class_and_a_warning() -> None:
+    y = np.full(10, -1)
+    y[:3] = [0, 1, 1]
+    with pytest.warns(SingleClassWarning, match=r"All 7 unlabelled points were given class 1"):
+        model = EigenfunctionClassifier().fit(np.ones((10, 2)), y)
+    assert_allclose(model.decision_function(np.zeros((1, 2))), 1 / 3)  # the mean label
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_eigenfunctions": 0}, r"n_eigenfunctions=0 must be a whole number >= 1, or None"),
+        ({"n_components": 0}, r"n_components=0 must be a whole number >= 1"),
+        ({"n_bins": 2}, r"n_bins=2 must be a whole number >= 3"),
+        ({"bandwidth": 0}, r"bandwidth=0 must be a number > 0 in the units of X, or None"),
+        ({"clip": 0.5}, r"clip=0\.5 must be a number >= 0 and less than 0\.5"),
+        ({"lam": 0}, r"lam=0 must be a number > 0"),
+        ({"bandwidth": 1e-6}, r"bandwidth=1e-06 is less than the width of the 100 bins"),
+    ],
+)
+def test_wrong_parameters(options: dict[str, Any], message: str) -> None:
+    X, y, _ = clusters(2)
+    with pytest.raises(ValueError, match=message):
+        EigenfunctionClassifier(**options).fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_nothing_of_the_last_one() -> None:
+    X, y, _ = clusters(2)
+    model = EigenfunctionClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"requires y to be passed"):
+        model.fit(X, None)
+    assert not hasattr(model, "alpha_")

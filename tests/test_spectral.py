@@ -1,0 +1,449 @@
+"""Smallest eigenpairs of Laplacians, against dense eigendecompositions and closed forms."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import FrozenInstanceError
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+import scipy.linalg as sla
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from lapwing.graphs import KNNGraph, Laplacian, smallest_eigenpairs, spectral
+from lapwing.graphs.chebyshev import block_width
+
+
+def clusters(n: int, d: int = 5, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(8, d))[rng.integers(8, size=n)] * 2 + rng.normal(size=(n, d))
+
+
+def points(n: int) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=(n, 3))
+
+
+def knn(n: int, **options: Any) -> Laplacian:
+    recipe = KNNGraph(8, **options)
+    return Laplacian.from_affinity(recipe.affinity(clusters(n)), normalized=recipe.normalized)
+
+
+def ring(n: int) -> sp.csr_array:
+    i = np.arange(n)
+    W = sp.csr_array((np.ones(n), (i, (i + 1) % n)), shape=(n, n))
+    return W + W.T
+
+
+def cube(dimensions: int) -> sp.csr_array:
+    """The hypercube, whose D - W has the eigenvalue 2 j binom(dimensions, j) times."""
+    edge, W = sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), sp.csr_array((1, 1))
+    for _ in range(dimensions):
+        W = sp.kron(W, sp.eye_array(2)) + sp.kron(sp.eye_array(W.shape[0]), edge)
+    return sp.csr_array(W)
+
+
+def disconnected() -> sp.csr_array:
+    """Two equal components of 300, one of 450, one of 30 and five isolated points, mixed up."""
+    large = [KNNGraph(8).affinity(points(n)) for n in (300, 300, 450, 30)]
+    W = sp.block_diag([*large, sp.csr_array((5, 5))], format="csr")
+    order = np.random.default_rng(0).permutation(W.shape[0])
+    return sp.csr_array(W[order][:, order])
+
+
+def grid() -> sp.csr_array:
+    i = np.arange(39)
+    path = sp.csr_array((np.ones(39), (i, i + 1)), shape=(40, 40))
+    path = path + path.T
+    return sp.csr_array(sp.kron(path, sp.eye_array(30)) + sp.kron(sp.eye_array(40), path[:30, :30]))
+
+
+GRAPHS = {
+    "knn": lambda: KNNGraph(8).affinity(clusters(1100)),
+    "weak": lambda: KNNGraph(8).affinity(clusters(1100)) * 1e-6,
+    "disconnected": disconnected,
+    "ring": lambda: ring(1200),
+    "cube": lambda: cube(10),
+    "grid": grid,
+}
+each_graph = pytest.mark.parametrize("graph", GRAPHS)
+either = pytest.mark.parametrize("normalized", [True, False])
+
+
+@lru_cache(maxsize=20)
+def eigh(matrix: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
+    return sla.eigh(np.frombuffer(matrix).reshape(n, n))
+
+
+def check(L: Laplacian, found: Any, k: int) -> None:
+    """Eigenvalues, orthonormality, residuals and spaces, all recomputed densely."""
+    M = L.matrix.toarray().astype(float)
+    s, V = eigh(M.tobytes(), len(M))
+    norm = 2.0 if L.normalized else 2 * L.degrees.max()
+    assert found.values.shape == (k,)
+    assert found.values.dtype == np.float64
+    assert found.vectors.shape == (len(M), k)
+    assert found.vectors.dtype == L.dtype
+    U = found.vectors.astype(float)
+    rounding = 1e3 * np.finfo(L.dtype).eps
+    assert_allclose(U.T @ U, np.eye(k), atol=rounding)
+    lengths = np.linalg.norm(M @ U - U * found.values, axis=0)
+    assert lengths.max() <= 1.01 * found.tolerance + rounding * norm
+    assert_allclose(found.residual, lengths.max(), atol=10 * rounding * norm)
+    # Eigenvalues are second-order in the residual, but only first-order in a crowd.
+    assert_allclose(found.values, s[:k], atol=2 * found.tolerance)
+    zeros = min(k, L.n_components)
+    assert found.n_components == L.n_components
+    assert_array_equal(found.values[:zeros], 0)
+    assert (found.values[zeros:] > 0).all()
+    assert (np.diff(found.values) >= 0).all()
+    # Davis-Kahan: the space is off by at most the residual over the gap.
+    gap = s[k] - s[k - 1] if k < len(s) else np.inf
+    if gap > 1e-3 * norm and zeros < k:
+        outside = U - V[:, :k] @ (V[:, :k].T @ U)
+        assert np.linalg.norm(outside) <= 2 * np.sqrt(k) * found.tolerance / gap + 10 * rounding
+
+
+@pytest.mark.parametrize("k", [1, 4, 23, 60])
+@each_graph
+@either
+def test_pairs_are_those_of_a_dense_solver(graph: str, normalized: bool, k: int) -> None:
+    L = Laplacian.from_affinity(GRAPHS[graph](), normalized=normalized)
+    found = smallest_eigenpairs(L, k)
+    assert found.converged
+    assert found.method == ("components" if k <= L.n_components else "chebyshev")
+    check(L, found, k)
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 59, 60])
+@either
+def test_small_graphs_are_solved_densely(k: int, normalized: bool) -> None:
+    L = Laplacian.from_affinity(KNNGraph(4).affinity(clusters(60)), normalized=normalized)
+    found = smallest_eigenpairs(L, k)
+    check(L, found, k)
+    assert found.residual < 1e-12 * (2 if normalized else 2 * L.degrees.max())
+    assert found.method == ("components" if k <= L.n_components else "dense")
+
+
+def test_many_vectors_of_a_larger_graph_are_solved_densely() -> None:
+    L = knn(1100)
+    found = smallest_eigenpairs(L, 400)
+    assert found.method == "dense"
+    check(L, found, 400)
+
+
+@given(
+    n=st.integers(1, 12),
+    density=st.floats(0, 1),
+    normalized=st.booleans(),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+@settings(max_examples=80)
+def test_any_small_graph(
+    n: int, density: float, normalized: bool, seed: int, data: st.DataObject
+) -> None:
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.uniform(0.1, 1, (n, n)) * (rng.uniform(size=(n, n)) < density), 1)
+    L = Laplacian.from_affinity(W + W.T, normalized=normalized)
+    k = data.draw(st.integers(1, n))
+    check(L, smallest_eigenpairs(L, k), k)
+
+
+# --- zeros --------------------------------------------------------------------------------------
+
+
+@either
+def test_null_vectors_are_written_down(normalized: bool) -> None:
+    L = Laplacian.from_affinity(disconnected(), normalized=normalized)
+    found = smallest_eigenpairs(L, 20)
+    assert found.n_components == L.n_components >= 9
+    labels, sizes = L.component_labels, np.bincount(L.component_labels)
+    seen = []
+    for v in found.vectors.T[: L.n_components]:
+        (component,) = set(labels[v != 0])
+        seen.append(component)
+        inside = labels == component
+        expected = np.sqrt(L.degrees[inside]) if normalized else np.ones(inside.sum())
+        if inside.sum() == 1:
+            expected = np.ones(1)
+        assert_allclose(v[inside], expected / np.linalg.norm(expected), rtol=1e-14)
+    assert sorted(seen) == list(range(L.n_components))
+    assert (np.diff(sizes[seen]) <= 0).all()
+    earliest = [int(np.flatnonzero(labels == c)[0]) for c in seen]
+    pairs = list(zip(-sizes[seen], earliest, strict=True))
+    assert pairs == sorted(pairs)  # of equal components the one with the earliest point first
+
+
+def test_more_components_than_vectors(caplog: pytest.LogCaptureFixture) -> None:
+    L = Laplacian.from_affinity(disconnected())
+    sizes = np.sort(np.bincount(L.component_labels))[::-1]
+    with caplog.at_level(logging.WARNING, "lapwing"):
+        found = smallest_eigenpairs(L, 3)
+    assert f"{L.n_components} connected components and 3 eigenvectors are asked" in caplog.text
+    assert (found.gap, found.method, found.residual) == (0.0, "components", 0.0)
+    assert_array_equal((found.vectors != 0).sum(axis=0), sizes[:3])
+    check(L, found, 3)
+
+
+def test_as_many_vectors_as_components(caplog: pytest.LogCaptureFixture) -> None:
+    L = Laplacian.from_affinity(sp.block_diag([ring(5), ring(4)]), normalized=False)
+    with caplog.at_level(logging.WARNING, "lapwing"):
+        found = smallest_eigenpairs(L, 2)
+    assert caplog.text == ""
+    assert (found.gap, found.n_components) == (1.0, 2)
+
+
+def test_a_graph_without_edges() -> None:
+    for normalized in (True, False):
+        L = Laplacian.from_affinity(np.zeros((4, 4)), normalized=normalized)
+        found = smallest_eigenpairs(L, 4)
+        assert_array_equal(found.vectors, np.eye(4))
+        assert_array_equal(found.values, 0)
+
+
+def test_null_vectors_of_tiny_and_huge_weights() -> None:
+    for scale in (1e-300, 1e300):
+        found = smallest_eigenpairs(Laplacian.from_affinity(ring(5) * scale), 2)
+        assert_allclose(found.vectors[:, 0], 5**-0.5, rtol=1e-14)
+        assert_allclose(found.values[1], 1 - np.cos(2 * np.pi / 5), rtol=1e-12)
+
+
+# --- what the pairs do not depend on ------------------------------------------------------------
+
+
+@either
+def test_the_space_follows_a_permutation(normalized: bool) -> None:
+    W = KNNGraph(8).affinity(clusters(1100))
+    order = np.random.default_rng(1).permutation(1100)
+    a = smallest_eigenpairs(Laplacian.from_affinity(W, normalized=normalized), 20, tol=1e-10)
+    permuted = Laplacian.from_affinity(W[order][:, order], normalized=normalized)
+    b = smallest_eigenpairs(permuted, 20, tol=1e-10)
+    assert_allclose(b.values, a.values, atol=1e-8)
+    overlap = np.linalg.svd(a.vectors[order].T @ b.vectors, compute_uv=False)
+    assert_allclose(overlap, 1, atol=1e-8)
+
+
+def test_the_scale_of_the_weights() -> None:
+    W = KNNGraph(8).affinity(clusters(1100))
+    plain = smallest_eigenpairs(Laplacian.from_affinity(W, normalized=False), 9)
+    for factor in (2.0**-40, 2.0**40):  # rounds nothing
+        scaled = Laplacian.from_affinity(W * factor, normalized=False)
+        found = smallest_eigenpairs(scaled, 9)
+        assert_allclose(found.values / factor, plain.values, rtol=1e-9, atol=1e-12)
+        assert_allclose(found.residual / factor, plain.residual, rtol=0.1)
+        assert found.tolerance == plain.tolerance * factor
+        normalized = smallest_eigenpairs(Laplacian.from_affinity(W * factor), 9)
+        assert_allclose(normalized.values, smallest_eigenpairs(knn(1100), 9).values, rtol=1e-9)
+
+
+def test_the_power_is_left_out() -> None:
+    W = KNNGraph(8).affinity(clusters(1100))
+    a, b = (smallest_eigenpairs(Laplacian.from_affinity(W, power=p), 7) for p in (1, 3))
+    assert_array_equal(a.values, b.values)
+    assert_array_equal(a.vectors, b.vectors)
+
+
+def test_the_same_call_gives_the_same_bits() -> None:
+    for dtype in (np.float32, np.float64):
+        L = knn(1100).astype(dtype)
+        a, b = smallest_eigenpairs(L, 12), smallest_eigenpairs(L, 12)
+        assert_array_equal(a.vectors, b.vectors)
+        assert_array_equal(a.values, b.values)
+        other = smallest_eigenpairs(L, 12, random_state=1)
+        assert (other.vectors != a.vectors).any()
+        assert_allclose(other.vectors, a.vectors, atol=0.01)  # the signs agree
+
+
+@each_graph
+def test_the_largest_entry_of_each_vector_is_positive(graph: str) -> None:
+    for k in (9, 30):
+        V = smallest_eigenpairs(Laplacian.from_affinity(GRAPHS[graph]()), k).vectors
+        assert (V.max(axis=0) == np.abs(V).max(axis=0)).all()
+
+
+# --- precision ----------------------------------------------------------------------------------
+
+
+@either
+def test_float32(normalized: bool) -> None:
+    L = Laplacian.from_affinity(GRAPHS["disconnected"](), normalized=normalized, dtype=np.float32)
+    found = smallest_eigenpairs(L, 25)
+    assert found.vectors.dtype == np.float32
+    assert found.converged
+    norm = 2 if normalized else 2 * L.degrees.max()
+    assert_allclose(found.tolerance, 40 * np.finfo(np.float32).eps * norm)
+    check(L, found, 25)
+
+
+def test_the_tolerance_is_reached() -> None:
+    L = knn(1100)
+    seen = [smallest_eigenpairs(L, 15, tol=tol) for tol in (1e-2, 1e-4, 1e-8, 1e-12)]
+    for found, tol in zip(seen, (1e-2, 1e-4, 1e-8, 1e-12), strict=True):
+        assert found.residual <= found.tolerance == 2 * tol
+        check(L, found, 15)
+    assert seen[0].residual > 1e-4 > seen[2].residual  # and the first does not work for nothing
+    assert smallest_eigenpairs(L, 15, tol=1e-30).tolerance == 80 * np.finfo(float).eps
+
+
+@each_graph
+def test_a_tolerance_at_the_rounding_is_reached(graph: str) -> None:
+    for dtype in (np.float32, np.float64):
+        L = Laplacian.from_affinity(GRAPHS[graph](), normalized=False, dtype=dtype)
+        assert smallest_eigenpairs(L, 20, tol=1e-15).converged
+
+
+def test_too_few_iterations_are_told() -> None:
+    L = knn(1100)
+    with pytest.warns(ConvergenceWarning, match=r"residual of .* after 2 iterations.*Raise max"):
+        found = smallest_eigenpairs(L, 15, max_iter=2)
+    assert not found.converged
+    assert found.n_iter == 2
+    assert found.residual > found.tolerance
+    U = found.vectors
+    assert_allclose(U.T @ U, np.eye(15), atol=1e-12)  # what there is is still a basis
+    assert_allclose(found.residual, np.linalg.norm(L.matrix @ U - U * found.values, axis=0).max())
+
+
+def test_the_gap() -> None:
+    s = sla.eigvalsh(knn(1100).matrix.toarray())
+    assert_allclose(smallest_eigenpairs(knn(1100), 15, tol=1e-9).gap, 1 - s[14] / s[15], atol=1e-6)
+    s = sla.eigvalsh(knn(300).matrix.toarray())
+    assert_allclose(smallest_eigenpairs(knn(300), 15).gap, 1 - s[14] / s[15], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [40, 1200])  # the dense and the iterative way
+def test_a_cut_through_copies_is_told(n: int, caplog: pytest.LogCaptureFixture) -> None:
+    L = Laplacian.from_affinity(ring(n))  # pairs of equal eigenvalues
+    with caplog.at_level(logging.WARNING, "lapwing"):
+        whole = smallest_eigenpairs(L, 5, tol=1e-9)
+    assert caplog.text == ""
+    assert whole.gap > 0.1
+    with caplog.at_level(logging.WARNING, "lapwing"):
+        cut = smallest_eigenpairs(L, 4, tol=1e-9)
+    assert cut.gap < 1e-6
+    assert "Eigenvalues 4 and 5 of the Laplacian agree" in caplog.text
+
+
+def test_each_copy_of_an_eigenvalue_is_found() -> None:
+    L = Laplacian.from_affinity(cube(11), normalized=False)
+    found = smallest_eigenpairs(L, 1 + 11 + 55)
+    assert_allclose(found.values, np.repeat([0.0, 2.0, 4.0], [1, 11, 55]), atol=1e-5)
+    copies = sp.block_diag([ring(60)] * 25)
+    found = smallest_eigenpairs(Laplacian.from_affinity(copies), 75)
+    assert_allclose(found.values[25:], 1 - np.cos(2 * np.pi / 60), atol=1e-6)
+    assert_array_equal(found.values[:25], 0)
+
+
+# --- arguments, memory, progress ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [0, -1, 61, 2.0, True, None, "3"])
+def test_k_is_checked(k: Any) -> None:
+    with pytest.raises(ValueError, match=r"k=.* whole number from 1 to the number of points, 60"):
+        smallest_eigenpairs(knn(60), k)
+
+
+@pytest.mark.parametrize("tol", [0, -1.0, 1, np.nan, "small", True])
+def test_tol_is_checked(tol: Any) -> None:
+    with pytest.raises(ValueError, match=r"tol=.* must be a number between 0 and 1"):
+        smallest_eigenpairs(knn(60), 3, tol=tol)
+
+
+@pytest.mark.parametrize("max_iter", [0, 1.5, True])
+def test_max_iter_is_checked(max_iter: Any) -> None:
+    with pytest.raises(ValueError, match=r"max_iter=.* must be a whole number of at least 1"):
+        smallest_eigenpairs(knn(60), 3, max_iter=max_iter)
+
+
+def test_the_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    L = knn(1100)
+    needed = 1100 * (4 * block_width(29) + 3 * 29) * 8 + 2 * L.matrix.nnz * 12
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed))
+    assert smallest_eigenpairs(L, 30).converged
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed - 1))
+    with pytest.raises(MemoryError, match=r"29 eigenvectors of a graph of 1100 .*Ask for fewer"):
+        smallest_eigenpairs(L, 30)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "20m")
+    with pytest.raises(MemoryError, match=r"dense method.* Ask for fewer than 183 eigenvectors"):
+        smallest_eigenpairs(L, 700)
+
+
+def test_the_callback_is_called_after_each_iteration() -> None:
+    calls: list[int] = []
+    found = smallest_eigenpairs(knn(1100), 15, callback=lambda: calls.append(1))
+    assert len(calls) == found.n_iter > 1
+
+
+def test_a_result_cannot_be_changed() -> None:
+    found = smallest_eigenpairs(knn(60), 3)
+    with pytest.raises(FrozenInstanceError):
+        found.gap = 1  # type: ignore[misc]
+
+
+def test_pairs_are_kept_between_calls(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def tick() -> None:
+        calls.append(1)
+
+    def found(L: Laplacian, k: int = 12, memory: Any = str(tmp_path), **options: Any) -> Any:
+        return smallest_eigenpairs(L, k, memory=memory, callback=tick, **options)
+
+    W = KNNGraph(8).affinity(clusters(1100))
+    first = found(Laplacian.from_affinity(W))
+    n_iter = len(calls)
+    assert n_iter == first.n_iter > 0
+    L = Laplacian.from_affinity(W, power=4)
+    L.apply(np.ones(1100, dtype=np.float32))  # what an operator caches must not count
+    _ = L.component_labels, L.degrees
+    _ = L.affinity.has_canonical_format
+    again = found(L)
+    assert len(calls) == n_iter
+    assert_array_equal(again.vectors, first.vectors)
+    assert (again.values == first.values).all()
+    assert again.residual == first.residual
+    found(L, memory=joblib.Memory(str(tmp_path), verbose=0))
+    smallest_eigenpairs(L, 12, memory=str(tmp_path))  # nor does the callback
+    assert len(calls) == n_iter
+    V = W.copy()
+    V.data[0] *= 1.5
+    V = V.maximum(V.T)
+    different: list[tuple[Laplacian, dict[str, Any]]] = [
+        (Laplacian.from_affinity(V), {}),
+        (Laplacian.from_affinity(W, normalized=False), {}),
+        (L.astype(np.float32), {}),
+        (L, {"k": 13}),
+        (L, {"tol": 1e-7}),
+        (L, {"random_state": 1}),
+    ]
+    for other, options in different:
+        before = len(calls)
+        found(other, **options)
+        assert len(calls) > before
+
+
+def test_pairs_that_are_read_warn_as_well(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning):
+            smallest_eigenpairs(knn(1200), 12, max_iter=1, memory=str(tmp_path))
+
+
+def test_nothing_is_kept_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    plain = spectral._dense
+    monkeypatch.setattr(spectral, "_dense", lambda *args: (seen.append(1), plain(*args))[1])
+    L = knn(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            smallest_eigenpairs(L, 3)
+    assert len(seen) == 2
