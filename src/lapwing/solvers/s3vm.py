@@ -9,7 +9,7 @@ wins. One above the supervised solution is worse than having done nothing, and i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -192,7 +192,8 @@ def minimize_low_density(
         if number:
             start = _random_start(objective, supervised.function, random)
         near = METHODS[method](objective, start, settings, number > 0)
-        found = near
+        # Stopped within a schedule, its value is that of a stage.
+        found = replace(near, value=objective.value(near.function))
         if near.status != Status.CALLBACK:
             found = local_minimum(objective, near.function, settings).after(near)
         values.append(found.value)
@@ -201,7 +202,7 @@ def minimize_low_density(
             break
     assert best is not None
     improved = best.value <= value
-    chosen = best if improved else supervised
+    chosen = best if improved else replace(supervised, value=value)
     return LowDensityResult(chosen, supervised, value, np.array(values), improved)
 
 
