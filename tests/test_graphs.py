@@ -1016,21 +1016,12 @@ def test_threads_change_nothing(
         expected = L.apply(F)
         with monkeypatch.context() as patch:
             patch.setattr(laplacian, "_THREADED_WORK", 0)
-            patch.setattr(laplacian, "_n_threads", lambda: n_threads)
+            patch.setattr(laplacian, "available_threads", lambda: n_threads)
             out = L.apply(F)
             vector = L.apply(F[:, 0])
         assert out.dtype == dtype
         assert_array_equal(out, expected)
         assert_array_equal(vector, L.apply(F[:, 0]))
-
-
-def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laplacian.joblib, "effective_n_jobs", lambda n: 8)
-    for value, expected in [("3", 3), ("1", 1), ("64", 8), ("", 8), ("4,2", 4), ("0", 1), ("x", 8)]:
-        monkeypatch.setenv("OMP_NUM_THREADS", value)
-        assert laplacian._n_threads() == expected
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert laplacian._n_threads() == 8
 
 
 @pytest.mark.parametrize("shape", [(39,), (39, 2), (40, 2, 2), ()])

@@ -25,6 +25,7 @@ from sklearn.utils.extmath import row_norms
 from lapwing._arrays import Array
 from lapwing.losses import Loss
 from lapwing.spaces.base import CoordinateSpace
+from lapwing.spaces.linear import LinearSpace
 from lapwing.unlabeled_losses import UnlabeledLoss
 
 __all__ = ["CenteredFeatures", "Function", "LowDensityObjective"]
@@ -56,6 +57,10 @@ class CenteredFeatures:
         """Centre on the mean with the given shares (n,) of the points, which sum to 1."""
         mean = space.represent(shares.astype(space.dtype)[:, None])
         return cls(space, np.asarray(mean, dtype=np.float64).ravel())
+
+    def rows(self, rows: Array) -> CenteredFeatures:
+        """The features of some points, by the same centre."""
+        return replace(self, space=LinearSpace(self.space.features[rows]))
 
     @property
     def n_points(self) -> int:
@@ -171,8 +176,19 @@ class LowDensityObjective:
         return self._value(function.coef, f), *self._gradient(function.coef, f)
 
     def supervised(self) -> LowDensityObjective:
-        """The same without the unlabelled term; the balance stays."""
-        return self.weighted(0.0)
+        """The same without the unlabelled term, on the labelled points alone; the balance stays.
+
+        Its evaluations cost O(l) rows instead of n.
+        """
+        rows, position = np.unique(self.index, return_inverse=True)
+        none = np.zeros(0, dtype=self.unlabeled.dtype)
+        return replace(
+            self,
+            features=self.features.rows(rows),
+            index=position,
+            unlabeled=none,
+            unlabeled_weights=np.zeros(0),
+        )
 
     def weighted(self, factor: float) -> LowDensityObjective:
         """The same with C* times a factor."""

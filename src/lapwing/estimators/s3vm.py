@@ -113,7 +113,7 @@ class S3VC(SemiSupervisedClassifier):
         weighs by the share that the votes of all pairs leave to its two classes, in three rounds.
     n_init : int, default=1
         Starts; those beyond the first are random, and the lowest objective wins.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Relative norm of the gradient, and distance of margins from where they belong.
     max_iter : int, default=20000
         Most iterations of L-BFGS in a column and start.
@@ -222,7 +222,7 @@ class S3VC(SemiSupervisedClassifier):
         gamma_I: float = 0.0,
         multi_class: str = "ovo",
         n_init: int = 1,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         max_iter: int = 20_000,
         class_weight: Any = None,
         unlabeled: Any = -1,

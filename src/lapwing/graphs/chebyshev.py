@@ -43,10 +43,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from threadpoolctl import threadpool_limits
 
+from lapwing._threads import available_threads, single_blas_thread
 from lapwing.graphs.base import CSR, Array
-from lapwing.graphs.laplacian import _n_threads
 
 __all__ = ["Ritz", "block_width", "smallest_by_filter"]
 
@@ -217,9 +216,9 @@ def smallest_by_filter(
     X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
     locked, values, done = np.empty((n, k), dtype=dtype), np.empty(k), 0
     p = _Filter(upper / 2, upper, _FIRST_DEGREE)
-    n_threads = _n_threads()
+    n_threads = available_threads()
     # Threads share the rows; those of BLAS would wait for one another at each block.
-    with ThreadPoolExecutor(n_threads) as pool, threadpool_limits(1, user_api="blas"):
+    with ThreadPoolExecutor(n_threads) as pool, single_blas_thread():
         L = _Products(matrix, X.shape[1], pool, n_threads)
         for n_iter in range(1, max_iter + 1):
             X = L.filter(p, X)

@@ -11,17 +11,16 @@ vertex has a zero row and column in both, so f is free there (errata L1).
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from lapwing._threads import available_threads
 from lapwing.graphs.base import CSR, Array, check_affinity, check_power
 
 __all__ = ["Laplacian", "UnlabeledComponents", "unlabeled_components"]
@@ -235,7 +234,7 @@ def _product(L: CSR, F: Array) -> Array:
     """L F, over threads where F is wide: SciPy's kernels release the GIL but use one core."""
     n = L.shape[0]
     columns = F.shape[1] if F.ndim == 2 else 1
-    n_threads = _n_threads() if L.nnz * columns >= _THREADED_WORK else 1
+    n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
     if n_threads == 1:
         return np.asarray(L @ F)
     out = np.empty(F.shape, dtype=F.dtype)
@@ -249,10 +248,3 @@ def _product(L: CSR, F: Array) -> Array:
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(rows, cuts[:-1], cuts[1:]))
     return out
-
-
-def _n_threads() -> int:
-    """Cores this process may use: joblib's count, within OMP_NUM_THREADS."""
-    cores = int(joblib.effective_n_jobs(-1))
-    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return max(1, min(cores, int(limit))) if limit.isdigit() else cores

@@ -9,13 +9,16 @@ wins. One above the supervised solution is worse than having done nothing, and i
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._threads import single_blas_thread
 from lapwing.low_density import Function, LowDensityObjective
+from lapwing.smoothing import smooth_step
 from lapwing.solvers import schedules
 from lapwing.solvers.base import Status
 from lapwing.solvers.cccp import RAMP, concave_convex
@@ -25,6 +28,7 @@ from lapwing.solvers.switching import switch_labels
 
 __all__ = ["METHODS", "LowDensityResult", "Settings", "local_minimum", "minimize_low_density"]
 
+_LARGE = 2_000_000  # entries of dense features: products of a millisecond
 _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
 
 
@@ -51,7 +55,7 @@ class LowDensityResult:
     values : ndarray of shape (n_init,)
         Of the objective at the end of every start.
     improved : bool
-        Whether `minimum` is not the supervised solution.
+        Whether a start ended no higher than the supervised solution, to the tolerance.
     """
 
     minimum: Minimum
@@ -150,8 +154,17 @@ def local_minimum(objective: LowDensityObjective, start: Function, settings: Set
         start,
         tol=settings.tol,
         max_iter=settings.max_iter,
+        multipliers=_first_multipliers(objective, start),
         on_step=settings.on_step,
     )
+
+
+def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
+    """Dual variables near a start: the slopes of the hinge as schedules leave it smoothed."""
+    variances = schedules.last_smoothing(objective) * objective.features.squared_norms
+    scores = objective.values(start)[objective.index]
+    slopes = smooth_step(1 - objective.targets * scores, variances[objective.index])
+    return np.asarray(objective.weights * slopes)
 
 
 def minimize_low_density(
@@ -175,6 +188,24 @@ def minimize_low_density(
     random : RandomState, optional
         Of the random starts.
     """
+    with _threads(objective):
+        return _minimize(objective, method, settings, n_init, random)
+
+
+def _threads(objective: LowDensityObjective) -> AbstractContextManager[Any]:
+    """One BLAS thread, unless single products are large enough for more."""
+    features = objective.features.space.features
+    large = isinstance(features, np.ndarray) and features.size >= _LARGE
+    return nullcontext() if large else single_blas_thread()
+
+
+def _minimize(
+    objective: LowDensityObjective,
+    method: str,
+    settings: Settings,
+    n_init: int,
+    random: np.random.RandomState | None,
+) -> LowDensityResult:
     supervised = minimize(
         objective.supervised(),
         objective.zero(),
@@ -201,8 +232,9 @@ def minimize_low_density(
         if found.status == Status.CALLBACK:
             break
     assert best is not None
-    improved = best.value <= value
-    chosen = best if improved else replace(supervised, value=value)
+    chosen = best if best.value <= value else replace(supervised, value=value)
+    # The supervised solution may be the minimum itself, which rounding lets both sides find.
+    improved = best.value <= value + settings.tol * abs(value)
     return LowDensityResult(chosen, supervised, value, np.array(values), improved)
 
 
