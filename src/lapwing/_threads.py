@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import joblib
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_threads", "single_blas_thread"]
+from lapwing._arrays import Array
+
+__all__ = ["available_threads", "matvec", "rmatvec", "single_blas_thread"]
+
+_BLOCKS = 8  # whatever the number of threads, so that sums are the same
+_LARGE = 2_000_000  # entries of a matrix whose products take a millisecond
 
 
 def available_threads() -> int:
@@ -33,3 +42,37 @@ def single_blas_thread() -> AbstractContextManager[Any]:
 def _controller() -> ThreadpoolController:
     # Looking through the loaded libraries takes a millisecond or more, setting a limit does not.
     return ThreadpoolController()
+
+
+def matvec(A: Array, x: Array) -> Array:
+    """A x for a dense A, its rows shared between threads where it is large.
+
+    BLAS's own threads do the same, but wait for one another by spinning: beside any other load on
+    the machine they were ten times slower than one thread. Hold them by `single_blas_thread`.
+    """
+    if A.size < _LARGE:
+        return np.asarray(A @ x)
+    out = np.empty(A.shape[0], dtype=np.result_type(A, x))
+    _share(lambda rows: np.dot(A[rows], x, out=out[rows]), A.shape[0])
+    return out
+
+
+def rmatvec(A: Array, u: Array) -> Array:
+    """A'u for a dense A, its columns shared between threads where it is large."""
+    if A.size < _LARGE:
+        return np.asarray(A.T @ u)
+    out = np.empty(A.shape[1], dtype=np.result_type(A, u))
+    _share(lambda columns: np.dot(A[:, columns].T, u, out=out[columns]), A.shape[1])
+    return out
+
+
+def _share(work: Callable[[slice], Any], n: int) -> None:
+    edges = np.linspace(0, n, _BLOCKS + 1).astype(int).tolist()
+    blocks = [slice(*edge) for edge in pairwise(edges)]
+    threads = min(available_threads(), _BLOCKS)
+    if threads == 1:
+        for block in blocks:
+            work(block)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, blocks))

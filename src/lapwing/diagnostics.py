@@ -231,11 +231,16 @@ def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
     )
 
 
-def warn_imprecise(solver: str, optimality: float, tol: float, dtype: Any) -> None:
+def warn_imprecise(
+    solver: str,
+    optimality: float,
+    tol: float,
+    dtype: Any,
+    cure: str = "a larger gamma_A (better conditioned)",
+) -> None:
     """Warn if a solver met the end of its digits far from the optimum."""
     if optimality <= max(_PRECISE, 2 * tol):  # NaN is not
         return
-    cure = "a larger gamma_A (better conditioned)"
     if dtype == np.float32:
         cure = f"X as float64, or {cure}"
     warnings.warn(

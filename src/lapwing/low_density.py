@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, is_sparse
+from lapwing._threads import matvec, rmatvec
 from lapwing.losses import Loss
 from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.linear import LinearSpace
@@ -72,13 +73,16 @@ class CenteredFeatures:
 
     def values(self, coef: Array) -> Array:
         """w'(phi(x) - mu) on the points, float64."""
-        values = np.asarray(self.space.values(coef.astype(self.space.dtype, copy=False)))
+        features, coef = self.space.features, coef.astype(np.float64, copy=False)
+        w = coef.astype(self.space.dtype, copy=False)
+        values = features @ w if is_sparse(features) else matvec(features, w)
         values = values.astype(np.float64, copy=False)
         return values if self.center is None else values - self.center @ coef
 
     def represent(self, u: Array) -> Array:
         """sum_i u_i (phi(x_i) - mu), float64; the adjoint of `values`."""
-        w = np.asarray(self.space.represent(u.astype(self.space.dtype, copy=False)))
+        features, slopes = self.space.features, u.astype(self.space.dtype, copy=False)
+        w = features.T @ slopes if is_sparse(features) else rmatvec(features, slopes)
         w = w.astype(np.float64, copy=False)
         return w if self.center is None else w - self.center * u.sum()
 

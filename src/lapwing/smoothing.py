@@ -118,9 +118,11 @@ def smooth_step(t: Any, variance: Any) -> Any:
 
 def smooth_pulse(t: Any, variance: Any) -> Any:
     """Density of sqrt(v) Z at t; 0 where v = 0."""
-    exact = np.equal(variance, 0)
-    safe = np.where(exact, 1.0, variance)
-    return np.where(exact, 0.0, np.exp(-t * t / (2 * safe)) / np.sqrt(2 * np.pi * safe))
+    deviation = np.sqrt(variance)
+    exact = deviation == 0
+    safe = np.where(exact, 1.0, deviation)
+    scaled = np.minimum(np.abs(t) / safe, 40.0)  # beyond, exp is 0 and a square might overflow
+    return np.where(exact, 0.0, np.exp(-scaled * scaled / 2) / (safe * np.sqrt(2 * np.pi)))
 
 
 def smooth_ramp(t: Any, variance: Any) -> Any:

@@ -88,15 +88,15 @@ class SymmetricHinge:
         return self._second_difference(smooth_ramp, f)
 
     def derivative(self, f: Any) -> Any:
-        return self._second_difference(smooth_step, f)
+        return -np.sign(f) * self._second_difference(smooth_step, f)
 
     def curvature(self, f: Any) -> Any:
         return self._second_difference(smooth_pulse, f)
 
     def _second_difference(self, function: Any, f: Any) -> Any:
-        # |f| and the sign afterwards: the three terms cancel exactly for f > 1
-        v = self.variance
-        return function(f + 1, v) - 2 * function(f, v) + function(f - 1, v)
+        # Even, so at -|f|: far from 0 the terms vanish, where those at |f| would have to cancel.
+        t, v = -np.abs(f), self.variance
+        return function(t + 1, v) - 2 * function(t, v) + function(t - 1, v)
 
     @property
     def bend(self) -> tuple[float, float]:

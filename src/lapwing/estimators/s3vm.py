@@ -436,7 +436,9 @@ class S3VC(SemiSupervisedClassifier):
         if self.status_ == Status.MAX_ITER:
             diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
-            diagnostics.warn_imprecise("lbfgs", optimality, self.tol, problem.X.dtype)
+            diagnostics.warn_imprecise(
+                "lbfgs", optimality, self.tol, problem.X.dtype, "a smaller C"
+            )
         if laplacian is not None:
             diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
 

@@ -9,9 +9,8 @@ wins. One above the supervised solution is worse than having done nothing, and i
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from lapwing.solvers.switching import switch_labels
 
 __all__ = ["METHODS", "LowDensityResult", "Settings", "local_minimum", "minimize_low_density"]
 
-_LARGE = 2_000_000  # entries of dense features: products of a millisecond
 _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
 
 
@@ -188,15 +186,9 @@ def minimize_low_density(
     random : RandomState, optional
         Of the random starts.
     """
-    with _threads(objective):
+    # SciPy's recursions are many calls on vectors; large products have threads of their own.
+    with single_blas_thread():
         return _minimize(objective, method, settings, n_init, random)
-
-
-def _threads(objective: LowDensityObjective) -> AbstractContextManager[Any]:
-    """One BLAS thread, unless single products are large enough for more."""
-    features = objective.features.space.features
-    large = isinstance(features, np.ndarray) and features.size >= _LARGE
-    return nullcontext() if large else single_blas_thread()
 
 
 def _minimize(
