@@ -9,7 +9,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from lapwing import AffinityGraph, LapRLSClassifier, LapSVC
+from lapwing import (
+    AffinityGraph,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapRLSClassifier,
+    LapSVC,
+)
 from lapwing.exceptions import ClassPriorWarning
 
 CLASSIFIERS = [LapSVC(), LapSVC(loss="hinge"), LapRLSClassifier()]
@@ -31,6 +38,30 @@ def clusters(n_classes: int, sizes: Any = None, seed: int = 0) -> tuple[Any, Any
 
 def counts(labels: Any, n_classes: int) -> Any:
     return np.bincount(labels, minlength=n_classes)
+
+
+BASELINES = [
+    AnchorGraphClassifier(AnchorGraph(n_anchors=40)),
+    AnchorGraphClassifier(AnchorGraph(n_anchors=40), class_mass_normalization=False),
+    EigenfunctionClassifier(),
+]
+
+
+@pytest.mark.parametrize("estimator", BASELINES, ids=["anchors", "anchors, raw", "eigenfunctions"])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_baselines_have_the_prior(estimator: Any, n_classes: int) -> None:
+    X, y, _ = clusters(n_classes)
+    plain = clone(estimator).fit(X, y)
+    assert not hasattr(plain, "class_prior_")
+    n, parts = len(X), np.arange(1.0, 1 + n_classes)
+    for prior in (np.ones(n_classes), parts, parts[::-1]):
+        model = clone(estimator).set_params(class_prior=prior).fit(X, y)
+        wanted = n * prior / prior.sum()
+        assert np.abs(counts(model.transduction_, n_classes) - wanted).max() < 1
+        np.testing.assert_array_equal(model.predict(X), model.transduction_)
+        shift = model.decision_function(X) - plain.decision_function(X)
+        offsets = model.class_offsets_ if n_classes > 2 else model.class_offsets_[0]
+        np.testing.assert_allclose(shift, np.broadcast_to(offsets, shift.shape), atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=IDS)

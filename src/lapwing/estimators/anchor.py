@@ -48,6 +48,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         before the largest one is taken ([1]_). It makes up for columns that are too small
         everywhere, and prefers no class where classes are of about one size; where they are not,
         leave it out.
+    {class_prior}
     {unlabeled}
 
     Attributes
@@ -67,6 +68,8 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         Rows of X that the points of the graph are: equal rows are one.
     objective_ : ndarray of shape (n_columns,)
         Minimum of the objective above, a column.
+    {class_prior_}
+    {class_offsets_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
@@ -107,11 +110,13 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         *,
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
+        class_prior: Any = None,
         unlabeled: Any = -1,
     ) -> None:
         self.graph = graph
         self.gamma_I = gamma_I
         self.class_mass_normalization = class_mass_normalization
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
 
     @with_callbacks

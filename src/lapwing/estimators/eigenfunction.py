@@ -52,6 +52,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         Weight > 0 of the labels. The columns of U have unit norm over the n points, so that the
         same smoothness asks for a weight in proportion to n.
     {class_weight}
+    {class_prior}
     {unlabeled}
 
     Attributes
@@ -71,6 +72,8 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         Rows of X that are counted: equal rows are one point.
     objective_ : ndarray of shape (n_columns,)
         Minimum of the objective above, a column.
+    {class_prior_}
+    {class_offsets_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
@@ -110,6 +113,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         clip: float = 0.025,
         lam: float = 100.0,
         class_weight: Any = None,
+        class_prior: Any = None,
         unlabeled: Any = -1,
     ) -> None:
         self.n_eigenfunctions = n_eigenfunctions
@@ -119,6 +123,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         self.clip = clip
         self.lam = lam
         self.class_weight = class_weight
+        self.class_prior = class_prior
         self.unlabeled = unlabeled
 
     @with_callbacks

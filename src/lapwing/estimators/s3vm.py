@@ -19,6 +19,7 @@ from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
     check_unlabeled_weights,
+    choose_unlabeled_loss,
     n_columns,
     read_balance,
     worst,
@@ -42,10 +43,11 @@ from lapwing.spaces import (
     deformed,
     full_map,
 )
-from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
 from lapwing.voting import VotedFunction, class_pairs, votes
 
 __all__ = ["S3VC"]
+
+_SINGLE_PRECISION = 5e-3
 
 
 @document
@@ -367,20 +369,13 @@ class S3VC(SemiSupervisedClassifier):
             float(self.C),
             self.C_star_,
             LOSSES[self.loss](),
-            self._unlabeled_loss(),
+            choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,
             Settings(float(self.tol), int(self.max_iter)),
             int(self.n_init),
             check_random_state(self.random_state),
         )
-
-    def _unlabeled_loss(self) -> UnlabeledLoss:
-        name = self.unlabeled_loss
-        if name == "auto":
-            combinatorial = self.method in ("cccp", "switching")
-            name = "symmetric_hinge" if combinatorial else "gaussian"
-        return GaussianBump(float(self.s)) if name == "gaussian" else UNLABELED_LOSSES[name]()
 
     def _telling(
         self, parts: Parts, tick: Tick, n_columns: int
@@ -436,9 +431,10 @@ class S3VC(SemiSupervisedClassifier):
         if self.status_ == Status.MAX_ITER:
             diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
-            diagnostics.warn_imprecise(
-                "lbfgs", optimality, self.tol, problem.X.dtype, "a smaller C"
-            )
+            # float32 ends the method of multipliers earlier: its penalties multiply the rounding
+            single = problem.X.dtype == np.float32
+            tol = max(self.tol, _SINGLE_PRECISION) if single else self.tol
+            diagnostics.warn_imprecise("lbfgs", optimality, tol, problem.X.dtype, "a smaller C")
         if laplacian is not None:
             diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
 

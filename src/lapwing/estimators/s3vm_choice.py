@@ -12,11 +12,13 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.solvers import Status
 from lapwing.solvers.machines import Balance
+from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
 
 __all__ = [
     "DEFAULT_RATIO",
     "check_combination",
     "check_unlabeled_weights",
+    "choose_unlabeled_loss",
     "n_columns",
     "read_balance",
     "worst",
@@ -148,6 +150,13 @@ def check_unlabeled_weights(sample_weight: Any, unlabeled: Array) -> Array:
             "S3VC weighs unlabelled rows as well."
         )
     return weights
+
+
+def choose_unlabeled_loss(name: str, method: str, s: float) -> UnlabeledLoss:
+    """The loss of that name; of 'auto' that of the method."""
+    if name == "auto":
+        name = "symmetric_hinge" if method in ("cccp", "switching") else "gaussian"
+    return GaussianBump(s) if name == "gaussian" else UNLABELED_LOSSES[name]()
 
 
 def n_columns(n_classes: int, *, paired: bool) -> int:
