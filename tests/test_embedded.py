@@ -490,8 +490,8 @@ def test_class_volumes_meet_a_prior(cls: type) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"C": 0}, "C=0 must be a number > 0"),
-        ({"C": np.inf}, "C=inf must be a number > 0"),
+        ({"C": 0}, r"C=0 must be a (finite )?number > 0"),
+        ({"C": np.inf}, r"C=inf must be a (finite )?number > 0"),
         ({"lam": 0.0}, "lam=0.0 must be a number > 0"),
         ({"mu": -1}, "mu=-1 must be a number >= 0"),
         ({"n_eigenvectors": 0}, "n_eigenvectors=0 must be a whole number >= 1, or None for the"),

@@ -19,6 +19,7 @@ from sklearn.svm import SVR
 
 from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
+from lapwing.solvers import active_set
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import (
     DenseSystem,
@@ -424,6 +425,58 @@ def test_points_strictly_inside_the_tube_have_no_coefficient() -> None:
     assert (fit.alpha[outside] == -np.sign(r[outside])).all()
 
 
+@pytest.mark.parametrize("C", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_alpha_is_exact_on_every_active_set(seed: int, C: float, epsilon: float) -> None:
+    case = toy(seed, n=120, c=1, mu=0.5)
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-5)
+    assert fit.gap < 1e-10  # though only 1e-5 was asked for
+    r = (case.K @ fit.alpha + fit.fit.intercept - fit.fit.graph_coef[:, 0]) / epsilon
+    assert (fit.alpha[np.abs(r) < 1 - 1e-5] == 0).all()
+    assert (np.abs(fit.alpha[np.abs(r) > 1 + 1e-5]) == C).all()
+
+
+def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_set, "_REVISIONS", 0)
+    case = toy(n=80, c=1)
+    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, tol=1e-8)
+    exact = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False, tol=1e-8)
+    assert (exact.alpha != 0).all()
+    assert 0 < np.count_nonzero(fit.alpha) < 80
+    np.testing.assert_allclose(fit.alpha, exact.alpha, atol=1e-6)
+    assert fit.gap <= 1e-6
+
+
+@every_bias
+def test_both_systems_solve_the_same_equations(bias: bool) -> None:
+    """alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
+    case = toy()
+    features, side = case.features(), case.spectral(15)
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.1, 10, case.n) * (rng.random(case.n) < 0.7)  # zeros among them
+    load, pull = rng.standard_normal((case.n, 2)), rng.standard_normal((15, 2))
+    balance = np.array([2.0, -1.0]) if bias else None
+    for system, Z in (
+        (DenseSystem(case.K, side, bias), case.K),
+        (FeatureSystem(features, side, bias), features.array),
+    ):
+        fit, residual, alpha = system.factor(q)(load, pull, balance)
+        g = side.values(fit.graph_coef)
+        np.testing.assert_allclose(residual, Z @ fit.coef + fit.intercept - g, atol=1e-9)
+        np.testing.assert_allclose(Z @ fit.coef, case.K @ alpha, atol=1e-8)
+        np.testing.assert_allclose(alpha, load - q[:, None] * residual, atol=1e-8)
+        np.testing.assert_allclose(
+            side.basis.T @ alpha + side.curvature @ fit.graph_coef, pull, atol=1e-8
+        )
+        if bias:
+            np.testing.assert_allclose(alpha.sum(axis=0), balance, atol=1e-8)
+        missing = system.missing(fit, alpha, pull)
+        np.testing.assert_allclose(missing.graph_coef, 0, atol=1e-8)
+        np.testing.assert_allclose(missing.coef, 0, atol=1e-8)
+        np.testing.assert_allclose(system.represent(alpha), fit.coef, atol=1e-8)
+
+
 def test_without_need_alpha_is_not_made_sparse() -> None:
     case = toy(n=80, c=1)
     fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False)
@@ -439,6 +492,24 @@ def test_targets_of_zero_are_met_at_once() -> None:
     assert (fit.objective, fit.status) == (0.0, Status.CONVERGED)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("C", [1e-5, 1e6])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-4, 10.0])
+@pytest.mark.parametrize("mu", [0.0, 1e6])
+def test_extreme_parameters_end_in_finite_answers(
+    scale: float, C: float, epsilon: float, mu: float
+) -> None:
+    """No warning, no error of a factorisation, and no endless run: the status tells."""
+    case = toy(3, lone=8, c=1, mu=mu, lam=30 * scale)
+    singular = Toy(np.ones_like(case.K), case.L, case.index, case.weights, case.y, mu, case.null)
+    for system in (case.dense(bias=True), singular.dense(bias=False)):
+        fit = fit_tube(system, 0, C, epsilon)
+        assert np.isfinite(fit.alpha).all()
+        assert np.abs(fit.alpha).max() <= C
+        assert np.isfinite(fit.objective)
+        assert (fit.gap <= 1e-6) == (fit.status == Status.CONVERGED)
+
+
 def test_columns_are_fitted_one_by_one() -> None:
     case = toy()
     system = case.dense(bias=True)
@@ -450,10 +521,15 @@ def test_columns_are_fitted_one_by_one() -> None:
         assert result.objective[j] == alone.objective
 
 
-def test_the_interior_point_method_says_when_it_is_stopped() -> None:
+def test_the_interior_point_method_says_when_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     system = toy().dense(bias=True)
-    cut, _ = tube_regression(system, 1.0, 0.05, max_iter=1, tol=1e-14)
+    with monkeypatch.context() as context:
+        context.setattr(active_set, "_REVISIONS", 0)  # which may well find the optimum
+        cut, _ = tube_regression(system, 1.0, 0.05, max_iter=1)
     assert cut.status == Status.MAX_ITER
+    assert cut.optimality.max() > 1e-6
     calls = []
     asked, alpha = tube_regression(
         system, 1.0, 0.05, on_iteration=lambda: bool(calls.append(1)) or len(calls) == 3

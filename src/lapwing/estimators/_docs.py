@@ -45,7 +45,7 @@ gamma_I : float, default=1.0
     Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides how
     far the graph deforms the kernel. Neither weight is divided by numbers of points.
 """,
-    "C": """
+    "embedded_C": """
 C : float, default=10.0
     Weight > 0 of the loss between f and g at every point: how closely the function follows the
     virtual labels.
@@ -56,17 +56,18 @@ lam : float, default=1e4
 """,
     "mu": """
 mu : float, default=1e4
-    Weight >= 0 of the smoothness of g on the graph. The defaults suit the normalised Laplacian;
-    D - W grows with the weights of the edges.
+    Weight >= 0 of the smoothness of g on the graph. The default suits L^2 of the default graph; L
+    itself is larger on smooth values (MNIST with p = 1 wants some 100), and D - W grows with the
+    weights of the edges.
 """,
     "n_eigenvectors": """
 n_eigenvectors : int or None, default=50
-    g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues ([1]_,
-    Section III-B), at most n. None seeks it everywhere: then the graph kernel is the exact one.
-    More classes or a finer structure need more: at least one eigenvector for every class and
+    g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
+    ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the exact
+    one. More classes or a finer structure need more: at least one eigenvector for every class and
     component of the graph.
 """,
-    "space": """
+    "embedded_space": """
 space : 'auto', space recipe or None, default='auto'
     The functions: None is the full kernel, `Landmarks` expansions over a few points, `Linear`
     linear functions. 'auto' is the full kernel for few points (up to 10000 with the squared and
@@ -106,10 +107,6 @@ X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
 basis_ : ndarray
     Rows of X that the points of the expansion are; with landmarks and linear functions those that
     the points of the problem are. Equal rows are one point.
-""",
-    "embedded_solver_": """
-solver_ : str
-    What solved it.
 """,
     "graph": """
 graph : graph recipe, sparse matrix, neighbours transformer or None, default=None

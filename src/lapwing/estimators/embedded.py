@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from lapwing import diagnostics
+from lapwing._memory import require_memory
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import Progress, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -188,6 +189,12 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             ambient = ambient.stored()
         features = ambient.features
         if features is not None and pairs is not None:
+            size = features.n_features + len(pairs.values) + 1
+            require_memory(
+                3.0 * 8 * size * size,
+                f"The normal equations of {size} coordinates",
+                "Use fewer landmarks, features or eigenvectors.",
+            )
             return FeatureSystem(features, self._side(problem, laplacian, pairs), bias)
         if features is not None and n > self._matrix_points and not self._iterates:
             return GraphSystem(

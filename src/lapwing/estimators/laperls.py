@@ -39,12 +39,12 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
     the kernel space follows them: for every one-vs-rest column (labels -1 and +1) it minimises
 
-    .. math:: \tfrac12 \|f\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
+    .. math:: \tfrac12 \|h\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (31), (33)). f predicts new points, by the kernel
-    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
-    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (31), (33); f = h + b). f predicts new points, by the kernel alone; g is
+    the better answer on the training points. Kernel and graph never meet in a product, so that
+    many points take O(n m) memory with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     {gamma}
     {degree}
     {coef0}
-    {C}
+    {embedded_C}
     {lam}
     {mu}
     {n_eigenvectors}
     {graph}
-    {space}
+    {embedded_space}
     fit_intercept : bool, default=False
-        Whether f has an unregularised bias; [1]_ has none here (errata E6).
+        Whether f has an unregularised bias; [1]_ has none here.
     tol : float, default=1e-8
         Of conjugate gradient, used with ``n_eigenvectors=None`` and features for many points: the
         residual relative to the right-hand side.
@@ -174,12 +174,12 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
     the kernel space follows them: it minimises
 
-    .. math:: \tfrac12 \|f\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
+    .. math:: \tfrac12 \|h\|^2 + \tfrac{C}{2} \sum_i (f(x_i) - g_i)^2
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (31), (33); f = h + b). f predicts new points, by the kernel
-    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
-    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (31), (33); f = h + b). f predicts new points, by the kernel alone; g is
+    the better answer on the training points. Kernel and graph never meet in a product, so that
+    many points take O(n m) memory with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
         ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
         exact one, which follows values better where it can be afforded.
     {graph}
-    {space}
+    {embedded_space}
     fit_intercept : bool, default=True
         Whether f has an unregularised bias.
     tol : float, default=1e-8

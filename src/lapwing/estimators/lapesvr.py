@@ -50,9 +50,9 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel
-    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
-    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel alone; g is
+    the better answer on the training points. Kernel and graph never meet in a product, so that
+    many points take O(n m) memory with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     {gamma}
     {degree}
     {coef0}
-    {C}
+    {embedded_C}
     {lam}
     {mu}
     {n_eigenvectors}
@@ -69,7 +69,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         where labels are -1 and +1.
         0 fits every virtual label by the absolute error; only with more are coefficients 0.
     {graph}
-    {space}
+    {embedded_space}
     fit_intercept : bool, default=True
         Whether f has an unregularised bias.
     tol : float, default=1e-6
@@ -185,9 +185,9 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     .. math:: \tfrac12 \|h\|^2 + C \sum_i \max(0, |f(x_i) - g_i| - \epsilon)
         + \tfrac{\lambda}{2} \sum_{i \in L} w_i (g_i - y_i)^2 + \tfrac{\mu}{2} g^T L^p g
 
-    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel
-    alone (errata E5); g is the better answer on the training points. Kernel and graph never meet
-    in a product, so that many points take O(n m) memory with m landmarks and eigenvectors.
+    ([1]_, (14), (23); f = h + b). f predicts new points, by the kernel alone; g is
+    the better answer on the training points. Kernel and graph never meet in a product, so that
+    many points take O(n m) memory with m landmarks and eigenvectors.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
         Half width of the tube around g in which residuals cost nothing, in the units of y.
         0 fits every virtual label by the absolute error; only with more are coefficients 0.
     {graph}
-    {space}
+    {embedded_space}
     fit_intercept : bool, default=True
         Whether f has an unregularised bias.
     tol : float, default=1e-6

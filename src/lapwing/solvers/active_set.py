@@ -17,10 +17,10 @@ from lapwing.solvers.embedded import EmbeddedSystem, Fit, Move
 
 __all__ = ["ActiveSet", "Candidate", "Column", "candidate", "polished"]
 
+_ROUNDED = 1e-8
 _CORRECTIONS = 5
 _REVISIONS = 8  # of the active set
 _NOTHING = 1e-7  # of C
-_HELD = 1e4  # q of points held at the edge of the tube, times C over the size of the slacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,11 @@ class Column:
         """The objective without the loss."""
         constant = float(self.system.side.constant[self.j])
         return float(self.system.energy(fit, self.pull)[0]) + constant
+
+    def reference(self, primal: float) -> float:
+        """What gaps are relative to: the objective, where it is not rounding of its value at 0."""
+        constant = float(self.system.side.constant[self.j])
+        return max(primal, _ROUNDED * constant, float(np.finfo(np.float64).tiny))
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
         """What is missing to the linear equations of an optimum."""
@@ -62,7 +67,7 @@ class Column:
             for part, missing in zip(move.fit, self.missing(move.fit, move.alpha), strict=True)
         )
         outside = float(np.abs(alpha - cut).max()) / self.C
-        return primal, (abs(gap) + leak) / max(primal, np.finfo(np.float64).tiny) + outside
+        return primal, (abs(gap) + leak) / self.reference(primal) + outside
 
 
 class Candidate(NamedTuple):
@@ -99,7 +104,7 @@ class ActiveSet:
 
 
 def polished(
-    problem: Column, rough: Candidate, active: ActiveSet, scale: float, tol: float
+    problem: Column, rough: Candidate, active: ActiveSet, stiff: float, tol: float
 ) -> Candidate:
     """The solution on the active set; alpha is then 0 or +-C where it should be.
 
@@ -113,14 +118,14 @@ def polished(
         Near the optimum.
     active : ActiveSet
         A guess.
-    scale : float
-        Size of the residuals.
+    stiff : float
+        q of points held at an edge of the tube.
     tol : float
         Of the gap.
     """
     C, best, found = problem.C, rough, active
     for _ in range(_REVISIONS):
-        held = _held(problem, found, rough.move, scale)
+        held = _held(problem, found, rough.move, stiff)
         if held.gap < best.gap:
             best = held
         revised = found.revised(held.move.residual, held.move.alpha, problem)
@@ -141,14 +146,14 @@ def candidate(problem: Column, fit: Fit, alpha: Array) -> Candidate:
     return Candidate(move, *problem.measure(move))
 
 
-def _held(problem: Column, active: ActiveSet, start: Move, scale: float) -> Candidate:
+def _held(problem: Column, active: ActiveSet, start: Move, stiff: float) -> Candidate:
     """The solution with r at the edge of the tube where alpha is free, and alpha given elsewhere.
 
     That is asked for by a large q and Lagrange's correction, so that the factorisation is of the
     kind that all steps use.
     """
     system = problem.system
-    q = np.where(active.free, _HELD * problem.C / scale, 0.0)
+    q = np.where(active.free, stiff, 0.0)
     solve = system.factor(q[:, 0])
     alpha = np.where(active.free, start.alpha, active.fixed)
     fit = start.fit._replace(coef=system.represent(alpha))

@@ -97,6 +97,9 @@ class EmbeddedSystem(Protocol):
     def factor(self, q: Array) -> Solve:
         """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
 
+    def trace(self) -> float:
+        """Trace of the kernel matrix, a bound of its norm."""
+
     def residual(self, fit: Fit) -> Array:
         """The residuals f + b - g on the points."""
 
@@ -135,6 +138,9 @@ class DenseSystem:
     @property
     def n_points(self) -> int:
         return int(self.K.shape[0])
+
+    def trace(self) -> float:
+        return float(np.trace(self.K))
 
     def residual(self, fit: Fit) -> Array:
         return self.K @ fit.coef + fit.intercept - self.side.values(fit.graph_coef)
@@ -181,7 +187,7 @@ class DenseSystem:
 
 
 def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
-    """U -> q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2 u."""
+    """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2."""
     root = np.sqrt(q)[:, None]
     A = K * root
     A *= root.T
@@ -275,6 +281,10 @@ class FeatureSystem:
         right = np.zeros((m + r + int(self.fit_intercept), pull.shape[1]))
         right[m : m + r] = pull
         return right
+
+    def trace(self) -> float:
+        blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.features.blocks())
+        return float(sum(np.einsum("ij,ij->", Z, Z) for Z in blocks))
 
     def residual(self, fit: Fit) -> Array:
         values = np.empty((self.n_points, fit.coef.shape[1]))

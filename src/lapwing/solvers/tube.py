@@ -29,6 +29,10 @@ from lapwing.solvers.embedded import EmbeddedResult, EmbeddedSystem, Fit, Move, 
 
 __all__ = ["TubeFit", "fit_tube", "tube_regression"]
 
+_REGULAR = 1e-12
+_STALLED = 5
+_ROUNDING = 1e-4  # of the tolerance: complementarity that smaller steps have nothing to gain from
+_HELD = 1e4  # q of points held at the edge of the tube, times C over the size of the slacks
 _BACK_OFF = 0.995  # of the way to the boundary
 _SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
 
@@ -162,26 +166,30 @@ def fit_tube(
         return TubeFit(start.fit, start.alpha[:, 0], energy, 0.0, 1, Status.CONVERGED)
     best = point = _first_point(problem, start)
     status, n_iter, gap, stalled = Status.MAX_ITER, 0, np.inf, 0
+    floor = _REGULAR * system.trace()
     while n_iter < max_iter and status == Status.MAX_ITER:
-        point = _step(problem, point)
+        point = _step(problem, point, floor)
         n_iter += 1
         level = point.complementarity(problem.C)
         if not level < 0.9 * gap:
             stalled += 1
         if level < gap:
             gap, best = level, point
+        relative = gap / problem.reference(_objective(problem, best))
         if on_iteration():
             status = Status.CALLBACK
-        elif gap <= tol * _objective(problem, best):
+        # Where complementarity is small, what rounding has left of the other conditions counts.
+        elif relative <= tol and candidate(problem, best.fit, best.alpha).gap <= tol:
             status = Status.CONVERGED
-        elif stalled >= 5:
+        elif stalled >= _STALLED or relative <= _ROUNDING * tol:
             status = Status.PRECISION
     rough = candidate(problem, best.fit, best.alpha)
     if sparse or rough.gap > tol:
         active, scale = _active_set(problem, best)
-        rough = polished(problem, rough, active, scale, tol)
+        stiff = min(_HELD * problem.C / scale, 1 / max(floor, np.finfo(np.float64).tiny))
+        rough = polished(problem, rough, active, stiff, tol)
     move, primal, relative = rough
-    if status == Status.PRECISION and relative <= tol:
+    if status != Status.CALLBACK and relative <= tol:
         status = Status.CONVERGED
     alpha = np.clip(move.alpha[:, 0], -problem.C, problem.C)
     return TubeFit(move.fit, alpha, primal, relative, n_iter, status)
@@ -199,7 +207,7 @@ def _least_squares(problem: Column) -> Move:
     while True:
         move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
         largest = float(np.abs(move.alpha).max())
-        if largest <= 0.8 * problem.C:
+        if not largest > 0.8 * problem.C:  # not a number ends here as well
             return move
         q *= 0.5 * problem.C / largest
 
@@ -212,10 +220,14 @@ def _first_point(problem: Column, start: Move) -> _Point:
     return _Point(start.fit, start.alpha, r, xi, slack, (problem.C - _SIGNS * alpha) / 2)
 
 
-def _step(problem: Column, at: _Point) -> _Point:
-    """Predictor and corrector with one factorisation."""
+def _step(problem: Column, at: _Point, floor: float) -> _Point:
+    """Predictor and corrector with one factorisation.
+
+    Stiffnesses below the floor, of points that are held at an edge of the tube, are rounded up: q K
+    would else drown the identity that makes the system regular.
+    """
     C, size = problem.C, 2 * at.beta.size
-    stiffness = at.slack / at.beta + at.xi / (C - at.beta)
+    stiffness = np.maximum(at.slack / at.beta + at.xi / (C - at.beta), floor)
     solve = problem.system.factor((1 / stiffness).sum(axis=0))
     level = at.complementarity(C) / size
     upper, lower = -at.beta * at.slack, -(C - at.beta) * at.xi
