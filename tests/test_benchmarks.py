@@ -15,8 +15,9 @@ from numpy.testing import assert_array_equal
 
 from benchmarks import paper_lapsvm as paper
 from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.checks import Check, limits_table
 from benchmarks.figures import ERROR_FIGURES, settled_at
-from benchmarks.limits import NOTES, Check, accuracy_loss, check_all, limits_table
+from benchmarks.limits import NOTES, accuracy_loss, check_all
 from benchmarks.memory import MemoryUse, resident_bytes
 from benchmarks.methods import METHODS, STOPS, Outcome, run_method
 from benchmarks.moons import SHOWN, run_moons

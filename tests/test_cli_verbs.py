@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -19,11 +20,12 @@ import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
-from lapwing import LapSVC, cli, console, fitting, forecast
+from lapwing import S3VC, KNNGraph, Landmarks, LapSVC, cli, console, fitting, forecast
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import load_model
-from lapwing.settings import parse_settings, setting_names
+from lapwing.settings import apply_settings, parse_settings, setting_names
 from lapwing.tables import read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
@@ -583,6 +585,78 @@ def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     assert large.seconds > 20 * small.seconds / 2
     assert forecast.forecast_fit(20_000, 10).solver == "pcg"
     assert forecast.forecast_fit(20_000, 10, iterative=False).solver == "dual"
+
+
+def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    small, large = (forecast.forecast_low_density(n, 10) for n in (1000, 4000))
+    assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
+    assert large.seconds > 10 * small.seconds
+    # Pairs of ten classes are of a fifth of the points each.
+    assert forecast.forecast_low_density(1000, 10, 10).memory == 24_000_000 / 25
+    single = forecast.forecast_low_density(1000, 10, itemsize=4)
+    assert single.memory < small.memory
+    assert single.seconds < small.seconds
+
+
+LOW_DENSITY = ("--method", "s3vc", "--set", "C=5")
+
+
+def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main) -> None:
+    code, said, errors = main(
+        "fit", home / "t.csv", *FIT, *LOW_DENSITY, "--json", "--set", "space.n_components=30",
+        "--model", home / "m.lapwing", "--onnx", home / "m.onnx", "--report", home / "r.html",
+        "--predictions", home / "p.csv", "--seed", "5",
+    )  # fmt: skip
+    assert (code, errors) == (0, "")
+    found = json.loads(said)
+    assert (found["method"], found["solver"]) == ("s3vc", "lbfgs")
+    assert found["parameters"]["space"] == "Landmarks"
+    assert found["parameters"]["space.n_components"] == 30
+    assert found["parameters"]["space.random_state"] == 5
+    page = (home / "r.html").read_text(encoding="utf-8")
+    assert "no balance" in page
+    assert "taught by the places where they lie dense" in page
+    assert "setosa or versicolor" in page
+    assert "supervised one" not in page
+    # What is loaded says the same.
+    code, said, _ = main("predict", home / "m.lapwing", home / "t.csv", "--id", "flower")
+    assert code == 0
+    again, first = pl.read_csv(io.StringIO(said)), pl.read_csv(home / "p.csv")
+    assert again["label"].to_list() == first["label"].to_list()
+    assert first.columns[2:5] == ["score_setosa", "score_versicolor", "score_virginica"]
+    assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
+
+
+def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
+    table = read_table([home / "t.csv"], "kind", id_column="flower")
+    outcome = fitting.fit(table, "s3vc", settings={"C": 5.0, "gamma_I": 0.1}, supervised=True)
+    twin, estimator = outcome.supervised, outcome.pipeline[-1]
+    assert (twin.C_star, twin.gamma_I, twin.balance, twin.C) == (0.0, 0.0, None, 5.0)
+    assert (estimator.C_star, estimator.balance) == (None, "labels")
+    known = np.flatnonzero(table.labeled)
+    points = fitting.transform(outcome.pipeline, table.X)
+    alone = SVC(C=5.0, gamma=estimator.kernel_.gamma, tol=1e-8)
+    alone.fit(points[known], table.y[known])
+    assert np.mean(alone.predict(points) == twin.transduction_) > 0.98
+
+
+def test_space_settings() -> None:
+    estimator = S3VC(random_state=3)
+    values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], estimator)
+    apply_settings(estimator, values, KNNGraph)
+    assert repr(estimator.space) == repr(Landmarks(7, method="kmeans", random_state=3))
+    assert estimator.s == 2
+    assert not any(name.startswith("space") for name in setting_names(LapSVC()))
+    for text, message in (
+        ("space.n_component=7", "Did you mean 'space.n_components'?"),
+        ("space=Linear", "set its parameters, such as space.n_components"),
+        ("space.random_state=1", "use --seed"),
+        ("space.centers=1", "landmarks are drawn from the rows, see space.method"),
+        ("Cstar=1", "Did you mean 'C_star'?"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            parse_settings([text], S3VC())
 
 
 def test_info_says_what_does_not_fit(

@@ -36,8 +36,10 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 import lapwing
 from lapwing import (
+    S3VC,
     AffinityGraph,
     KNNGraph,
+    Landmarks,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
@@ -88,6 +90,24 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "LapRLSRegressor": lambda: (LapRLSRegressor().fit(X, NUMBERS), NEW),
     "LapSVR": lambda: (LapSVR().fit(X, NUMBERS), NEW),
     "linear": lambda: (LapSVC("linear").fit(X, Y), NEW),
+    "S3VC": lambda: (S3VC(C=5.0, balance=(0.3, 0.6)).fit(X, Y), NEW),
+    "S3VC, pairs": lambda: (S3VC(C=5.0, tol=1e-3).fit(X, THREE), NEW),
+    "S3VC, pairs, linear": lambda: (S3VC("linear", C=5.0, tol=1e-3).fit(X, THREE), NEW),
+    "S3VC, landmarks, graph": lambda: (
+        S3VC(
+            C=5.0, space=Landmarks(9), graph=KNNGraph(4), gamma_I=0.1, n_init=2, random_state=0
+        ).fit(X, Y),
+        NEW,
+    ),
+    "S3VC, given landmarks": lambda: (
+        S3VC(C=5.0, space=Landmarks(centers=X[:9]), balance={0: 0.4, 1: 0.6}).fit(X, Y),
+        NEW,
+    ),
+    "S3VC, one against the rest": lambda: (
+        S3VC(C=5.0, tol=1e-3, multi_class="ovr").fit(sp.csr_array(X), THREE),
+        sp.csr_array(NEW),
+    ),
+    "S3VC, precomputed": lambda: (S3VC("precomputed", C=5.0).fit(AFFINITY, Y), AFFINITY[:7]),
     "supervised": lambda: (LapSVC(gamma_I=0).fit(X, Y), NEW),
     "laplacian kernel": lambda: (LapSVC("laplacian").fit(X, Y), NEW),
     "sparse": lambda: (LapSVC().fit(sp.csr_array(X * (np.abs(X) > 0.5)), Y), sp.csr_array(NEW)),

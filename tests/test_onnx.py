@@ -30,7 +30,19 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from lapwing import AffinityGraph, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    AnchorGraphClassifier,
+    Landmarks,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+    Linear,
+)
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
 
 RNG = np.random.default_rng(1)
@@ -38,6 +50,7 @@ N = 60
 # Far from the origin and on other scales, where a careless distance loses its digits.
 X = RNG.normal(size=(N, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
 NEW = RNG.normal(size=(31, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
+CENTERED = X - X.mean(axis=0)
 CODES = (X[:, 1] > 0).astype(int)
 LABELED = np.arange(N) % 3 == 0
 Y = np.where(LABELED, CODES, -1)
@@ -102,6 +115,38 @@ def test_estimators_agree(estimator: Any, fit_intercept: bool) -> None:
     y = Y if is_classifier(estimator()) else NUMBERS
     check(make_pipeline(StandardScaler(), estimator(fit_intercept=fit_intercept)).fit(X, y), NEW)
     check(estimator(fit_intercept=fit_intercept, gamma_I=0.01).fit(X, y), NEW)
+
+
+FOUR = np.where(LABELED & (X[:, 0] > 102), 3, THREE)
+LOW_DENSITY = [
+    {},
+    {"kernel": "linear"},
+    {"kernel": "laplacian"},
+    {"space": Linear()},
+    {"space": Landmarks(9)},
+    {"kernel": "linear", "gamma_I": 0.1},
+    {"gamma_I": 0.1},
+]
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("y", [Y, THREE, FOUR], ids=["two", "three", "four"])
+@pytest.mark.parametrize("options", LOW_DENSITY, ids=repr)
+def test_low_density_separation_agrees(options: Any, y: Any, multi_class: str) -> None:
+    estimator = S3VC(C=5.0, tol=1e-3, multi_class=multi_class, **options)
+    model = make_pipeline(StandardScaler(), estimator).fit(X, y)
+    check(model, NEW)
+    if y is not Y and multi_class == "ovo":
+        values = model.decision_function(NEW)
+        pairs = model[-1]._function().pairs(model[0].transform(NEW))
+        assert (np.abs(pairs) > 1).any()  # some votes are cut off
+        assert (np.abs(values) <= 1).all()
+
+
+@pytest.mark.parametrize("estimator", [LapESVC, LapESVR])
+def test_embedded_regression_agrees(estimator: Any) -> None:
+    y = THREE if is_classifier(estimator()) else NUMBERS
+    check(make_pipeline(StandardScaler(), estimator()).fit(X, y), NEW)
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
@@ -242,6 +287,18 @@ def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:
         (
             lambda: LapSVC("precomputed", graph=AffinityGraph(np.ones((N, N)))).fit(X @ X.T, Y),
             "kernel='precomputed' cannot be exported",
+        ),
+        (
+            lambda: S3VC("precomputed", C=5.0).fit(CENTERED @ CENTERED.T, Y),
+            "kernel='precomputed' cannot be exported",
+        ),
+        (
+            lambda: S3VC(lambda A, B: A @ B.T, C=5.0).fit(CENTERED, Y),
+            "A kernel that is a Python function cannot be exported",
+        ),
+        (
+            lambda: AnchorGraphClassifier().fit(X, Y),
+            "AnchorGraphClassifier cannot be exported to ONNX: its answers for new points are neit",
         ),
         (
             lambda: LogisticRegression().fit(X, CODES),

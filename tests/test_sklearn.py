@@ -33,6 +33,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from lapwing import (
+    S3VC,
     AffinityGraph,
     AnchorGraph,
     AnchorGraphClassifier,
@@ -55,7 +56,7 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 BASELINES = [AnchorGraphClassifier, EigenfunctionClassifier]  # without a kernel
 EMBEDDED_CLASSIFIERS = [LapERLSClassifier, LapESVC]
 EMBEDDED_REGRESSORS = [LapERLSRegressor, LapESVR]
-EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS]
+EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC]
 EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS]
 EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
@@ -86,6 +87,8 @@ CHECKED = [
     LapESVC(unlabeled=None),
     LapESVC(epsilon=0.1, space=Landmarks(20), unlabeled=None),
     LapESVR(),
+    S3VC(unlabeled=None),
+    S3VC("linear", C=1.0, multi_class="ovr", unlabeled=None),
 ]
 
 
@@ -98,7 +101,7 @@ COLLIDING = "check_classifiers_classes"
 
 
 @pytest.mark.parametrize(
-    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC()], ids=repr
+    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC()], ids=repr
 )
 def test_checks_of_the_defaults(default: Any) -> None:
     """With the usual marker -1 all but the check whose labels are {-1, +1}."""
@@ -112,7 +115,7 @@ def test_checks_of_the_defaults(default: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC()], ids=repr
+    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC()], ids=repr
 )
 def test_the_check_whose_labels_collide_with_the_marker(default: Any) -> None:
     message = (

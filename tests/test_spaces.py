@@ -14,7 +14,19 @@ from problems import GRAPHS, affinity, laplacian, rbf, sweep
 
 from lapwing.kernels import make_kernel
 from lapwing.linalg import column_dot, pivoted_cholesky, spd_factor, to_host
-from lapwing.spaces import FullKernelSpace, LinearSpace, Space
+from lapwing.spaces import (
+    FullKernelSpace,
+    Landmarks,
+    Linear,
+    LinearSpace,
+    MappedSpace,
+    Space,
+    check_space,
+    deformed,
+    full_map,
+    landmark_map,
+)
+from lapwing.spaces.parts import KernelParts, SpaceParts
 from lapwing.spaces.systems import FeatureSystem
 
 N, N_NEW, C = 14, 5, 3
@@ -56,6 +68,63 @@ def _linear(d: int, container: Callable[[Any], Any]) -> Known:
     return Known(LinearSpace(container(X)), X, np.eye(d), X @ X.T, X, container(X_new), X_new)
 
 
+def _mapped(space: Any, psi: Callable[[Any], Any], X: Any, X_new: Any, shown: Any) -> Known:
+    """A space in orthonormal coordinates psi, G = I."""
+    Phi = psi(X)
+    return Known(space, Phi, np.eye(Phi.shape[1]), Phi @ Phi.T, X, shown, psi(X_new))
+
+
+def _full_map(container: Callable[[Any], Any]) -> Known:
+    """The coordinates are some basis; their kernel and their lift are known."""
+    X, X_new = _points(4)
+    given = container(X)
+    kernel = make_kernel("rbf", given, gamma=GAMMA)
+    space = full_map(kernel, kernel.gram(given), given)
+    basis = X[space.pivots]
+    known = _mapped(space, lambda Z: rbf(Z, basis, GAMMA) @ space.lift, X, X_new, container(X_new))
+    K = rbf(X, X, GAMMA)
+    np.testing.assert_allclose(known.k, K, atol=1e-11)
+    return Known(space, known.Phi, known.G, K, X, known.X_new, known.Phi_new)
+
+
+def _full_map_precomputed() -> Known:
+    X, X_new = _points(4)
+    K, K_new = rbf(X, X, GAMMA), rbf(X_new, X, GAMMA)
+    space = full_map(make_kernel("precomputed", K), K)
+    return Known(space, K @ space.lift, np.eye(N), K, X, K_new, K_new @ space.lift)
+
+
+def _landmark_map(container: Callable[[Any], Any]) -> Known:
+    """k(x, Z) k(Z, Z)^-1 k(Z, x') is the kernel of the subset of regressors."""
+    X, X_new = _points(4)
+    Z = X[[1, 4, 5, 8, 12]]
+    kernel = make_kernel("rbf", container(X), gamma=GAMMA)
+    space = landmark_map(kernel, container(X), container(Z))
+    assert space.basis.shape == Z.shape
+    basis = space.basis if container is np.asarray else space.basis.toarray()
+    known = _mapped(space, lambda P: rbf(P, basis, GAMMA) @ space.lift, X, X_new, container(X_new))
+    K_Z = rbf(X, Z, GAMMA)
+    k = K_Z @ np.linalg.solve(rbf(Z, Z, GAMMA), K_Z.T)
+    return Known(space, known.Phi, known.G, k, X, known.X_new, known.Phi_new)
+
+
+def _deformed(linear: bool) -> Known:
+    """(I + K S)^-1 K on the training points: errata-free form of the deformed kernel."""
+    X, X_new = _points(4)
+    S = 0.6 * laplacian(affinity(X), normalized=True)
+    if linear:
+        space = deformed(LinearSpace(X), lambda F: S @ F)
+        K, psi = X @ X.T, lambda Z: Z @ space.lift
+    else:
+        kernel = make_kernel("rbf", X, gamma=GAMMA)
+        space = deformed(full_map(kernel, kernel.gram(X), X), lambda F: S @ F)
+        K, basis = rbf(X, X, GAMMA), X[space.pivots]
+        psi = lambda Z: rbf(Z, basis, GAMMA) @ space.lift  # noqa: E731
+    known = _mapped(space, psi, X, X_new, X_new)
+    k = np.linalg.solve(np.eye(N) + K @ S, K)
+    return Known(space, known.Phi, known.G, k, X, X_new, known.Phi_new)
+
+
 def _points(d: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(7)
     X = rng.standard_normal((N + N_NEW, d)) * (rng.random((N + N_NEW, d)) < 0.8)
@@ -72,6 +141,13 @@ MAKERS: dict[str, Callable[[], Known]] = {
     "linear, d = n": lambda: _linear(N, np.asarray),
     "linear wide": lambda: _linear(40, np.asarray),
     "linear wide sparse": lambda: _linear(40, sp.csr_array),
+    "full map": lambda: _full_map(np.asarray),
+    "full map of sparse points": lambda: _full_map(sp.csr_array),
+    "full map precomputed": _full_map_precomputed,
+    "landmarks": lambda: _landmark_map(np.asarray),
+    "landmarks of sparse points": lambda: _landmark_map(sp.csr_array),
+    "deformed": lambda: _deformed(linear=False),
+    "deformed linear": lambda: _deformed(linear=True),
 }
 
 
@@ -414,3 +490,276 @@ def test_arrays_of_other_namespaces_come_to_the_host():
         column_dot(strict.asarray(a), strict.asarray(a)), (a * a).sum(axis=0), rtol=1e-14
     )
     assert to_host(a) is a
+
+
+# --- explicit coordinates -------------------------------------------------------------------------
+
+
+def test_all_points_as_landmarks_are_the_full_kernel():
+    X, X_new = _points(4)
+    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
+    for space in (
+        landmark_map(kernel, X, X),
+        Landmarks(N).space(kernel, X),
+        Landmarks(10 * N).space(kernel, X),
+        full_map(kernel, K, X),
+    ):
+        np.testing.assert_allclose(space.features @ space.features.T, K, atol=1e-11)
+        psi_new = space.function(np.eye(space.n_coef), np.zeros(space.n_coef))(X_new)
+        np.testing.assert_allclose(psi_new @ space.features.T, rbf(X_new, X, GAMMA), atol=1e-9)
+
+
+def _deficient(which: str) -> tuple[Any, int]:
+    X = random(10, 3, seed=2)
+    if which == "duplicates":
+        X = np.repeat(X[:5], 2, axis=0)
+        return rbf(X, X, GAMMA), 5
+    if which == "linear of rank 3":
+        return X @ X.T, 3
+    K = rbf(X, X, GAMMA)
+    H = np.eye(10) - 0.1
+    return H @ K @ H, 9  # centred on all points: never of full rank (errata C8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("which", ["duplicates", "linear of rank 3", "centred"])
+def test_null_directions_of_a_kernel_are_dropped(which, dtype):
+    """A'KA = I and A A' a generalised inverse, whatever the rank (errata C8)."""
+    K, rank = _deficient(which)
+    space = full_map(make_kernel("precomputed", K), K.astype(dtype))
+    assert space.n_coef == rank
+    assert space.dtype == dtype
+    A, tol = space.lift, 1e-9 if dtype == np.float64 else 2e-4
+    np.testing.assert_allclose(A.T @ K @ A, np.eye(rank), atol=tol)
+    np.testing.assert_allclose(K @ A @ A.T @ K, K, atol=tol)
+    np.testing.assert_allclose(space.features, K @ A, atol=tol)
+
+
+def test_landmarks_that_are_one_point_are_one():
+    X, _ = _points(4)
+    kernel = make_kernel("rbf", X, gamma=GAMMA)
+    twice = landmark_map(kernel, X, X[[3, 5, 3, 5, 5]])
+    once = landmark_map(kernel, X, X[[3, 5]])
+    assert twice.n_coef == 2
+    np.testing.assert_allclose(
+        twice.features @ twice.features.T, once.features @ once.features.T, atol=1e-12
+    )
+
+
+def test_float32_landmarks():
+    X, _ = _points(4)
+    wide = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6])
+    X = X.astype(np.float32)
+    narrow = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6])
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(
+        narrow.features @ narrow.features.T, wide.features @ wide.features.T, atol=1e-4
+    )
+
+
+def test_a_deformation_by_nothing_changes_nothing():
+    X, _ = _points(4)
+    space = deformed(LinearSpace(X), lambda F: 0 * F)
+    np.testing.assert_allclose(space.features, X, atol=1e-14)
+    np.testing.assert_allclose(space.lift, np.eye(4), atol=1e-14)
+
+
+@pytest.mark.parametrize("make", ["full", "landmarks"])
+def test_maps_forecast_their_memory(make, monkeypatch):
+    X, _ = _points(4)
+    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
+    if make == "full":
+        with pytest.raises(MemoryError, match=r"full kernel at n = 14 .*space=Landmarks"):
+            full_map(kernel, K, X)
+    else:
+        with pytest.raises(MemoryError, match=r"14 points by 5 landmarks.*Use fewer landmarks"):
+            landmark_map(kernel, X, X[:5])
+
+
+# --- recipes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_random_landmarks_are_training_points(make):
+    X, _ = _points(4)
+    one, two = (Landmarks(5, random_state=3).select(make(X)) for _ in range(2))
+    one, two = (Z if make is np.asarray else Z.toarray() for Z in (one, two))
+    np.testing.assert_array_equal(one, two)
+    assert all((z == X).all(axis=1).any() for z in one)
+    assert len(np.unique(one, axis=0)) == 5
+
+
+def test_kmeans_landmarks_are_centres_in_the_precision_of_the_points():
+    blobs = np.repeat(np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]), 20, axis=0)
+    X = (blobs + 0.1 * random(60, 2)).astype(np.float32)
+    Z = Landmarks(3, method="kmeans").select(X)
+    assert Z.dtype == np.float32
+    means = np.array([X[20 * k : 20 * (k + 1)].mean(axis=0) for k in range(3)])
+    distances = np.linalg.norm(Z[:, None] - means, axis=2).min(axis=0)
+    assert distances.max() < 0.5
+
+
+def test_given_centres_need_not_be_points():
+    X, _ = _points(4)
+    kernel, Z = make_kernel("rbf", X, gamma=GAMMA), random(3, 4)
+    space = Landmarks(centers=Z.tolist(), n_components=-1).space(kernel, X)
+    K_Z = rbf(X, Z, GAMMA)
+    np.testing.assert_allclose(
+        space.features @ space.features.T, K_Z @ np.linalg.solve(rbf(Z, Z, GAMMA), K_Z.T), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (Landmarks(0), r"n_components=0 must be a whole number of landmarks, at least 1"),
+        (Landmarks(2.5), r"n_components=2.5 must be"),
+        (Landmarks(True), r"n_components=True must be"),
+        (
+            Landmarks(3, method="grid"),
+            r"method='grid' is not known\. Use one of 'random', 'kmeans'",
+        ),
+        (Landmarks(centers=np.ones((2, 3))), r"centers have 3 features where X has 4"),
+        (Landmarks(centers=sp.csr_array(np.ones((2, 4)))), r"both be dense or both be sparse"),
+    ],
+)
+def test_landmarks_that_cannot_be(recipe, message):
+    X, _ = _points(4)
+    with pytest.raises(ValueError, match=message):
+        recipe.space(make_kernel("rbf", X, gamma=GAMMA), X)
+
+
+def test_landmarks_want_a_kernel_function_and_kmeans_dense_points():
+    X, _ = _points(4)
+    with pytest.raises(ValueError, match=r"needs a kernel.*Use space=None"):
+        Landmarks(3).space(None, X)
+    with pytest.raises(ValueError, match=r"a precomputed kernel does not offer"):
+        Landmarks(3).space(make_kernel("precomputed", X @ X.T), X @ X.T)
+    with pytest.raises(ValueError, match=r"takes dense points.*Use method='random'"):
+        Landmarks(3, method="kmeans").select(sp.csr_array(X))
+
+
+def test_the_linear_recipe_does_not_ask_for_a_kernel():
+    X, _ = _points(4)
+    for kernel in (None, make_kernel("rbf", X, gamma=GAMMA)):
+        space = Linear().space(kernel, X)
+        assert isinstance(space, LinearSpace)
+        assert space.X is X
+
+
+def test_what_is_no_space_is_refused():
+    for fine in (None, Landmarks(), Linear()):
+        check_space(fine)
+    with pytest.raises(TypeError, match=r"space='linear' is no space\. Use None"):
+        check_space("linear")
+    with pytest.raises(TypeError, match=r"Did you mean space=Landmarks\(\)\?"):
+        check_space(Landmarks)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+ROWS = np.array([1, 2, 5, 9, 13])
+
+
+def _parts(which: str) -> tuple[Any, Any]:
+    """Parts, and the kernel matrix of all points."""
+    X, _ = _points(4)
+    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
+    if which == "kernel":
+        return KernelParts(kernel, X), K
+    if which == "kernel of sparse points":
+        return KernelParts(kernel, sp.csr_array(X)), K
+    if which == "precomputed":
+        return KernelParts(make_kernel("precomputed", K), K), K
+    if which == "sparse precomputed":
+        return KernelParts(make_kernel("precomputed", K), sp.csr_array(K)), K
+    if which == "linear":
+        return SpaceParts(LinearSpace(X)), X @ X.T
+    if which == "linear sparse":
+        return SpaceParts(LinearSpace(sp.csr_array(X))), X @ X.T
+    if which == "map":
+        return SpaceParts(full_map(kernel, K, X)), K
+    wide = random(N, 60, seed=4)
+    return SpaceParts(MappedSpace(wide, np.eye(60), LinearSpace(wide).function)), wide @ wide.T
+
+
+PARTS = [
+    "kernel",
+    "kernel of sparse points",
+    "precomputed",
+    "sparse precomputed",
+    "linear",
+    "linear sparse",
+    "map",
+    "wide map",
+]
+
+
+@pytest.mark.parametrize("which", PARTS)
+def test_parts_are_the_whole_on_their_points(which):
+    """The kernel of a part is the block of the kernel, and a gathered function is the same one."""
+    parts, K = _parts(which)
+    part = parts.part(ROWS)
+    assert part.n_points == len(ROWS)
+    Phi = np.asarray(part.values(np.eye(part.n_coef)))
+    np.testing.assert_allclose(Phi @ Phi.T, K[np.ix_(ROWS, ROWS)], atol=1e-9)
+    # sum_i u_i k(x_i, .) over the part's points is known everywhere
+    u = random(len(ROWS))
+    coef = part.represent(u)
+    gathered = parts.gather(part, ROWS, coef)
+    assert gathered.shape == (parts.n_coef,)
+    values = parts.values(np.stack([gathered, 2 * gathered], axis=1))
+    np.testing.assert_allclose(values[:, 0], K[:, ROWS] @ u, atol=1e-8)
+    np.testing.assert_allclose(values[:, 1], 2 * values[:, 0])
+    np.testing.assert_allclose(values[ROWS, 0], Phi @ coef, atol=1e-8)
+
+
+@pytest.mark.parametrize("which", PARTS)
+def test_a_part_of_all_points_is_the_whole(which):
+    parts, K = _parts(which)
+    every = np.arange(N)
+    part = parts.part(every)
+    u = random(N)
+    gathered = parts.gather(part, every, part.represent(u))
+    np.testing.assert_allclose(parts.values(gathered[:, None])[:, 0], K @ u, atol=1e-8)
+
+
+@pytest.mark.parametrize("which", PARTS)
+def test_attributes_predict_as_the_values_do(which):
+    parts, K = _parts(which)
+    part = parts.part(ROWS)
+    gathered = parts.gather(part, ROWS, part.represent(random(len(ROWS))))[:, None]
+    kept = parts.attributes(gathered)
+    X = getattr(parts, "X", None)
+    X = getattr(parts.space, "X", parts.space.features) if X is None else X
+    if "coef" in kept:
+        values = np.asarray(X @ kept["coef"].T)
+    elif kept["basis"] is None:
+        values = K @ kept["alpha"]
+    else:
+        points, basis = _points(4)[0], kept["basis"]
+        basis = basis.toarray() if sp.issparse(basis) else basis
+        values = rbf(points, basis, GAMMA) @ kept["alpha"]
+    np.testing.assert_allclose(values, parts.values(gathered), atol=1e-8)
+
+
+def test_a_small_part_of_many_coordinates_is_factored():
+    """Products then cost its own size; solutions lie in the span of its points."""
+    parts, _ = _parts("wide map")
+    assert parts.part(ROWS).n_coef == len(ROWS)
+    assert parts.part(np.arange(N)) is parts.space
+    alike, _ = _parts("map")
+    assert alike.part(ROWS).n_coef == alike.n_coef
+
+
+def test_a_part_of_equal_points():
+    """Rank below the number of points: still the same functions."""
+    wide = random(N, 60, seed=4)
+    wide[5] = wide[2]
+    parts = SpaceParts(MappedSpace(wide, np.eye(60), LinearSpace(wide).function))
+    part = parts.part(ROWS)
+    assert part.n_coef == len(ROWS) - 1
+    u = random(len(ROWS))
+    gathered = parts.gather(part, ROWS, part.represent(u))
+    np.testing.assert_allclose(gathered, wide[ROWS].T @ u, atol=1e-9)

@@ -17,7 +17,6 @@ from lapwing._files import atomic_write, check_writable
 from lapwing._optional import require
 from lapwing.console import Progress, say
 from lapwing.demo import draw_demo, run_demo
-from lapwing.forecast import forecast_fit
 from lapwing.inspection import inspect
 from lapwing.predictions import print_predictions
 from lapwing.settings import parse_settings, setting_names
@@ -416,7 +415,7 @@ def demo(
 
 def _seconds(table: Any, chosen: fitting.Method) -> float:
     n, p = table.X.shape
-    return forecast_fit(n, p, iterative=chosen.iterative).seconds
+    return chosen.forecast(n, p).seconds
 
 
 def _command(verb: str, data: Sequence[Path], options: dict[str, Any]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import is_sparse
 from lapwing._columns import CATEGORICAL, nearest
-from lapwing.estimators import LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.estimators import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.forecast import Forecast, forecast_fit, forecast_low_density
 from lapwing.graphs import default_graph
 from lapwing.predictions import Predictions
 from lapwing.settings import apply_settings
@@ -57,20 +59,31 @@ class Method:
         Makes one with default parameters.
     regression : bool
         Whether it predicts numbers.
-    iterative : bool
-        Whether it has a solver for many points.
+    forecast : callable
+        Memory and time of a fit from the numbers of points, features and one-vs-rest columns; see
+        `lapwing.forecast`.
+    supervised : mapping
+        Parameters with which unlabelled rows teach it nothing.
     """
 
     estimator: Callable[[], Any]
     regression: bool
-    iterative: bool = True
+    forecast: Callable[..., Forecast] = forecast_fit
+    supervised: Mapping[str, Any] = field(default_factory=lambda: {"gamma_I": 0.0})
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "lapsvc": Method(LapSVC, regression=False),
         "laprls": Method(LapRLSClassifier, regression=False),
-        "lapsvr": Method(LapSVR, regression=True, iterative=False),
+        "s3vc": Method(
+            S3VC,
+            regression=False,
+            forecast=forecast_low_density,
+            # A balance is about the unlabelled rows as well.
+            supervised={"gamma_I": 0.0, "C_star": 0.0, "balance": None},
+        ),
+        "lapsvr": Method(LapSVR, regression=True, forecast=partial(forecast_fit, iterative=False)),
         "laprls-regressor": Method(LapRLSRegressor, regression=True),
     }
 )
@@ -96,13 +109,15 @@ class Outcome:
         Preprocessing and estimator, fitted; takes features as they are in the file. Its last step
         is the estimator.
     supervised : estimator or None
-        The same estimator fitted to the same labels without the graph, on transformed points.
+        The same estimator, with `Method.supervised`, fitted to the same labels, on transformed
+        points.
     predictions : Predictions
         Label, scores and margin of every row.
     method : str
         Name in `METHODS`.
     parameters : dict
-        The estimator's parameters, those of its graph as ``graph.name``; as JSON has them.
+        The estimator's parameters, those of its graph and space as ``graph.name`` and
+        ``space.name``; as JSON has them.
     seed : int or None
         Seed of all that is random.
     scaling : str
@@ -242,7 +257,7 @@ def fit(
         lambda: default_graph(points, regression=chosen.regression),
     )
     _fit_estimator(estimator, points, table.y, settings, callbacks)
-    twin = _twin(estimator, points, table.y) if supervised else None
+    twin = _twin(estimator, chosen, points, table.y) if supervised else None
     pipeline = Pipeline([*steps, ("estimator", estimator)])
     predictions = _answer(estimator, points, table.ids, table.labeled, chosen.regression)
     return Outcome(
@@ -357,9 +372,9 @@ def _fit_estimator(
         estimator.set_callbacks()
 
 
-def _twin(estimator: Any, points: Any, y: NDArray[Any]) -> Any:
-    """The same estimator without the graph: what the labels alone would have said."""
-    twin = clone(estimator).set_params(gamma_I=0.0)
+def _twin(estimator: Any, method: Method, points: Any, y: NDArray[Any]) -> Any:
+    """The same estimator, supervised: what the labels alone would have said."""
+    twin = clone(estimator).set_params(**method.supervised)
     kernel: Any = getattr(estimator, "kernel_", None)
     if kernel is not None and kernel.gamma is not None:
         twin.set_params(gamma=kernel.gamma)  # 'scale' would be that of other points
@@ -383,10 +398,10 @@ def _answer(
 def _describe_parameters(estimator: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
-        if name == "graph" and value is not None:
-            parameters["graph"] = type(value).__name__
+        if name in ("graph", "space") and value is not None:
+            parameters[name] = type(value).__name__
             own = value.get_params(deep=False)
-            parameters |= {f"graph.{key}": _plain(part) for key, part in own.items()}
+            parameters |= {f"{name}.{key}": _plain(part) for key, part in own.items()}
         elif name not in ("unlabeled", "warm_start"):
             parameters[name] = _plain(value)
     return parameters

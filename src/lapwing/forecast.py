@@ -9,10 +9,11 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["Forecast", "forecast_fit", "machine_speed"]
+__all__ = ["Forecast", "forecast_fit", "forecast_low_density", "machine_speed"]
 
 _DIRECT_POINTS = 6000  # beyond, `estimators.choice` takes conjugate gradient
 _PCG_STEPS = 300
+_LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
 
 
@@ -27,7 +28,7 @@ class Forecast:
     seconds : float
         On this machine.
     solver : str
-        'dual' (a factorisation) or 'pcg' (conjugate gradient).
+        'dual' (a factorisation), 'pcg' (conjugate gradient) or 'lbfgs'.
     """
 
     memory: int
@@ -91,3 +92,36 @@ def forecast_fit(
     memory = 3 * 8 * n * n if direct else itemsize * n * n
     # Predictions for all rows take the kernel once more, in blocks.
     return Forecast(memory, 0.05 + 2 * kernel + search + solve, "dual" if direct else "pcg")
+
+
+def forecast_low_density(
+    n: int, n_features: int, n_columns: int = 1, *, itemsize: int = 8
+) -> Forecast:
+    """Forecast a fit of S3VC with the full kernel.
+
+    Parameters
+    ----------
+    n, n_features : int
+        Points, and features after one-hot encoding.
+    n_columns : int, default=1
+        One-vs-rest columns: 1 for two classes.
+    itemsize : int, default=8
+        Bytes of a number in X.
+
+    Returns
+    -------
+    Forecast
+        The kernel matrix is factored, n^3 / 3, with two more of its size beside it in float64; an
+        iteration of L-BFGS is two products with the factor. Of several classes every pair is a
+        problem of its own, four times, about its share 2 / n_columns of the points.
+    """
+    speed, bandwidth = machine_speed()
+    pairs = n_columns * (n_columns - 1) / 2 if n_columns > 1 else 1
+    points = n if n_columns == 1 else 2.0 * n / n_columns
+    rounds = 1 if n_columns == 1 else 4
+    kernel = 2.0 * points * points * (n_features + 20) / speed
+    factor = points**3 / speed
+    steps = _LBFGS_STEPS * 2 * itemsize * points * points / bandwidth
+    seconds = 0.05 + rounds * pairs * (kernel + factor + steps)
+    seconds += 2.0 * n * n * (n_features + 20) / speed  # answers for all rows
+    return Forecast(int(points * points * (itemsize + 16)), seconds, "lbfgs")

@@ -21,7 +21,6 @@ from lapwing._columns import RawTable, Selection
 from lapwing._matrices import read_labels
 from lapwing._memory import available_memory, format_bytes
 from lapwing.fitting import METHODS, choose_scaling, spreads
-from lapwing.forecast import forecast_fit
 from lapwing.graphs import KNNGraph
 from lapwing.tables import name_of, read_raw
 
@@ -172,7 +171,7 @@ def _forecasts(n: int, width: int, n_columns: int, itemsize: int) -> dict[str, d
     found = {}
     for name, method in METHODS.items():
         columns = 1 if method.regression else n_columns
-        need = forecast_fit(n, width, columns, iterative=method.iterative, itemsize=itemsize)
+        need = method.forecast(n, width, columns, itemsize=itemsize)
         found[name] = {
             "memory_bytes": need.memory,
             "memory": format_bytes(need.memory),

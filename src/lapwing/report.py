@@ -284,7 +284,13 @@ def _describe_fit(
         "classes": classes,
         "scaling": text.clean(outcome.scaling),
         "seed": None if outcome.seed is None else int(outcome.seed),
+        # Of low-density separation; None of methods that learn from unlabelled rows by a graph.
+        "C_star": _number(getattr(estimator, "C_star_", None)),
     }
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _signs(rows: Any, drawn: Any, classes: list[str] | None) -> dict[str, Any]:

@@ -8,23 +8,27 @@ from typing import Any
 
 from lapwing._columns import nearest
 from lapwing.graphs import KNNGraph
+from lapwing.spaces import Landmarks
 
 __all__ = ["apply_settings", "parse_settings", "setting_names"]
 
-_GRAPH = "graph."
+_GRAPH, _SPACE = "graph.", "space."
 # Set by other options, or of no use for one fit.
 _ELSEWHERE = {
     "unlabeled": "use --unlabeled",
     "random_state": "use --seed",
     "graph.random_state": "use --seed",
     "graph": "set its parameters, such as graph.n_neighbors",
+    "space": "set its parameters, such as space.n_components",
+    "space.centers": "landmarks are drawn from the rows, see space.method",
+    "space.random_state": "use --seed",
     "warm_start": "there is only one fit",
 }
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def setting_names(estimator: Any) -> tuple[str, ...]:
-    """Names that can be set for an estimator, those of its graph with ``graph.`` before them.
+    """Names that can be set for an estimator, with ``graph.`` and ``space.`` those of its parts.
 
     Parameters
     ----------
@@ -33,7 +37,8 @@ def setting_names(estimator: Any) -> tuple[str, ...]:
     """
     own = estimator.get_params(deep=False)
     graph = KNNGraph().get_params(deep=False) if "graph" in own else {}
-    names = [*own, *(f"{_GRAPH}{name}" for name in graph)]
+    space = Landmarks().get_params(deep=False) if "space" in own else {}
+    names = [*own, *(f"{_GRAPH}{name}" for name in graph), *(f"{_SPACE}{name}" for name in space)]
     return tuple(name for name in names if name not in _ELSEWHERE)
 
 
@@ -80,7 +85,7 @@ def parse_settings(texts: Sequence[str], estimator: Any) -> dict[str, Any]:
 
 
 def apply_settings(estimator: Any, settings: Mapping[str, Any], default: Callable[[], Any]) -> None:
-    """Set the parameters, of the estimator's graph too.
+    """Set the parameters, of the estimator's graph and space too.
 
     Parameters
     ----------
@@ -91,13 +96,15 @@ def apply_settings(estimator: Any, settings: Mapping[str, Any], default: Callabl
     default : callable
         Gives the graph that is changed if one of its parameters is set.
     """
-    own = {name: value for name, value in settings.items() if not name.startswith(_GRAPH)}
-    graph = {
-        name.removeprefix(_GRAPH): value
-        for name, value in settings.items()
-        if name.startswith(_GRAPH)
-    }
+    own = {k: value for k, value in settings.items() if not k.startswith((_GRAPH, _SPACE))}
+    graph, space = (
+        {k.removeprefix(part): value for k, value in settings.items() if k.startswith(part)}
+        for part in (_GRAPH, _SPACE)
+    )
     estimator.set_params(**own)
+    if space:
+        landmarks = Landmarks(random_state=estimator.get_params()["random_state"])
+        estimator.set_params(space=landmarks.set_params(**space))
     if graph:
         recipe = default()
         if not isinstance(recipe, KNNGraph):  # of one point

@@ -160,7 +160,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "features": list(table.feature_names),
         "scaling": outcome.scaling,
         "seed": outcome.seed,
-        "solver": estimator.solver_,
+        "solver": getattr(estimator, "solver_", "lbfgs"),
         "iterations": int(np.max(estimator.n_iter_)),
         "seconds": round(outcome.seconds, 3),
     }

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import is_sparse
 from lapwing._report.rows import histogram
-from lapwing._report.text import clean
+from lapwing._report.text import clean, label_text
 from lapwing.problem import distinct_rows
 
 __all__ = ["convergence", "graph_health"]
@@ -114,14 +114,17 @@ def _cut(W: Any, groups: NDArray[Any] | None) -> float | None:
 def convergence(estimator: Any, names: list[str] | None) -> dict[str, Any]:
     """Say how the solver ended: status, iterations, optimality a column, history if it was kept."""
     optimality = np.atleast_1d(np.asarray(getattr(estimator, "optimality_", []), dtype=float))
+    pairs = getattr(estimator, "pairs_", None)
     if names is None or optimality.size == 1:
         columns = ["all"] * optimality.size
+    elif pairs is not None:
+        columns = [" or ".join(map(label_text, pair)) for pair in pairs.tolist()]
     else:
         columns = names[: optimality.size]
     objective = np.atleast_1d(np.asarray(getattr(estimator, "objective_", []), dtype=float))
     history = getattr(estimator, "history_", None) or {}
     return {
-        "solver": clean(getattr(estimator, "solver_", "")),
+        "solver": clean(getattr(estimator, "solver_", "lbfgs")),
         "status": clean(getattr(estimator, "status_", "")),
         "n_iter": int(np.max(getattr(estimator, "n_iter_", 0))),
         "max_iter": _plain(getattr(estimator, "max_iter", None)),

@@ -18,14 +18,15 @@ _NAMED = 5
 
 def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     """Write the findings of a report's figures, each of level 'problem', 'look' or 'good'."""
+    density = report.get("fitted", {}).get("C_star")
     found = [
-        *_about_solver(report["convergence"]),
-        *_about_graph(report["graph"]),
+        *_about_solver(report["convergence"], low_density=density is not None),
+        *_about_graph(report["graph"], density),
         *_about_twin(report["twin"]),
-        *_about_truth(report["truth"]),
+        *_about_truth(report["truth"], low_density=density is not None),
     ]
     if report["kind"] == "classification":
-        found += _about_classes(report["volumes"], report["rows"])
+        found += _about_classes(report["volumes"], report["rows"], low_density=density is not None)
     else:
         found += _about_spread(report["volumes"])
     return [
@@ -34,10 +35,11 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _about_solver(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_solver(facts: dict[str, Any], *, low_density: bool) -> list[tuple[str, str]]:
     if facts["status"] in _SETTLED:
         return [("good", f"The solver {_ended(facts)}.")]
-    cure = "Raise max_iter or tol, or use a larger gamma_A." if facts["max_iter"] else ""
+    smoother = "a smaller C" if low_density else "a larger gamma_A"
+    cure = f"Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
     return [
         (
             "problem",
@@ -54,7 +56,17 @@ def _ended(facts: dict[str, Any]) -> str:
     return f"{verb} after {plural(facts['n_iter'], 'iteration')}"
 
 
-def _about_graph(graph: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_graph(graph: dict[str, Any], density: float | None) -> list[tuple[str, str]]:
+    if not graph and density:
+        return []  # that none was asked for is no news: the rows teach by where they lie
+    if not graph and density is not None:
+        return [
+            (
+                "look",
+                "The fit used no loss on unlabelled rows (C_star = 0) and no graph (gamma_I = 0): "
+                "they taught it no more than a balance.",
+            )
+        ]
     if not graph:
         return [
             ("look", "The fit used no graph (gamma_I = 0), so unlabelled rows taught it nothing.")
@@ -114,19 +126,22 @@ def _about_spread(volumes: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _about_classes(volumes: dict[str, Any], rows: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_classes(
+    volumes: dict[str, Any], rows: dict[str, Any], *, low_density: bool = False
+) -> list[tuple[str, str]]:
     listed = [c for c in volumes["classes"] if c["labels"]]
     total = sum(c["unlabeled"] for c in volumes["classes"])
     found = []
     everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
     nowhere = [c["name"] for c in listed if total and not c["unlabeled"]]
     single = [c["name"] for c in listed if c["labels"] == 1]
+    weight = "balance" if low_density else "a smaller gamma_I"
     if everywhere:
         found.append(
             (
                 "problem",
                 f"Every unlabelled row was given the class {_names(everywhere)}. Look at the "
-                "scales of the columns, at gamma, and at a smaller gamma_I.",
+                f"scales of the columns, at gamma, and at {weight}.",
             )
         )
     elif nowhere:
@@ -165,7 +180,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _about_truth(truth: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_truth(truth: dict[str, Any], *, low_density: bool) -> list[tuple[str, str]]:
     if not truth.get("n"):
         return []
     if "rmse" in truth:
@@ -176,10 +191,13 @@ def _about_truth(truth: dict[str, Any]) -> list[tuple[str, str]]:
         words = f"{percent(twins)} wrong against {percent(ours)}"
     if twins is None or twins >= ours:
         return []
+    cure = (
+        "smaller C_star, or another method" if low_density else "smaller gamma_I, or another graph"
+    )
     return [
         (
             "problem",
             f"By the known truth the supervised twin is better, {words}: the unlabelled rows "
-            "mislead. Try a smaller gamma_I, or another graph.",
+            f"mislead. Try a {cure}.",
         )
     ]

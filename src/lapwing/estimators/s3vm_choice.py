@@ -12,6 +12,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.solvers import Status
 from lapwing.solvers.machines import Balance
+from lapwing.spaces import Linear
 from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
 
 __all__ = [
@@ -64,6 +65,12 @@ def check_combination(estimator: Any) -> None:
         raise ValueError(
             f"unlabeled_loss='symmetric_hinge' goes with loss='hinge', not loss={loss!r}: it is "
             "the hinge of the nearer label. Use loss='hinge', or unlabeled_loss='gaussian'."
+        )
+    precomputed = isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
+    if precomputed and isinstance(estimator.space, Linear):
+        raise ValueError(
+            "space=Linear() takes the features of X, which kernel='precomputed' does not have. "
+            "Pass points, or use space=None."
         )
     if estimator.balance is not None and not estimator.fit_intercept:
         raise ValueError(

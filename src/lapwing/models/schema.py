@@ -19,9 +19,11 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from lapwing import estimators, graphs
+from lapwing import estimators
 from lapwing._arrays import Array
+from lapwing.graphs.registry import GRAPHS
 from lapwing.kernels import Kernel
+from lapwing.spaces.recipes import SPACES
 
 __all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
 
@@ -56,7 +58,7 @@ _SPARSE = tuple(
 
 def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
-    classes += [graphs.KNNGraph, graphs.AffinityGraph, graphs.TransformerGraph, Kernel]
+    classes += [*GRAPHS.values(), *SPACES.values(), Kernel]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 

@@ -20,10 +20,11 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._files import atomic_write
 from lapwing._optional import require
 from lapwing._version import __version__
-from lapwing.estimators.base import ManifoldEstimator
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
 from lapwing.spaces import KernelExpansion, LinearFunction
+from lapwing.voting import VotedFunction, vote_matrix
 
 __all__ = ["save_onnx", "to_onnx"]
 
@@ -89,13 +90,13 @@ def to_onnx(model: Any) -> Any:
     onnx = require("onnx", extra="onnx", purpose="ONNX export")
     steps, estimator = _split(model)
     check_is_fitted(estimator)
-    _check_kernel(estimator)
+    function = _function(estimator)
     build = Builder(onnx)
     inputs, columns = _inputs(onnx, [*steps, estimator])
     for step in steps:
         columns = apply_step(build, step, columns)
     X = columns.take(build, range(columns.n_columns))
-    values, n_columns = _decision_values(build, estimator, X)
+    values, n_columns = _decision_values(build, function, X)
     outputs = _answers(build, estimator, values, n_columns)
     if build.n_bytes > _LIMIT:
         raise OnnxExportError(
@@ -119,7 +120,7 @@ def _split(model: Any) -> tuple[list[Any], Any]:
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps[:-1]]
         estimator = model.steps[-1][1]
-    if not isinstance(estimator, ManifoldEstimator):
+    if not isinstance(estimator, SemiSupervisedEstimator):
         raise OnnxExportError(
             f"{type(estimator).__name__} cannot be exported to ONNX: it is no estimator of lapwing "
             "with a function for new points."
@@ -127,13 +128,24 @@ def _split(model: Any) -> tuple[list[Any], Any]:
     return steps, estimator
 
 
-def _check_kernel(estimator: Any) -> None:
-    if callable(estimator.kernel):
-        raise OnnxExportError("A kernel that is a Python function cannot be exported to ONNX.")
-    if estimator.kernel == "precomputed":
+def _function(estimator: Any) -> Any:
+    """The function of a fitted estimator, if it has an ONNX form."""
+    function = estimator._function()
+    inner = function.pairs if isinstance(function, VotedFunction) else function
+    if isinstance(inner, LinearFunction):
+        return function
+    if not isinstance(inner, KernelExpansion):
+        raise OnnxExportError(
+            f"{type(estimator).__name__} cannot be exported to ONNX: its answers for new points "
+            "are neither linear nor sums of kernel values."
+        )
+    if inner.kernel.precomputed:
         raise OnnxExportError(
             "kernel='precomputed' cannot be exported to ONNX: the model does not know the kernel."
         )
+    if callable(inner.kernel.name):
+        raise OnnxExportError("A kernel that is a Python function cannot be exported to ONNX.")
+    return function
 
 
 def _inputs(onnx: Any, steps: list[Any]) -> tuple[list[Any], Columns]:
@@ -155,9 +167,13 @@ def _inputs(onnx: Any, steps: list[Any]) -> tuple[list[Any], Columns]:
     return inputs, Columns(names, p)
 
 
-def _decision_values(build: Builder, estimator: Any, X: str) -> tuple[str, int]:
+def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
     """Decision values (n, c) from preprocessed points."""
-    function = estimator._function()
+    if isinstance(function, VotedFunction):
+        values, _ = _decision_values(build, function.pairs, X)
+        one = (build.constant(np.float64(bound)) for bound in (-1, 1))
+        matrix = _double(build, vote_matrix(function.n_classes))
+        return build.op("MatMul", build.op("Clip", values, *one), matrix), function.n_classes
     if isinstance(function, LinearFunction):
         product = build.op("MatMul", X, _double(build, function.coef))
         n_columns = function.coef.shape[1]

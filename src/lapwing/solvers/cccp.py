@@ -69,7 +69,7 @@ def concave_convex(
     on_step : function, optional
     """
     minimum: Minimum | None = None
-    function, multipliers = start, None
+    function = start
     seen: list[Array] = []
     for _ in range(_ROUNDS):
         f = objective.values(function)[objective.unlabeled]
@@ -86,7 +86,6 @@ def concave_convex(
             function,
             tol=tol,
             max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
-            multipliers=multipliers,
             on_step=on_step,
         ).after(minimum)
         function = minimum.function

@@ -113,7 +113,11 @@ def minimize(
         beta = loss.updated(smooth.targets, objective.values(minimum.function)[objective.index])
         before = violation
         violation = float(np.max(np.abs(beta - loss.multipliers), initial=0.0)) / loss.penalty
-        minimum = replace(minimum, optimality=max(minimum.optimality, violation))
+        left = minimum.optimality
+        if max(left, violation) <= tol:  # by the pull of all labels: a rough measure
+            size = min(_size(objective, minimum.function), scale)
+            left, scale = left * scale / size, size
+        minimum = replace(minimum, optimality=max(left, violation))
         if minimum.optimality <= tol or minimum.status == Status.CALLBACK:
             break
         exhausted = exhausted + 1 if minimum.status == Status.PRECISION else 0
@@ -126,6 +130,8 @@ def minimize(
         penalty = loss.penalty * (_STIFFER if stiffer else 1.0)
         smooth = replace(smooth, loss=replace(loss, multipliers=beta, penalty=penalty))
         tolerance = _LOOSE * min(tolerance, violation)
+    else:
+        minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
     assert minimum is not None
     return replace(minimum, value=objective.value(minimum.function))
 
@@ -138,6 +144,15 @@ def _shifted(
         multipliers = np.zeros(len(bounds))
     loss = ShiftedHinge(bounds, multipliers, _penalty(objective))
     return replace(objective, loss=loss, weights=np.ones(len(bounds)))
+
+
+def _size(objective: LowDensityObjective, function: Function) -> float:
+    """What a gradient g is small against: at a convex optimum J is at most g^2 / 2 too high.
+
+    With many points or a large C the pull of all labels is orders above what is left of it at the
+    solution, where nearly all of it cancels.
+    """
+    return float(np.sqrt(2 * max(objective.value(function), np.finfo(np.float64).tiny)))
 
 
 def _penalty(objective: LowDensityObjective) -> float:

@@ -23,10 +23,13 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.cccp import RAMP, concave_convex
 from lapwing.solvers.lbfgs import Minimum, OnStep
 from lapwing.solvers.multipliers import minimize
-from lapwing.solvers.switching import switch_labels
+from lapwing.solvers.switching import DOUBLINGS, switch_labels
 
 __all__ = ["METHODS", "LowDensityResult", "Settings", "local_minimum", "minimize_low_density"]
 
+# Tolerance of the supervised start over that of the solution: where two basins meet, its error
+# decides. It costs little, being about the labelled points alone.
+_SHARP = 1e-2
 _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are asked of them
 
 
@@ -110,21 +113,29 @@ def _switching(
     return switch_labels(
         objective,
         start,
-        n_positive=_n_positive(objective, start),
+        n_positive=_n_positive(objective, start if random else None),
         tol=max(_ROUGH, settings.tol),
         max_iter=settings.max_iter,
+        # A tiny weight leaves the labels to the labelled points: every start would end alike.
+        doublings=0 if random else DOUBLINGS,
         on_step=settings.on_step,
     )
 
 
-def _n_positive(objective: LowDensityObjective, start: Function) -> int:
-    """Unlabelled points to make positive: the ratio of a fixed bias, or of the labels."""
-    lower, upper = objective.bias
-    weights = objective.weights
-    mean = float(weights @ objective.targets / weights.sum())
-    mean = min(max(mean, lower), upper)
+def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
+    """Unlabelled points to make positive: the ratio of a fixed bias, or of the labels.
+
+    A random start brings its own: the objective knows no ratio, and the minimum's may be another.
+    """
     u = len(objective.unlabeled)
-    return int(np.clip(round(u * (1 + mean) / 2), min(1, u - 1), max(1, u - 1)))
+    if start is None:
+        lower, upper = objective.bias
+        weights = objective.weights
+        mean = float(weights @ objective.targets / weights.sum())
+        wanted = round(u * (1 + min(max(mean, lower), upper)) / 2)
+    else:
+        wanted = int(np.count_nonzero(objective.values(start)[objective.unlabeled] >= 0))
+    return int(np.clip(wanted, min(1, u - 1), max(1, u - 1)))
 
 
 METHODS: dict[str, Method] = {
@@ -201,7 +212,7 @@ def _minimize(
     supervised = minimize(
         objective.supervised(),
         objective.zero(),
-        tol=settings.tol,
+        tol=_SHARP * settings.tol,
         max_iter=settings.max_iter,
         on_step=settings.on_step,
     )
@@ -226,7 +237,8 @@ def _minimize(
     assert best is not None
     chosen = best if best.value <= value else replace(supervised, value=value)
     # The supervised solution may be the minimum itself, which rounding lets both sides find.
-    improved = best.value <= value + settings.tol * abs(value)
+    # Margins off by tol cost tol times the weights.
+    improved = best.value <= value + settings.tol * (value + float(objective.weights.sum()))
     return LowDensityResult(chosen, supervised, value, np.array(values), improved)
 
 

@@ -21,9 +21,9 @@ from lapwing.solvers.cccp import labeled_by
 from lapwing.solvers.lbfgs import Minimum, OnStep
 from lapwing.solvers.multipliers import minimize
 
-__all__ = ["assign", "switch", "switch_labels"]
+__all__ = ["DOUBLINGS", "assign", "switch", "switch_labels"]
 
-_DOUBLINGS = 10
+DOUBLINGS = 10
 _REFITS = 100  # a weight
 _GAIN = 1e-9  # relative: swaps that gain less are ties
 
@@ -58,6 +58,7 @@ def switch_labels(
     n_positive: int,
     tol: float,
     max_iter: int,
+    doublings: int = DOUBLINGS,
     on_step: OnStep | None = None,
 ) -> Minimum:
     """Anneal the weight of the switched labels up to C*.
@@ -67,19 +68,21 @@ def switch_labels(
     objective : LowDensityObjective
         With the hinge; its unlabelled loss is not looked at.
     start : Function
-        The supervised solution.
+        What the first labels are by: the supervised solution.
     n_positive : int
         Unlabelled points that are to be positive, throughout.
     tol : float
         Of every SVM.
     max_iter : int
         L-BFGS iterations in all.
+    doublings : int
+        Of the weight up to C*; 0 begins there.
     on_step : function, optional
     """
     minimum: Minimum | None = None
     function = start
     labels = assign(objective.values(start)[objective.unlabeled], n_positive)
-    for doubling in range(-_DOUBLINGS, 1):
+    for doubling in range(-doublings, 1):
         weights = 2.0**doubling * objective.unlabeled_weights
         for _ in range(_REFITS):
             minimum = minimize(
