@@ -177,11 +177,12 @@ def test_a_bounded_bias_is_the_free_one_or_its_bound():
     free = solve(svm(X, y, 1.0, FREE))
     b = free.function.intercept
     inside = solve(svm(X, y, 1.0, (b - 1, b + 1)))
-    assert inside.value == pytest.approx(free.value, rel=1e-8)
+    # Margins off by tol cost up to tol times the sum of the weights.
+    assert inside.value == pytest.approx(free.value, rel=1e-7)
     bound = solve(svm(X, y, 1.0, (b + 0.5, b + 2)))
     fixed = solve(svm(X, y, 1.0, (b + 0.5, b + 0.5)))
     assert bound.function.intercept == pytest.approx(b + 0.5, abs=1e-9)
-    assert bound.value == pytest.approx(fixed.value, rel=1e-8)
+    assert bound.value == pytest.approx(fixed.value, rel=1e-7)
 
 
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])

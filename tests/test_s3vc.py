@@ -670,7 +670,6 @@ def test_a_callback_can_stop_the_fit(after: int, n_classes: int, method: str) ->
     assert abs(columns(fitted, X).sum()) < np.inf
 
 
-@pytest.mark.xfail(reason="told as NoImprovementWarning, and status_ is 'converged'", strict=True)
 @pytest.mark.parametrize("after", [1, 40])
 def test_a_stop_above_the_supervised_solution_is_a_stop(after: int) -> None:
     X, y, _ = clusters()
@@ -881,6 +880,7 @@ def test_one_class_for_all_is_told() -> None:
         S3VC(C=5.0, balance=None).fit(X[kept], y[kept])
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 def test_components_that_no_label_reaches_are_told() -> None:
     X, y, _ = clusters()
     far = np.vstack([X, X[:20] + 100])
@@ -915,3 +915,59 @@ def test_a_minimum_worse_than_the_supervised_solution_is_not_returned(
     np.testing.assert_allclose(
         columns(fitted, X)[:, beaten], columns(supervised, X)[:, beaten], atol=1e-4
     )
+
+
+def test_a_fitted_model_answers_as_it_was_fitted() -> None:
+    X, y, _ = clusters(4)
+    for fitted, later in (("ovo", "ovr"), ("ovr", "ovo")):
+        estimator = model(multi_class=fitted).fit(X, y)
+        before = estimator.decision_function(X)
+        estimator.set_params(multi_class=later)
+        np.testing.assert_array_equal(estimator.decision_function(X), before)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "options"), [(3, {}), (2, {}), (2, {"space": Landmarks(10)})]
+)
+def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -> None:
+    X, y, _ = clusters(n_classes)
+
+    def negative(A: Any, B: Any) -> Any:
+        return -(A @ B.T)
+
+    def lopsided(A: Any, B: Any) -> Any:
+        return np.exp(-np.abs(A.sum(axis=1)[:, None] - 2 * B.sum(axis=1)))
+
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        S3VC(kernel=negative, **options).fit(X, y)
+    with pytest.raises(ValueError, match="symmetric"):
+        S3VC(kernel=lopsided, **options).fit(X, y)
+
+
+def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
+    X, y, _ = clusters()
+    with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):
+        S3VC().fit(np.vstack([X, np.full((1, 3), 1e4)]), np.append(y, -1))
+
+
+@pytest.mark.parametrize("name", ["C", "C_star"])
+def test_weights_beyond_all_rounding_are_refused(name: str) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match=rf"{name}=1e\+300 must be at most 1e\+12"):
+        S3VC(**{name: 1e300}).fit(X, y)
+
+
+def test_a_graph_that_drowns_the_norm_is_refused() -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="Use a smaller gamma_I"):
+        S3VC(gamma_I=1e25).fit(X, y)
+
+
+def test_labels_alone_take_one_round() -> None:
+    X, y, _ = clusters(3)
+    seen = Record()
+    fitted = S3VC(C=5.0, C_star=0.0, balance=None).set_callbacks(seen).fit(X, y)
+    np.testing.assert_array_equal(fitted.pair_shares_, 0)
+    rounds = Record()
+    S3VC(C=5.0, C_star=0.0).set_callbacks(rounds).fit(X, y)
+    assert len(seen.values) < len(rounds.values)

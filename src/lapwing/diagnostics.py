@@ -18,17 +18,24 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.kernels import Kernel
 
 __all__ = [
+    "check_finite_answers",
+    "check_kernel",
     "check_kernel_matrix",
     "check_linear_scale",
+    "check_target_scale",
+    "drowned",
     "warn_constant_values",
     "warn_descent_not_converged",
+    "warn_drowned_labels",
     "warn_embedding_not_solved",
     "warn_empty_expansion",
     "warn_feature_scales",
     "warn_few_eigenvectors",
     "warn_imprecise",
+    "warn_lost_class",
     "warn_missed_prior",
     "warn_no_improvement",
     "warn_not_converged",
@@ -41,6 +48,7 @@ _SCALE_RATIO = 1e4
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _DECOMPOSED = 500
+_SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
 _FOLLOWS = 0.05
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
@@ -64,7 +72,7 @@ def warn_feature_scales(X: Any, names: Array | None = None) -> None:
         return
     small = varying[np.argmin(ranges[varying])]
     large = varying[np.argmax(ranges[varying])]
-    if ranges[large] > _SCALE_RATIO * ranges[small]:
+    if ranges[large] / _SCALE_RATIO > ranges[small]:
         label = (lambda j: repr(str(names[j]))) if names is not None else str
         warnings.warn(
             f"Features differ in scale by more than {_SCALE_RATIO:g}: feature {label(large)} has "
@@ -113,6 +121,20 @@ def warn_single_class(predicted: Array) -> None:
         )
 
 
+def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
+    """Warn if labelled points of both classes are given one class, unless there is no other."""
+    given = np.unique(predicted)
+    if len(given) == 1 and not nothing_unlabeled:
+        warnings.warn(
+            f"All labelled points, of both classes, were given class {given.tolist()[0]!r}. Usual "
+            "causes: an outlier or features of different scales, which set the width of the "
+            "kernel or the balance (standardise the features, or give gamma and balance), or a "
+            "large C_star.",
+            SingleClassWarning,
+            stacklevel=_STACK,
+        )
+
+
 def warn_constant_values(values: Array, targets: Array) -> None:
     """Warn if a regression does not follow its own targets: its values hardly vary on them."""
     spread = float(np.std(targets))
@@ -150,7 +172,7 @@ def warn_missed_prior(volumes: Array, targets: Array) -> None:
 
 def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: float) -> None:
     """Warn that an embedded regression is further from its optimum than asked for."""
-    if not optimality > tol:
+    if optimality <= tol:  # NaN is not
         return
     warnings.warn(
         f"solver={solver!r} stopped ({status}) at a relative optimality of {optimality:.1e}, "
@@ -173,21 +195,48 @@ def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
     )
 
 
+def drowned(mu: float, norm: float, weight: float) -> bool:
+    """Whether the rounding of mu L^p hides the labels from the constants, which L^p leaves alone.
+
+    Parameters
+    ----------
+    mu, norm : float
+        Of the graph term, and a bound of the norm of L^p.
+    weight : float
+        Lambda of the labels, a mean over all points.
+    """
+    return float(np.finfo(np.float64).eps) * mu * norm > _PRECISE * weight
+
+
+def warn_drowned_labels(mu: float) -> None:
+    """Warn that the graph term has no digits left for the labels."""
+    warnings.warn(
+        f"mu={mu:g} times the norm of the Laplacian is so much more than the weight of the labels "
+        "that virtual labels are rounding. Use a smaller mu or a larger lam, or a number of "
+        "eigenvectors (n_eigenvectors=50), with which what the graph does not smooth is known "
+        "exactly.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
 def warn_empty_expansion(columns: Array, epsilon: float) -> None:
     """Warn of columns all of whose virtual labels are in the tube around a constant.
 
     Parameters
     ----------
     columns : ndarray of bool of shape (c,)
-        Which columns have no alpha that is not 0.
+        Which columns have no alpha that is not 0 though their targets vary.
     epsilon : float
     """
     if columns.any():
+        cause, cure = "their virtual labels hardly vary", "Use"
+        if epsilon > 0:
+            cause = f"their virtual labels vary by less than epsilon={epsilon:g} around it"
+            cure = "Use a smaller epsilon (0 is the default), or"
         warnings.warn(
-            f"{int(columns.sum())} of {len(columns)} fitted functions are constant: their virtual "
-            f"labels vary by less than epsilon={epsilon:g} around it, so that no alpha is "
-            "non-zero. Use a smaller epsilon (0 is the default), or less smoothing (a smaller mu "
-            "or a larger lam).",
+            f"{int(columns.sum())} of {len(columns)} fitted functions are constant: {cause}, so "
+            f"that no alpha is non-zero. {cure} less smoothing (a smaller mu or a larger lam).",
             ConstantFitWarning,
             stacklevel=_STACK,
         )
@@ -251,6 +300,27 @@ def warn_imprecise(
     )
 
 
+def check_target_scale(targets: Array, weights: Array, dtype: Any) -> None:
+    """Refuse targets whose weighted squares overflow, or that a precision does not hold."""
+    with np.errstate(over="ignore"):
+        finite = bool(np.isfinite(weights @ targets**2).all())
+    largest = float(np.abs(targets).max())
+    if not finite or largest > float(np.finfo(dtype).max) / 1e3:
+        raise ValueError(
+            f"y holds values up to {largest:.3g}, whose squares times lam (or which themselves in "
+            f"{np.dtype(dtype)}) overflow. Scale y to about one."
+        )
+
+
+def check_finite_answers(*arrays: Array) -> None:
+    """Refuse a solution that is not finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError(
+            "The solution is not finite: the weights C, lam and mu, the sample weights or the "
+            "kernel's values overflow float64. Use weights of moderate size, and scaled features."
+        )
+
+
 def check_linear_scale(X: Any) -> None:
     """Refuse points whose dot products overflow."""
     largest = float(abs(X).max())
@@ -289,6 +359,17 @@ def check_kernel_matrix(K: Any, name: str) -> None:
             f"most {least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel "
             "that is positive semi-definite, or clip the negative eigenvalues first."
         )
+
+
+def check_kernel(kernel: Kernel, X: Any, name: str) -> None:
+    """Refuse a kernel that is not symmetric positive semi-definite on a sample of the points.
+
+    For methods that never form the matrix of all points.
+    """
+    if kernel.precomputed:
+        return
+    sample = X[:: -(-X.shape[0] // _SAMPLE)]
+    check_kernel_matrix(kernel.gram(sample), name)
 
 
 def _asymmetry(K: Any) -> tuple[float, float]:

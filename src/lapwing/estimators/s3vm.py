@@ -115,10 +115,11 @@ class S3VC(SemiSupervisedClassifier):
         weighs by the share that the votes of all pairs leave to its two classes, in three rounds.
     n_init : int, default=1
         Starts; those beyond the first are random, and the lowest objective wins.
-    tol : float, default=1e-5
-        Relative norm of the gradient, and distance of margins from where they belong.
+    tol : float, default=1e-4
+        Norm of the gradient over sqrt(2 objective), by which a convex objective is at most tol^2
+        of itself too high, and distance of margins from where they belong.
     max_iter : int, default=20000
-        Most iterations of L-BFGS in a column and start.
+        Most iterations of L-BFGS in every stage of a method, and in its last descent.
     {class_weight}
     {unlabeled}
     random_state : int, RandomState or None, default=None
@@ -224,7 +225,7 @@ class S3VC(SemiSupervisedClassifier):
         gamma_I: float = 0.0,
         multi_class: str = "ovo",
         n_init: int = 1,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 20_000,
         class_weight: Any = None,
         unlabeled: Any = -1,
@@ -293,13 +294,14 @@ class S3VC(SemiSupervisedClassifier):
         paired = n_classes > 2 and self.multi_class == "ovo"
         with progress.stage("space"):
             parts = self._make_parts(problem, laplacian, paired=paired)
+        if paired:
+            self.pairs_ = self.classes_[class_pairs(n_classes)]
         solve: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
         with progress.stage("solve", None) as tick:
             tell = self._telling(parts, tick, n_columns=n_columns(n_classes, paired=paired))
             machines = solve(parts, observations, self._recipe(observations, balance), tell)
         self._keep(parts, machines, laplacian)
         if paired:
-            self.pairs_ = self.classes_[class_pairs(n_classes)]
             self.pair_shares_ = np.array([machine.share for machine in machines.columns])
         values = machines.values(parts)
         self._answer(X, problem, votes(values, n_classes) if paired else values)
@@ -326,6 +328,8 @@ class S3VC(SemiSupervisedClassifier):
         linear = isinstance(self.kernel, str) and self.kernel == "linear"
         kernel = None if linear else self._make_kernel(problem, paired=paired)
         X = problem.X
+        if kernel is not None and not kernel.surely_positive_definite:
+            diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
         space: Any
         if self.space is not None:
             space = self.space.space(kernel, X)
@@ -346,10 +350,7 @@ class S3VC(SemiSupervisedClassifier):
         return SpaceParts(deformed(space, lambda F: gamma_I * laplacian.apply(F)))
 
     def _full_space(self, kernel: Kernel, X: Any) -> MappedSpace:
-        K = kernel.gram(X)
-        if not kernel.surely_positive_definite and not kernel.precomputed:
-            diagnostics.check_kernel_matrix(K, f"The matrix of kernel={self.kernel!r}")
-        return full_map(kernel, K, None if kernel.precomputed else X)
+        return full_map(kernel, kernel.gram(X), None if kernel.precomputed else X)
 
     def _make_kernel(self, problem: Problem, *, paired: bool = False) -> Kernel | None:
         if self.space is None and not paired:
@@ -435,12 +436,14 @@ class S3VC(SemiSupervisedClassifier):
             single = problem.X.dtype == np.float32
             tol = max(self.tol, _SINGLE_PRECISION) if single else self.tol
             diagnostics.warn_imprecise("lbfgs", optimality, tol, problem.X.dtype, "a smaller C")
+        if len(results) == 1:
+            diagnostics.warn_lost_class(
+                self.transduction_[self.labeled_], bool(self.labeled_.all())
+            )
         if laplacian is not None:
             diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
 
     def _function(self) -> DecisionFunction:
         function = super()._function()
-        n_classes = len(self.classes_)
-        if n_classes > 2 and self.multi_class == "ovo":
-            return VotedFunction(function, n_classes)
-        return function
+        paired = hasattr(self, "pairs_")  # as fitted, whatever the parameter says by now
+        return VotedFunction(function, len(self.classes_)) if paired else function

@@ -41,6 +41,8 @@ __all__ = [
 # are no clusters (USPS with ten digits in two classes, g241d).
 DEFAULT_RATIO = 1.0
 
+_LARGEST = 1e12
+
 _BALANCES = (
     "'labels' (the mean label), a fraction of the second class between 0 and 1, a pair of such "
     "fractions, a dict of fractions by class, or None"
@@ -56,6 +58,12 @@ def check_combination(estimator: Any) -> None:
         Naming both parameters and what to change.
     """
     method, loss = estimator.method, estimator.loss
+    for name in ("C", "C_star"):
+        if (getattr(estimator, name) or 0) > _LARGEST:
+            raise ValueError(
+                f"{name}={getattr(estimator, name)!r} must be at most {_LARGEST:g}: beyond, the "
+                "norm is below the rounding of the losses. Scale the features instead."
+            )
     if method in ("cccp", "switching") and loss != "hinge":
         raise ValueError(
             f"method={method!r} labels the unlabelled points and knows the hinge only, not "

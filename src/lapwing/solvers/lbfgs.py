@@ -70,7 +70,8 @@ class _Problem:
         self.objective = objective
         self.fixed = start.intercept
         self.n_evaluations = 0
-        self.gradient = np.zeros(0)
+        self.last = np.array(self.pack(start))
+        self.value, self.gradient = self.evaluate(self.last)
 
     def pack(self, function: Function) -> Array:
         if not self.objective.free_bias:
@@ -88,11 +89,16 @@ class _Problem:
         lower, upper = (bound if np.isfinite(bound) else None for bound in self.objective.bias)
         return [(None, None)] * (size - 1) + [(lower, upper)]
 
-    def __call__(self, z: Array) -> tuple[float, Array]:
+    def evaluate(self, z: Array) -> tuple[float, Array]:
         self.n_evaluations += 1
         value, w, b = self.objective.value_and_gradient(self.unpack(z))
-        self.gradient = np.append(w, b) if self.objective.free_bias else w
-        return value, self.gradient
+        return value, np.append(w, b) if self.objective.free_bias else w
+
+    def __call__(self, z: Array) -> tuple[float, Array]:
+        if not np.array_equal(z, self.last):  # start and end are asked for twice
+            self.value, self.gradient = self.evaluate(z)
+            self.last = z.copy()
+        return self.value, self.gradient
 
 
 def descend(
@@ -120,6 +126,9 @@ def descend(
     problem = _Problem(objective, start)
     scale = reference(objective) if scale is None else scale
     state = {"status": Status.CONVERGED}
+    left = projected_gradient(objective, start, problem.gradient) / scale
+    if left <= tol:
+        return Minimum(start, problem.value, 0, 1, Status.CONVERGED, left)
 
     def watch(intermediate_result: Any) -> None:
         function = problem.unpack(intermediate_result.x)
@@ -129,13 +138,12 @@ def descend(
             state["status"] = Status.CALLBACK
             raise StopIteration
 
-    z = problem.pack(start)
     found = minimize(
         problem,
-        z,
+        problem.last,
         jac=True,
         method="L-BFGS-B",
-        bounds=problem.bounds(len(z)),
+        bounds=problem.bounds(len(problem.last)),
         callback=watch,
         options={
             "maxcor": _PAIRS,
@@ -146,14 +154,13 @@ def descend(
         },
     )
     function = problem.unpack(np.asarray(found.x))
-    _, w, b = objective.value_and_gradient(function)
-    gradient = np.append(w, b) if objective.free_bias else w
-    left = projected_gradient(objective, function, gradient) / scale
+    value, _ = problem(np.asarray(found.x))
+    left = projected_gradient(objective, function, problem.gradient) / scale
     status = state["status"]
     if status != Status.CALLBACK and left > tol:
         # SciPy stops by itself at max_iter, or where rounding ends the line search
         status = Status.MAX_ITER if found.status == 1 else Status.PRECISION
-    return Minimum(function, float(found.fun), int(found.nit), problem.n_evaluations, status, left)
+    return Minimum(function, value, int(found.nit), problem.n_evaluations, status, left)
 
 
 def projected_gradient(

@@ -212,7 +212,8 @@ def one_vs_one(parts: Parts, observations: Observations, recipe: Recipe, tell: T
     pairs = class_pairs(observations.n_classes)
     total = float(observations.unlabeled_weights.sum())
     shares = np.zeros((len(observations.unlabeled), observations.n_classes))
-    rounds = ROUNDS + 1 if total > 0 else 1
+    unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
+    rounds = 1 if total == 0 or unused else ROUNDS + 1
     for turn in range(rounds):
         last = turn == rounds - 1
         settings = recipe.settings

@@ -34,6 +34,7 @@ _SLOW = 0.25  # a round that leaves more than this of the violation makes the ne
 _STIFFER = 5.0
 _STIFFEST = 1e6  # times the first
 _EXHAUSTED = 2  # rounds in a row that rounding has ended: there are no more digits
+_INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
 _LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
 
 
@@ -103,7 +104,7 @@ def minimize(
         minimum = descend(
             smooth,
             minimum.function if minimum else start,
-            tol=max(tolerance, tol),
+            tol=max(tolerance, _INNER * tol),
             max_iter=max(1, budget),
             scale=scale,
             on_step=on_step,
@@ -118,7 +119,10 @@ def minimize(
             size = min(_size(objective, minimum.function), scale)
             left, scale = left * scale / size, size
         minimum = replace(minimum, optimality=max(left, violation))
-        if minimum.optimality <= tol or minimum.status == Status.CALLBACK:
+        if minimum.status == Status.CALLBACK:
+            break
+        if minimum.optimality <= tol:
+            minimum = replace(minimum, status=Status.CONVERGED)
             break
         exhausted = exhausted + 1 if minimum.status == Status.PRECISION else 0
         if exhausted == _EXHAUSTED:

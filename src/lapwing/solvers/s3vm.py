@@ -139,7 +139,7 @@ def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
 
 
 METHODS: dict[str, Method] = {
-    "continuation": _schedule(schedules.continuation, kept=6, supervised=False),
+    "continuation": _schedule(schedules.continuation, kept=2, supervised=False),
     "quasi-newton": _schedule(schedules.quasi_newton, kept=1, supervised=True),
     "gradient": _schedule(schedules.gradient, kept=1, supervised=True),
     "cccp": _cccp,
@@ -219,6 +219,9 @@ def _minimize(
     value = objective.value(supervised.function)
     if not objective.unlabeled_weights.any():
         return LowDensityResult(supervised, supervised, value, np.array([value]), True)
+    if supervised.status == Status.CALLBACK:
+        stopped = replace(supervised, value=value)
+        return LowDensityResult(stopped, supervised, value, np.array([value]), True)
     random = np.random.RandomState(0) if random is None else random
     best, values = None, []
     for number in range(n_init):
@@ -235,6 +238,8 @@ def _minimize(
         if found.status == Status.CALLBACK:
             break
     assert best is not None
+    if best.status == Status.CALLBACK:  # asked for as it is
+        return LowDensityResult(best, supervised, value, np.array(values), True)
     chosen = best if best.value <= value else replace(supervised, value=value)
     # The supervised solution may be the minimum itself, which rounding lets both sides find.
     # Margins off by tol cost tol times the weights.

@@ -99,7 +99,9 @@ def smoothed(objective: LowDensityObjective, gamma: float) -> LowDensityObjectiv
 
 
 def first_smoothing(objective: LowDensityObjective) -> float:
-    """gamma_0, at which the smoothed objective is convex; 0 if it always is.
+    """gamma_0, at which the smoothed objective is convex in w; 0 if it always is.
+
+    A bias that is not fixed has no norm to make up for the bend.
 
     With second derivatives of the unlabelled loss at least -kappa / v^q, v = gamma |x|^2, the
     Hessian is at least I - kappa / gamma^q M with M = sum_U C*_j x_j x_j' / |x_j|^(2q): for the

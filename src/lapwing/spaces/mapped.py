@@ -153,7 +153,13 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
     M = np.asarray(Phi.T @ smoothness(Phi), dtype=np.float64)
     M = (M + M.T) / 2
     M.flat[:: len(M) + 1] += 1
-    R = np.asarray(sla.cholesky(M, overwrite_a=True, check_finite=False))
+    try:
+        R = np.asarray(sla.cholesky(M, overwrite_a=True, check_finite=False))
+    except sla.LinAlgError:
+        raise ValueError(
+            "The norm deformed by the graph is singular in float64: gamma_I is too large beside "
+            "the norm of the kernel's functions, whose weight is one. Use a smaller gamma_I."
+        ) from None
     features = sla.solve_triangular(R, Phi.T, trans="T", check_finite=False).T
     if isinstance(space, MappedSpace):
         lift = sla.solve_triangular(R, space.lift.T, trans="T", check_finite=False).T

@@ -82,6 +82,7 @@ class Landmarks(BaseEstimator):
         ndarray or CSR of shape (r, n_features)
             In the precision of X.
         """
+        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
             return self._given(X)
         r = self.n_components
