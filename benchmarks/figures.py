@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.drawing import new_figure, save
 from benchmarks.moons import Moons
 from benchmarks.paths import VALUES, Path
-from lapwing._optional import require
 
 # Figures 5 to 12 in the paper's order of sets.
 ERROR_FIGURES = {
@@ -20,24 +20,9 @@ ERROR_FIGURES = {
 STYLES = {"objective": "-", "gradient": "--", "preconditioned": "-.", "mixed": ":"}
 
 
-def _figure(
-    rows: int, columns: int, width: float, height: float, *, sharey: bool = False
-) -> tuple[Any, Any]:
-    # The object interface: no window, no backend, no state that outlives the figure.
-    figures = require("matplotlib.figure", extra="plot", purpose="Figures of the benchmarks")
-    figure = figures.Figure(figsize=(width * columns, height * rows), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, sharey=sharey)
-
-
-def _save(figure: Any, folder: FilePath, name: str) -> FilePath:
-    path = folder / f"{name}.png"
-    figure.savefig(path, dpi=120)
-    return path
-
-
 def draw_moons(moons: Moons, folder: FilePath) -> list[FilePath]:
     """Figure 3: the boundary on the way and at the optimum. Figure 4: stopping values."""
-    figure, axes = _figure(2, 3, 3.4, 2.5)
+    figure, axes = new_figure(2, 3, 3.4, 2.5)
     flat = axes.ravel()
     for ax in flat:
         ax.set(xticks=[], yticks=[])
@@ -51,12 +36,12 @@ def draw_moons(moons: Moons, folder: FilePath) -> list[FilePath]:
         ax.contour(*moons.grid, values, levels=[0.0], colors="black", linewidths=1.5)
         _draw_points(ax, moons)
         ax.set_title(title, fontsize=9)
-    first = _save(figure, folder, "figure03_two_moons")
+    first = save(figure, folder, "figure03_two_moons")
 
-    figure, axes = _figure(1, 1, 5, 3.5)
+    figure, axes = new_figure(1, 1, 5, 3.5)
     _draw_values(axes[0, 0], moons.values, moons.settled)
     axes[0, 0].set_title("two moons")
-    return [first, _save(figure, folder, "figure04_two_moons_stopping")]
+    return [first, save(figure, folder, "figure04_two_moons_stopping")]
 
 
 def _draw_points(ax: Any, moons: Moons) -> None:
@@ -82,7 +67,7 @@ def draw_errors(
         What found the exact solution.
     folder : Path
     """
-    figure, axes = _figure(1, 4, 2.6, 2.4, sharey=True)
+    figure, axes = new_figure(1, 4, 2.6, 2.4, sharey=True)
     for ax, part in zip(axes[0], "LUVT", strict=True):
         curve = path.errors[part]
         ax.plot(np.arange(1, curve.size + 1), curve, label=f"PCG ({part})")
@@ -92,20 +77,20 @@ def draw_errors(
     # The first iterations are far off; four times the optimum's errors show what follows.
     axes[0, 0].set(ylabel="Error Rate (%)", ylim=(0, max(10.0, 4 * max(exact.values()))))
     figure.suptitle(title, fontsize=10)
-    return _save(figure, folder, f"figure{ERROR_FIGURES[name]:02d}_{name}")
+    return save(figure, folder, f"figure{ERROR_FIGURES[name]:02d}_{name}")
 
 
 def draw_values(paths: Mapping[str, Path], folder: FilePath) -> FilePath:
     """Figures 13 and 14: the stopping values of all sets against the iteration."""
     columns = min(2, len(paths))
     rows = -(-len(paths) // columns)
-    figure, axes = _figure(rows, columns, 4.6, 3.0)
+    figure, axes = new_figure(rows, columns, 4.6, 3.0)
     for ax in axes.ravel()[len(paths) :]:
         ax.remove()
     for ax, (title, path) in zip(axes.ravel(), paths.items(), strict=False):
         _draw_values(ax, path.values, settled_at(path))
         ax.set_title(title, fontsize=9)
-    return _save(figure, folder, "figure13_14_stopping_values")
+    return save(figure, folder, "figure13_14_stopping_values")
 
 
 def settled_at(path: Path, within: float = 1.0) -> int:

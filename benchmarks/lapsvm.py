@@ -8,26 +8,21 @@ Data sets that are not at hand are skipped with a line that names the missing fi
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks import figures
+from benchmarks.checks import limits_table
 from benchmarks.data import Data
-from benchmarks.limits import NOTES, check_all, limits_table
+from benchmarks.limits import NOTES, check_all
 from benchmarks.memory import MemoryUse, measure
 from benchmarks.methods import METHODS, Outcome, run_method
 from benchmarks.moons import run_moons
+from benchmarks.output import RESULTS, say, step, write_results
 from benchmarks.paper_lapsvm import WEIGHTS, Weights
 from benchmarks.paths import Path as Descent
 from benchmarks.paths import descend, mean_path
@@ -39,7 +34,6 @@ from benchmarks.setting import Setting, prepare
 from benchmarks.spread import mean_error, spread_table
 from benchmarks.stats import Stat
 
-RESULTS = Path(__file__).parent / "results"
 QUICK_SPLITS = 2
 # Minutes each: not part of a quick run unless asked for by name.
 LARGE = frozenset({"mnist3vs8", "facemit"})
@@ -219,24 +213,13 @@ def write(
     tables = [*all_tables(results), limits_table(checks, NOTES)]
     if means:
         tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
-    text = "\n\n".join(table.render() for table in tables) + "\n"
-    sys.stdout.write(text)
-    (folder / "lapsvm.md").write_text(text, encoding="utf-8")
     raw = {
-        "machine": machine(),
         "sets": {result.problem.name: result.as_json() for result in results},
         "checks": [asdict(check) for check in checks],
         "memory": None if memory is None else asdict(memory),
         "spread": means,
     }
-    (folder / "lapsvm.json").write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
-    say(f"written: {folder / 'lapsvm.md'}, {folder / 'lapsvm.json'}")
-
-
-def machine() -> dict[str, str | int | None]:
-    """What times depend on."""
-    versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {"python": platform.python_version(), "cores": os.cpu_count(), **versions}
+    write_results(folder, "lapsvm", tables, raw)
 
 
 def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
@@ -263,17 +246,3 @@ def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, floa
         return last, f"t = {descent.errors['U'].size}"
     drawn = result.outcomes["newton"][: 1 if result.problem.name in LARGE else None]
     return {part: Stat.of(o.errors[part] for o in drawn).mean for part in "LUVT"}, "Newton"
-
-
-@contextmanager
-def step(what: str) -> Iterator[None]:
-    """Tell what is being done, and how long it took."""
-    start = time.perf_counter()
-    yield
-    say(f"{what}: {time.perf_counter() - start:.1f} s")
-
-
-def say(line: str) -> None:
-    """Progress goes to stderr, so that stdout holds the tables only."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

@@ -6,16 +6,15 @@ or products of the same size on the same machine are measured next to the fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from benchmarks import paper_lapsvm as paper
+from benchmarks.checks import Check
 from benchmarks.memory import MemoryUse
 from benchmarks.methods import METHODS, STOPS
 from benchmarks.report import SetResult
-from benchmarks.tables import Table
 
 # The paper's mean error on U plus its standard error, LapSVM solved exactly.
 ERROR_LIMITS: dict[str, float] = {
@@ -53,29 +52,6 @@ NOTES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Check:
-    """One expectation.
-
-    Attributes
-    ----------
-    what, measured, limit : str
-        For the table.
-    passed : bool
-    paper : str
-        The paper's own figure, where it has one.
-    note : str
-        Why it was missed, or how to read it.
-    """
-
-    what: str
-    measured: str
-    limit: str
-    passed: bool
-    paper: str = "-"
-    note: str = ""
-
-
 def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Check]:
     """All expectations that the run can decide."""
     by_name = {result.problem.name: result for result in results}
@@ -86,17 +62,6 @@ def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Ch
     if memory is not None:
         checks.append(_memory(memory))
     return checks
-
-
-def limits_table(checks: Sequence[Check], notes: Mapping[str, str]) -> Table:
-    """Measured against expected; notes of missed expectations are printed below the table."""
-    rows = [
-        [c.what, c.measured, c.paper, c.limit, "pass" if c.passed else "MISS", c.note]
-        for c in checks
-    ]
-    missed = [f"- {c.what}: {notes[c.what]}" for c in checks if not c.passed and c.what in notes]
-    header = ["what", "measured", "paper", "at most", "", "details"]
-    return Table("Expected and measured", header, rows, missed)
 
 
 def _errors(results: Sequence[SetResult]) -> list[Check]:

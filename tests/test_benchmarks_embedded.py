@@ -14,7 +14,7 @@ from benchmarks import embedded_paper as paper
 from benchmarks.__main__ import main
 from benchmarks.data import Data, shifted
 from benchmarks.embedded import QUICK_SETS, SECTIONS
-from benchmarks.embedded_digits import predictions
+from benchmarks.embedded_digits import DigitsResult, predictions
 from benchmarks.embedded_grid import GRID, Tuning, left_out, paper_gamma, squared_fit
 from benchmarks.embedded_large import (
     LABELS_A_CLASS,
@@ -22,6 +22,7 @@ from benchmarks.embedded_large import (
     SOURCES,
     Draw,
     Ground,
+    LargeResult,
     Recipe,
     draw,
     errors,
@@ -30,6 +31,7 @@ from benchmarks.embedded_large import (
     validation_errors,
 )
 from benchmarks.embedded_library import SOLVERS, Agreement, library_values
+from benchmarks.embedded_outside import OutsideResult
 from benchmarks.embedded_report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
 from benchmarks.embedded_scaling import N_FEATURES, Use, run_here, sheets
 from benchmarks.embedded_small import SETS, Points, SmallResult, grid_errors, prepare
@@ -258,6 +260,29 @@ def test_limit_of_the_agreement(method: str) -> None:
         assert check.passed is passed
 
 
+@pytest.mark.parametrize(("error", "passed"), [(5.4, True), (5.5, False)])
+def test_limit_of_table_3(error: float, passed: bool) -> None:
+    task = SOURCES["mnist"].tasks[0]
+    rates = {f"laperls {a} {c}": [error, error] for a in "fg" for c in ("validated", "default")}
+    run = Run(large=[LargeResult(task, 60_000, rates)])
+    checks = {check.what: check for check in check_all(run)}
+    assert len(checks) == 4
+    assert checks["MNIST1, LapERLS f, defaults"].passed is passed
+    assert checks["MNIST1, LapERLS f, by validation points"].paper == "5.43 (0.83) %"
+    assert not checks["MNIST1, LapERLS g, defaults"].passed
+    table = next(table for table in all_tables(run) if table.title == "Table III")
+    assert [row[1] for row in table.rows if row[0] == "LapERLS, f, defaults"] == [
+        f"{error:.2f} (0.00)"
+    ]
+
+
+@pytest.mark.parametrize(("error", "differ", "passed"), [(4.5, 0.0, True), (4.6, 0.2, False)])
+def test_limit_of_ten_classes(error: float, differ: float, passed: bool) -> None:
+    rates = {f"{count} 50 g prior": [error] for count in (1, 5)}
+    checks = check_all(Run(digits=DigitsResult(70_000, rates, {"5 50": differ})))
+    assert [check.passed for check in checks] == [True, passed, passed]
+
+
 @pytest.mark.parametrize(("seconds", "gigabytes", "passed"), [(29, 2.9, 1), (31, 2, 0), (20, 4, 0)])
 def test_limit_of_time_and_memory(seconds: float, gigabytes: float, passed: bool) -> None:
     (check,) = check_all(
@@ -284,8 +309,17 @@ def test_paper_tables_are_complete() -> None:
     assert known <= set(paper.TITLES)
 
 
-def test_notes_are_about_tables_or_checks() -> None:
-    assert all(isinstance(note, str) and note for note in NOTES.values())
+def test_notes_are_about_checks_that_exist() -> None:
+    tasks = [task for source in SOURCES.values() for task in source.tasks]
+    rates = {f"laperls {a} {c}": [1.0] for a in "fg" for c in ("validated", "default")}
+    outside = {"laperls validated": [1.0], "laperls default": [1.0]}
+    digits = {f"{count} 50 g prior": [1.0] for count in (1, 5)}
+    run = Run(
+        large=[LargeResult(task, 1, rates) for task in tasks],
+        outside=OutsideResult(1, outside, dict.fromkeys(outside, 1.0)),
+        digits=DigitsResult(1, digits, {}),
+    )
+    assert set(NOTES) <= {check.what for check in check_all(run)}
 
 
 def test_tables_of_nothing_hold_the_expectations_only() -> None:

@@ -26,7 +26,7 @@ from benchmarks.s3vm.fits import (
     svc,
 )
 from benchmarks.s3vm.landmarks import N_LABELED, draw
-from benchmarks.s3vm.limits import TEXT_ON_LABELS, TEXT_ON_TEST, at_most
+from benchmarks.s3vm.limits import NOTES, TEXT_ON_LABELS, TEXT_ON_TEST, at_most
 from benchmarks.s3vm.partitions import SETS as PROBLEMS
 from benchmarks.s3vm.partitions import Points, box_diagonal, moons, partition
 from benchmarks.s3vm.plan import Plan
@@ -377,6 +377,9 @@ def test_quick_run_of_everything(
     ):
         assert check in printed
     raw = json.loads((tmp_path / "s3vm.json").read_text(encoding="utf-8"))
+    lines = {f"TEXT, {row.sizes[0]}" for row in paper_qn.TABLE["text"]}
+    known = {check["what"] for check in raw["checks"]}
+    assert all(what in known or what.split(" labels")[0] in lines for what in NOTES)
     assert set(raw["parts"]) == set(SECTIONS)
     methods = {record["method"] for record in raw["parts"]["methods"]["text"]}
     assert methods == set(METHODS)

@@ -1,0 +1,1 @@
+"""Experiments of the continuation and QN-S3VM papers: ``python -m benchmarks s3vm``."""

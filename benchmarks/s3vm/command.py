@@ -1,0 +1,116 @@
+"""The experiments of the continuation paper and of the QN-S3VM paper (references of `S3VC`).
+
+Prints their tables, and their figures as tables, ours with the paper's in brackets, and the
+expectations that a run is judged by; writes the same as Markdown, everything measured as JSON, and
+the figures as PNG. Data sets that are not at hand are skipped with a line that names the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.checks import limits_table
+from benchmarks.output import RESULTS, say, step, write_results
+from benchmarks.s3vm.classes import classes_part
+from benchmarks.s3vm.landmarks import landmarks_part
+from benchmarks.s3vm.limits import NOTES
+from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.s3vm.qn_curves import amounts_part, moons_part
+from benchmarks.s3vm.qn_table import table_part
+from benchmarks.s3vm.times import scaling_part, speed_part, times_part
+from benchmarks.s3vm.transduction import hybrid_part, methods_part, weights_part, widths_part
+
+
+class Section(NamedTuple):
+    """What ``--tables`` chooses from."""
+
+    run: Callable[[Plan], Part]
+    what: str
+
+
+SECTIONS: dict[str, Section] = {
+    "methods": Section(methods_part, "continuation paper, Table 1 and Figure 3"),
+    "weights": Section(weights_part, "its Tables 2 and 3"),
+    "classes": Section(classes_part, "its Table 4"),
+    "widths": Section(widths_part, "its Figure 5"),
+    "hybrid": Section(hybrid_part, "its Figure 6"),
+    "landmarks": Section(landmarks_part, "its Figure 7"),
+    "selection": Section(table_part, "QN-S3VM paper, Table 1"),
+    "moons": Section(moons_part, "its Figure 4"),
+    "amounts": Section(amounts_part, "its Figure 5"),
+    "times": Section(times_part, "its Figure 6"),
+    "scaling": Section(scaling_part, "its Figure 7"),
+    "speed": Section(speed_part, "times expected of single fits and evaluations"),
+}
+SETS = (
+    "uspst", "coil20", "text", "usps", "mnist", "gaussian2c", "gaussian4c", "moons", "sparse",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks s3vm``."""
+    parser.add_argument(
+        "--quick", action="store_true", help="a little of everything, within a minute"
+    )
+    sections = "; ".join(f"{name}: {section.what}" for name, section in SECTIONS.items())
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=list(SECTIONS),
+        metavar="TABLE",
+        help=f"which parts (default: all). {sections}",
+    )
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        choices=SETS,
+        metavar="SET",
+        help=f"which data: {', '.join(SETS)} (default: all)",
+    )
+    parser.add_argument(
+        "--splits",
+        type=int,
+        default=None,
+        help="at most so many splits, partitions or draws (default: the papers' 10)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder for tables, JSON and figures (default: benchmarks/results)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of what is drawn (default: 0)")
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the benchmark; the exit status is 1 if there was nothing to measure."""
+    sets = None if arguments.sets is None else frozenset(arguments.sets)
+    plan = Plan(arguments.quick, sets, arguments.splits, arguments.seed)
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    if plan.quick:
+        say("quick: too little to judge errors by; see that all runs")
+    parts = {name: SECTIONS[name].run(plan) for name in arguments.tables or SECTIONS}
+    tables = [table for part in parts.values() for table in part.tables if table.rows]
+    checks = [check for part in parts.values() for check in part.checks]
+    if not tables and not checks:
+        return 1
+    if checks:
+        tables.append(limits_table(checks, NOTES))
+    raw = {
+        "parts": {name: part.raw for name, part in parts.items()},
+        "checks": [asdict(check) for check in checks],
+    }
+    write_results(folder, "s3vm", tables, raw)
+    drawings = [draw for part in parts.values() for draw in part.drawings]
+    if drawings and not arguments.no_figures:
+        with step("figures"):
+            drawn = [draw(folder) for draw in drawings]
+        say("drawn: " + ", ".join(path.name for path in drawn))
+    return 0

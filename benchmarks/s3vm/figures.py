@@ -1,0 +1,83 @@
+"""Figures of the continuation and QN-S3VM papers, from what the parts measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.drawing import new_figure, save
+
+
+def draw_agreement(differences: NDArray[Any], folder: Path) -> Path:
+    """Continuation paper, Figure 3."""
+    figure, axes = new_figure(1, 1, 4.6, 3.6)
+    ax = axes[0, 0]
+    ax.scatter(*differences.T, s=8)
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.axvline(0, color="0.6", linewidth=0.8)
+    ax.set(xlabel="objective: gradient less continuation", ylabel="error (%): the same")
+    return save(figure, folder, "s3vm_continuation_figure3")
+
+
+def draw_sweep(
+    parameter: str, values: Sequence[float], means: Mapping[str, Sequence[float]], folder: Path
+) -> Path:
+    """Continuation paper, Figures 5 (sigma) and 6 (gamma_I): errors against a parameter."""
+    figure, axes = new_figure(1, 1, 4.6, 3.4)
+    ax = axes[0, 0]
+    for name, errors in means.items():
+        ax.plot(np.arange(len(values)), errors, "o-", markersize=3, label=name)
+    ax.set_xticks(np.arange(len(values)), [f"{value:g}" for value in values])
+    ax.set(xlabel=parameter, ylabel="error on U (%)", ylim=(0, None))
+    ax.legend(fontsize=7)
+    return save(figure, folder, f"s3vm_continuation_{parameter}")
+
+
+def draw_landmarks(rows: Sequence[tuple[int, float, float]], svc: float, folder: Path) -> Path:
+    """Continuation paper, Figure 7: error against time, a point a number of landmarks."""
+    figure, axes = new_figure(1, 1, 4.6, 3.4)
+    ax = axes[0, 0]
+    number, error, seconds = zip(*rows, strict=True)
+    ax.semilogx(seconds, error, "o-")
+    for r, e, s in zip(number, error, seconds, strict=True):
+        ax.annotate(str(r), (s, e), fontsize=7, xytext=(3, 3), textcoords="offset points")
+    ax.axhline(svc, color="red", linestyle="--", label="SVC on the labels")
+    ax.set(xlabel="seconds", ylabel="error on U (%)")
+    ax.legend(fontsize=7)
+    return save(figure, folder, "s3vm_continuation_figure7")
+
+
+def draw_moons(
+    panels: Sequence[tuple[str, NDArray[Any], NDArray[Any], NDArray[Any]]], folder: Path
+) -> Path:
+    """QN-S3VM paper, Figure 4: points, predicted sides, and the labelled ones (rows, sign)."""
+    figure, axes = new_figure(1, len(panels), 3.2, 2.8)
+    for ax, (title, X, side, labeled) in zip(axes[0], panels, strict=True):
+        ax.scatter(*X.T, c=np.where(side > 0, "tab:red", "tab:blue"), s=5)
+        for sign, marker, colour in ((-1, "^", "blue"), (1, "s", "red")):
+            ax.scatter(*X[labeled == sign].T, s=45, marker=marker, color=colour, edgecolors="white")
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(title, fontsize=8)
+    return save(figure, folder, "s3vm_qn_figure4")
+
+
+def draw_curves(
+    name: str,
+    label: str,
+    panels: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]],
+    folder: Path,
+    unit: str,
+) -> Path:
+    """QN-S3VM paper, Figures 5 to 7: a panel a set, a curve (x, y) a method."""
+    figure, axes = new_figure(1, len(panels), 3.4, 2.8)
+    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
+        for method, (x, y) in curves.items():
+            ax.plot(x, y, "o-", markersize=3, label=method)
+        ax.set(xlabel=label, ylabel=unit, ylim=(0, None))
+        ax.set_title(title, fontsize=9)
+        ax.legend(fontsize=7)
+    return save(figure, folder, name)

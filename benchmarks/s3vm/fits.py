@@ -1,0 +1,208 @@
+"""Fits of semi-supervised SVMs in given coordinates, and what they are compared with.
+
+The solvers are called without an estimator: the coordinates of a kernel are factored once and
+shared by all splits, methods and parameters of a problem, which `S3VC` would repeat at every fit.
+The supervised baselines see the same coordinates, in which every kernel is the linear one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.svm import SVC
+
+from benchmarks.problems import UNLABELED
+from lapwing.losses import Hinge
+from lapwing.low_density import CenteredFeatures, LowDensityObjective
+from lapwing.solvers.s3vm import Settings, minimize_low_density
+from lapwing.unlabeled_losses import GaussianBump, SymmetricHinge, UnlabeledLoss
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
+
+EXACT = Settings(tol=1e-6, max_iter=20_000)  # the estimator's defaults
+# S3VM-light and CCCP are for the symmetric hinge, the others for exp(-3 f^2) (errata X1).
+_COMBINATORIAL = ("cccp", "switching")
+
+
+class Weights(NamedTuple):
+    """Weights of the labelled and of the unlabelled losses."""
+
+    C: float
+    C_star: float
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A two-class problem in coordinates.
+
+    Attributes
+    ----------
+    space : LinearSpace or MappedSpace
+        Of the n points.
+    y : ndarray of shape (n,)
+        True classes, -1 and +1.
+    labeled, unlabeled : ndarray of int
+        Rows that are seen with and without their class; there may be others.
+    """
+
+    space: Any
+    y: FloatArray
+    labeled: IndexArray
+    unlabeled: IndexArray
+
+    def error(self, values: FloatArray) -> float:
+        """Errors in % on the unlabelled points; f = 0 is positive (errata X5)."""
+        predicted = np.where(values[self.unlabeled] >= 0, 1.0, -1.0)
+        return 100 * float(np.mean(predicted != self.y[self.unlabeled]))
+
+
+class Outcome(NamedTuple):
+    """What a fit found."""
+
+    coef: FloatArray  # (r,)
+    intercept: float
+    objective: float  # of the method's own objective; NaN for the baselines
+    seconds: float
+    n_evaluations: int = 0
+
+    def values(self, features: Any) -> FloatArray:
+        """Decision values of points given by their coordinates."""
+        return np.asarray(features @ self.coef) + self.intercept
+
+
+def objective_of(
+    task: Task, weights: Weights, unlabeled_loss: UnlabeledLoss | None = None
+) -> LowDensityObjective:
+    """The objective, with the mean decision value on U that of the labels (balance='labels')."""
+    shares = np.zeros(task.space.n_points)
+    shares[task.unlabeled] = 1 / len(task.unlabeled)
+    targets = task.y[task.labeled]
+    mean = float(targets.mean())
+    return LowDensityObjective(
+        CenteredFeatures.on(task.space, shares),
+        Hinge(),
+        GaussianBump() if unlabeled_loss is None else unlabeled_loss,
+        task.labeled,
+        targets,
+        np.full(len(task.labeled), weights.C),
+        task.unlabeled,
+        np.full(len(task.unlabeled), weights.C_star),
+        (mean, mean),
+    )
+
+
+def uncentered(objective: LowDensityObjective, coef: FloatArray, intercept: float) -> float:
+    """The bias of f = Phi w + b on points that are not centred."""
+    center = objective.features.center
+    return intercept - (0.0 if center is None else float(center @ coef))
+
+
+def solve(task: Task, method: str, weights: Weights, settings: Settings = EXACT) -> Outcome:
+    """Fit by a method of `S3VC`."""
+    start = time.perf_counter()
+    loss = SymmetricHinge() if method in _COMBINATORIAL else GaussianBump()
+    objective = objective_of(task, weights, loss)
+    found = minimize_low_density(objective, method, settings).minimum
+    coef, intercept = found.function
+    seconds = time.perf_counter() - start
+    bias = uncentered(objective, coef, intercept)
+    return Outcome(coef, bias, found.value, seconds, found.n_evaluations)
+
+
+class LinearSVC(NamedTuple):
+    """scikit-learn's SVC with the linear kernel, as a function."""
+
+    coef: FloatArray
+    intercept: float
+
+    @classmethod
+    def fit(cls, X: Any, y: Any, C: float) -> LinearSVC:
+        """Fit by the Gram matrix: libsvm's own sparse products take most of a fit."""
+        gram = X @ X.T
+        gram = gram.toarray() if sp.issparse(gram) else gram
+        machine = SVC(kernel="precomputed", C=C).fit(gram, y)
+        coef = X[machine.support_].T @ machine.dual_coef_.ravel()
+        return cls(np.asarray(coef), float(machine.intercept_[0]))
+
+    def values(self, X: Any) -> FloatArray:
+        """Decision values, positive for the larger of the two classes."""
+        return np.asarray(X @ self.coef) + self.intercept
+
+
+class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """That SVC with the logistic function of its decision values as probabilities.
+
+    Self-training ranks points by probability only; Platt's fit would need more labels.
+    """
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(self, X: Any, y: Any) -> MarginSVC:
+        self.function_ = LinearSVC.fit(X, y, self.C)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        positive = expit(self.function_.values(X))
+        return np.stack([1 - positive, positive], axis=1)
+
+
+def svc(task: Task, C: float) -> Outcome:
+    """scikit-learn's SVC on the labels."""
+    start = time.perf_counter()
+    targets = task.y[task.labeled]
+    if abs(targets.sum()) == len(targets):  # one class
+        return Outcome(np.zeros(task.space.n_coef), float(targets[0]), np.nan, 0.0)
+    found = LinearSVC.fit(task.space.features[task.labeled], targets, C)
+    return Outcome(*found, np.nan, time.perf_counter() - start)
+
+
+def self_training(task: Task, C: float) -> Outcome:
+    """scikit-learn's SelfTrainingClassifier around that SVC.
+
+    A tenth of the unlabelled points, those farthest from the boundary, is labelled in each of ten
+    rounds: a threshold on the probability would label none, as they lie within the margin.
+    """
+    start = time.perf_counter()
+    rows = np.concatenate([task.labeled, task.unlabeled])
+    known = task.y[task.labeled].astype(np.int64) > 0
+    y = np.concatenate([known, np.full(len(task.unlabeled), UNLABELED)])
+    model = SelfTrainingClassifier(
+        MarginSVC(C), criterion="k_best", k_best=-(-len(task.unlabeled) // 10), max_iter=10
+    )
+    model.fit(task.space.features[rows], y)
+    return Outcome(*model.estimator_.function_, np.nan, time.perf_counter() - start)
+
+
+class Method(NamedTuple):
+    """A compared method."""
+
+    title: str
+    fit: Callable[[Task, Weights], Outcome]
+    slow: bool = False  # runs on the first splits only
+
+
+def _s3vc(method: str) -> Callable[[Task, Weights], Outcome]:
+    return lambda task, weights: solve(task, method, weights)
+
+
+METHODS: dict[str, Method] = {
+    "svc": Method("SVC (labels)", lambda task, weights: svc(task, weights.C)),
+    "self-training": Method("self-training", lambda task, w: self_training(task, w.C)),
+    "continuation": Method("continuation", _s3vc("continuation")),
+    "gradient": Method("gradient", _s3vc("gradient")),
+    "quasi-newton": Method("quasi-newton", _s3vc("quasi-newton")),
+    "cccp": Method("cccp", _s3vc("cccp"), slow=True),
+    "switching": Method("switching", _s3vc("switching"), slow=True),
+}

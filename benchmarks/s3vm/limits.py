@@ -1,0 +1,59 @@
+"""What is expected of the S3VM benchmark: errors in %, seconds on two cores."""
+
+from __future__ import annotations
+
+from benchmarks.checks import Check
+
+# C = C* = 100: the continuation paper's Table 1, to within the choice of the optimiser.
+ERRORS: dict[str, dict[str, float]] = {
+    "uspst": {"continuation": 3.0, "gradient": 4.6},
+    "text": {"continuation": 5.4, "gradient": 6.2},
+}
+HYBRID = 1.9
+# QN-S3VM paper, Table 1, TEXT with 48, 97, 194 and 389 labels. With 48 of them the paper's own
+# method has 21.2 where parameters are chosen on the labels; the aim is its best competitor's 10.4.
+TEXT_ON_TEST = (8.2, 5.3, 4.9, 4.0)
+TEXT_ON_LABELS = (10.4, 8.3, 5.4, 4.5)
+QUASI_NEWTON_SECONDS = 0.1
+CONTINUATION_SECONDS = 0.2
+EVALUATION_RATIO = 1.5
+LANDMARK_SECONDS = 2.0
+LANDMARK_LOSS = 0.3
+
+_BALANCE = (
+    "the balance, which is the mean of few labels drawn at random. With the true one in its place "
+    "and all else the same, the errors by test on the same six partitions are 5.7, 4.7 and 4.9 % "
+    "for 48, 97 and 194 labels instead of 11.9, 6.3 and 5.5; it is off by 0.07 to 0.41 with 48."
+)
+# Why expectations are missed, by the name of the check; printed with a miss only.
+NOTES: dict[str, str] = {
+    "error U, gradient, Uspst": (
+        "the draw of labels and the local minima. Means of the ten splits are from 3.0 to 10.3 %, "
+        "so that the standard error is 0.7; the paper's own run with 100 slow steps has 4.9 %."
+    ),
+    **{
+        f"TEXT, {labels} labels, parameters by {how}": _BALANCE
+        for labels in (48, 97, 194)
+        for how in ("test", "labels")
+    },
+}
+
+
+def at_most(
+    what: str,
+    measured: float,
+    limit: float,
+    unit: str,
+    paper: float | None = None,
+    note: str = "",
+    digits: int = 2,
+) -> Check:
+    """An expectation of a number."""
+    return Check(
+        what,
+        f"{measured:.{digits}f}{unit}",
+        f"{limit:g}{unit}",
+        round(measured, digits) <= limit,
+        "-" if paper is None else f"{paper:g}{unit}",
+        note,
+    )

@@ -1,0 +1,184 @@
+"""Data sets of the QN-S3VM paper and their random partitions (Section 4.1.2).
+
+Every partition draws training and test points anew, of the sizes that Table 1 prints. The kernel is
+the linear one but for the moons, in coordinates that are exact on the training points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import make_moons
+
+from benchmarks.data import Data, load_coil20, load_mnist, load_pcmac, load_usps
+from benchmarks.problems import gaussian
+from benchmarks.protocol import draw_covering
+from benchmarks.s3vm.fits import FloatArray, Task
+from lapwing.kernels import make_kernel
+from lapwing.spaces import LinearSpace, full_map
+
+N_GAUSSIAN = 500  # points, and dimensions
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Training points, some of them labelled, and test points.
+
+    Attributes
+    ----------
+    task : Task
+        The training points.
+    test_features : array-like or sparse of shape (t, r)
+        Their coordinates.
+    test_y : ndarray of shape (t,)
+        -1 and +1.
+    X : array-like or sparse of shape (n, n_features)
+        The training points themselves.
+    """
+
+    task: Task
+    test_features: Any
+    test_y: FloatArray
+    X: Any
+
+
+class Points(NamedTuple):
+    """Points with classes -1 and +1."""
+
+    X: Any
+    y: FloatArray
+
+
+@dataclass(frozen=True)
+class QnSet:
+    """A learning problem of Table 1.
+
+    Attributes
+    ----------
+    name : str
+        As in `paper_qn.TABLE`.
+    base : str
+        What ``--sets`` calls the data.
+    load : function or None
+        None for data that are drawn.
+    classes : (int, int)
+        Codes of the two classes in the data.
+    scale : float
+        That pixels are multiplied by.
+    """
+
+    name: str
+    base: str
+    load: Callable[[], Data] | None = None
+    classes: tuple[int, int] = (0, 1)
+    scale: float = 1.0
+
+    def points(self, data: Data | None, rng: np.random.Generator) -> Points:
+        """All points of the problem, newly drawn if it is an artificial one."""
+        if data is None:
+            return _clusters(2 if self.base == "gaussian2c" else 4, rng)
+        rows = np.flatnonzero(np.isin(data.y, self.classes))
+        X = data.X[rows]
+        # float64 throughout, as the fits of the table are compared to the last point.
+        X = X.astype(np.float64) * self.scale if self.scale != 1 else X.astype(np.float64)
+        return Points(X, np.where(data.y[rows] == self.classes[1], 1.0, -1.0))
+
+
+def _objects(i: int, j: int) -> QnSet:
+    # Objects are numbered from 1 in COIL-20.
+    return QnSet(f"coil({i},{j})", "coil20", load_coil20, (i - 1, j - 1))
+
+
+SETS: dict[str, QnSet] = {
+    problem.name: problem
+    for problem in (
+        QnSet("gaussian2c", "gaussian2c"),
+        QnSet("gaussian4c", "gaussian4c"),
+        *(_objects(i, j) for i, j in ((3, 6), (5, 9), (6, 19), (18, 19))),
+        *(
+            QnSet(f"usps({i},{j})", "usps", load_usps, (i, j))
+            for i, j in ((2, 5), (2, 7), (3, 8), (8, 0))
+        ),
+        *(
+            QnSet(f"mnist({i},{j})", "mnist", load_mnist, (i, j), 1 / 255)
+            for i, j in ((1, 7), (2, 5), (2, 7), (3, 8))
+        ),
+        QnSet("text", "text", load_pcmac),
+    )
+}
+
+
+def _clusters(count: int, rng: np.random.Generator) -> Points:
+    """Gaussian2C and Gaussian4C: unit Gaussians in 500 dimensions, a label from the first one."""
+    centers = np.zeros((count, N_GAUSSIAN))
+    centers[:, 0] = np.tile([-2.5, 2.5], count // 2)
+    if count == 4:
+        centers[:, 1] = [-5.0, -5.0, 5.0, 5.0]
+    which = np.arange(N_GAUSSIAN) % count
+    X = rng.standard_normal((N_GAUSSIAN, N_GAUSSIAN)) + centers[which]
+    return Points(X, np.sign(centers[which, 0]))
+
+
+def moons(noise: float, rng: np.random.Generator) -> Points:
+    """The moons of Figure 4, 500 points."""
+    X, code = make_moons(N_GAUSSIAN, noise=noise, random_state=int(rng.integers(2**31)))
+    return Points(X, 2.0 * code - 1)
+
+
+def partition(
+    points: Points,
+    sizes: tuple[int, int, int],
+    rng: np.random.Generator,
+    sigma: float | None = None,
+    *,
+    even: bool = False,
+) -> Partition:
+    """Random l labelled, u unlabelled and t test points; every class is among the labelled.
+
+    Parameters
+    ----------
+    points : Points
+    sizes : (int, int, int)
+        l, u and t.
+    rng : Generator
+    sigma : float or None
+        Of the Gaussian kernel; None is the linear one.
+    even : bool
+        Whether both classes have the same number of labels.
+    """
+    l, u, t = sizes
+    order = rng.permutation(len(points.y))[: l + u + t]
+    train, test = order[: l + u], order[l + u :]
+    y = points.y[train]
+    labeled = draw_covering(np.arange(l + u), y.astype(np.int64), l, rng)
+    if even:
+        labeled = np.concatenate(
+            [rng.choice(np.flatnonzero(y == side), l // 2, replace=False) for side in (-1, 1)]
+        )
+    unlabeled = np.setdiff1d(np.arange(l + u), labeled)
+    space, test_features = _coordinates(points.X[train], points.X[test], sigma)
+    task = Task(space, y, labeled, unlabeled)
+    return Partition(task, test_features, points.y[test], points.X[train])
+
+
+def _coordinates(X: Any, X_test: Any, sigma: float | None) -> tuple[Any, Any]:
+    if sigma is not None:
+        kernel = make_kernel(X=X, **gaussian(sigma))
+        space = full_map(kernel, kernel.gram(X), X)
+        assert space.pivots is not None
+        cross = make_kernel(X=X, **gaussian(sigma)).gram(np.vstack([X_test, X[space.pivots]]))
+        return space, cross[: len(X_test), len(X_test) :] @ space.lift
+    if sp.issparse(X) or X.shape[1] <= X.shape[0]:
+        return LinearSpace(X), X_test
+    # More features than points: the span of the points, to which all solutions belong.
+    basis, _ = np.linalg.qr(X.T)
+    return LinearSpace(X @ basis), X_test @ basis
+
+
+def box_diagonal(X: Any) -> float:
+    """The paper's estimate of the largest distance (footnote 6): of the bounding box."""
+    return float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
