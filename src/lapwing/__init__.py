@@ -2,7 +2,9 @@
 
 Semi-supervised support vector machines for classification and regression, inside scikit-learn's
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
-regularisation, `S3VC` by low-density separation.
+regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
+and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
+`EigenfunctionClassifier` beside them.
 """
 
 import logging as _logging
