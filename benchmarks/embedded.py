@@ -37,7 +37,7 @@ from benchmarks.embedded_scaling import SIZES, measure
 from benchmarks.embedded_small import SETS, run_set
 from benchmarks.output import RESULTS, say, step, write_results
 
-QUICK_SPLITS, QUICK_SETS = 2, ("g241c", "usps")
+QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
 SECTIONS = ("small", "large", "digits", "moons", "scaling")
 
 

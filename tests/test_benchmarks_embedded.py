@@ -334,7 +334,6 @@ def test_quick_run(
     archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    archive("ssl5_g241c")
     archive("ssl2_usps")
     assert main(["embedded", "--quick", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
@@ -347,7 +346,7 @@ def test_quick_run(
     assert [result["name"] for result in raw["small"]] == list(QUICK_SETS)
     assert all(len(rows) == 2 for r in raw["small"] for rows in r["errors"].values())
     # The paper's figure on the first two splits of USPS, g and f tuned on the test labels.
-    assert np.mean(raw["small"][1]["errors"]["laperls f tuned"]) < 15
+    assert np.mean(raw["small"][0]["errors"]["laperls f tuned"]) < 15
 
 
 def test_missing_set_is_told(
