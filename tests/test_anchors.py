@@ -312,6 +312,24 @@ def test_points_too_far_from_the_anchors_are_refused() -> None:
         anchors.rows(np.full((2, 4), 1e200))
 
 
+@pytest.mark.parametrize("scale", [2.0**-75, 2.0**66, 2.0**120])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_float32_points_of_any_size_have_the_same_graph(scale: float, sparse: bool) -> None:
+    """Squares of these leave float32; k-means and the order of the points are to see the same."""
+    X = points(200).astype(np.float32)
+    make = sp.csr_array if sparse else np.asarray
+    expected = AnchorGraph(20).weigh(make(X))[1]
+    found = AnchorGraph(20).weigh(make(X * np.float32(scale)))[1]
+    assert_allclose(found.toarray(), expected.toarray(), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-155, 1e155, 1e307])
+def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
+    X, y, _ = clusters(2)
+    with pytest.raises(ValueError, match=r"X holds values up to .* Scale the features, e\.g\. by"):
+        AnchorGraphClassifier().fit(X * scale, y)
+
+
 def test_what_will_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X = points(200)
     laplacian = AnchorGraph(100).laplacian(X)
@@ -525,6 +543,27 @@ def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> Non
     assert kept.sum() < 24
     if weights == "embedding":  # whose weights need no bandwidth of all points
         assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-6)
+
+
+@each_weights
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_normalisation_is_of_what_labels_reach(weights: str, n_classes: int) -> None:
+    X, y, _ = clusters(n_classes, n_labels=5)
+    y[np.flatnonzero(y == 0)[:2]] = -1
+    far = points(30, seed=3) + 100
+    graph = AnchorGraph(24, weights=weights)
+    with pytest.warns(UnlabeledComponentWarning):
+        model = AnchorGraphClassifier(graph).fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))
+    # Shares of the labels: of class 0 three, of the others five.
+    total = 5 * n_classes - 2
+    expected = 2 * 5 / total - 1 if n_classes == 2 else 2 * np.array([3, 5, 5]) / total - 1
+    assert_allclose(
+        model.decision_function(far), np.broadcast_to(expected, (30, *np.shape(expected)))
+    )
+    # Without the far points the memberships of each class sum to an equal share of the points.
+    values = model.decision_function(X).reshape(90, -1)
+    sums = values.sum(axis=0) if n_classes == 2 else ((1 + values) / 2).sum(axis=0)
+    assert_allclose(sums, 0 if n_classes == 2 else 90 / 3, atol=1e-9)
 
 
 def test_more_anchors_than_the_system_has_rank() -> None:

@@ -335,6 +335,8 @@ def test_points_that_are_all_equal_get_one_class_and_a_warning() -> None:
         ({"n_components": 0}, r"n_components=0 must be a whole number >= 1"),
         ({"n_bins": 2}, r"n_bins=2 must be a whole number >= 3"),
         ({"bandwidth": 0}, r"bandwidth=0 must be a number > 0 in the units of X, or None"),
+        ({"n_bins": 2001}, r"n_bins=2001 must be at most 2000: each direction takes a dense"),
+        ({"n_bins": 10**6}, r"n_bins=1000000 must be at most 2000"),
         ({"clip": 0.5}, r"clip=0\.5 must be a number >= 0 and less than 0\.5"),
         ({"lam": 0}, r"lam=0 must be a number > 0"),
         ({"bandwidth": 1e-6}, r"bandwidth=1e-06 is less than the width of the 100 bins"),
@@ -344,6 +346,21 @@ def test_wrong_parameters(options: dict[str, Any], message: str) -> None:
     X, y, _ = clusters(2)
     with pytest.raises(ValueError, match=message):
         EigenfunctionClassifier(**options).fit(X, y)
+
+
+def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters(2)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "50m")
+    EigenfunctionClassifier(n_bins=1000).fit(X, y)
+    with pytest.raises(MemoryError, match=r"The eigenproblem of 1500 bins needs .* fewer bins"):
+        EigenfunctionClassifier(n_bins=1500).fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e155, 1e307])
+def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
+    X, y, _ = clusters(2)
+    with pytest.raises(ValueError, match=r"X holds values up to .* Scale the features, e\.g\. by"):
+        EigenfunctionClassifier().fit(X * scale, y)
 
 
 def test_a_fit_that_fails_leaves_nothing_of_the_last_one() -> None:

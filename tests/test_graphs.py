@@ -433,6 +433,19 @@ def test_components_are_the_same_each_time() -> None:
     assert_allclose(KNNGraph(5, n_components=8).neighbors(X).distances, oracle(reduced, 5), 1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_of_points_that_are_all_equal(dtype: Any) -> None:
+    found = KNNGraph(3, n_components=1).neighbors(np.full((12, 2), 0.1, dtype=dtype))
+    assert_array_equal(found.distances, 0)
+
+
+@pytest.mark.parametrize(("scale", "dtype"), [(1e307, np.float64), (1e30, np.float32)])
+def test_components_of_points_whose_squares_overflow(scale: float, dtype: Any) -> None:
+    X = (points() / 10 * scale).astype(dtype)
+    with pytest.raises(ValueError, match=r"whose squares overflow float\d\d in the principal"):
+        KNNGraph(3, n_components=2).affinity(X)
+
+
 @pytest.mark.parametrize("n_components", [0, -1, 2.0, True, "mle"])
 def test_components_are_checked(n_components: Any) -> None:
     with pytest.raises(ValueError, match=r"n_components=.* must be None or a whole number"):

@@ -88,7 +88,7 @@ kernel : str or callable, default='rbf'
     "virtual_labels_": """
 virtual_labels_ : ndarray of shape (n_samples, n_columns)
     g of every training point, from which `transduction_` comes; rows left out of the fit (of
-    weight 0) have their value of f.
+    weight 0) have their value of f. The offsets of a class prior are in it.
 """,
     "eigenvalues_": """
 eigenvalues_ : ndarray of shape (n_eigenvectors,)
@@ -198,8 +198,8 @@ class_prior_ : ndarray of shape (n_classes,)
     "class_offsets_": """
 class_offsets_ : ndarray of shape (n_columns,)
     What the columns were shifted by to meet `class_prior_`; not with ``class_prior=None``. Added
-    to `intercept_` after the solve: `objective_`, `optimality_`, `history_` and early stopping are
-    those of the function without it.
+    to `intercept_` after the solve: what else is told of the solution (`objective_`, say) is of
+    the function without it.
 """,
     "X_fit_": """
 X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
@@ -242,6 +242,11 @@ solver_ : str
 status_ : str
     Why it stopped: 'converged', 'precision reached', 'stopped early', 'stopped by a callback' or
     'not converged'.
+""",
+    "embedded_affinity_": """
+affinity_ : csr_array of shape (n_points, n_points)
+    Affinity of the graph between the points of the problem: equal rows are one point (with a given
+    affinity or kernel matrix all rows are), and rows of weight 0 are none.
 """,
     "affinity_": """
 affinity_ : csr_array of shape (n_basis, n_basis)

@@ -40,14 +40,15 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     ----------
     graph : AnchorGraph or None, default=None
         The anchors, and how points are weighed over them. None is ``AnchorGraph()``: centres of
-        k-means, a tenth of the points but 20 to 1000, kernel weights over the 3 nearest.
+        k-means, a tenth of the points but 20 to 1000, kernel weights over the 3 nearest. A search
+        over its parameters (``graph__n_anchors``) needs ``graph=AnchorGraph()`` to set them on.
     gamma_I : float, default=0.1
         Weight >= 0 of the smoothness; [1]_ uses 0.01. It is not divided by numbers of points.
     class_mass_normalization : bool, default=True
         Whether the membership of a class, (1 + (Za)_ij) / 2, is divided by its sum over all points
-        before the largest one is taken ([1]_). It makes up for columns that are too small
-        everywhere, and prefers no class where classes are of about one size; where they are not,
-        leave it out.
+        that labels reach before the largest one is taken ([1]_). It makes up for columns that are
+        too small everywhere, and prefers no class where classes are of about one size; where they
+        are not, leave it out.
     {class_prior}
     {unlabeled}
 
@@ -82,7 +83,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     Notes
     -----
     Points of components of the graph without a label get the shares of the classes among
-    the labels, with a warning.
+    the labels, with a warning; class mass normalisation leaves them alone.
 
     References
     ----------
@@ -130,8 +131,8 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         y : array-like of shape (n_samples,)
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points; 1 by default. Those of unlabelled points are not looked
-            at. A labelled point of weight 0 is left out of the fit altogether.
+            Weights of the labelled points; 1 by default. Those of unlabelled points must be finite
+            and have no effect. A labelled point of weight 0 is left out of the fit altogether.
 
         Returns
         -------
@@ -160,7 +161,10 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
             )
             values = fit.values
             if self.class_mass_normalization:
-                values = normalize_masses(values, laplacian.masses, problem.targets)
+                # Elsewhere there is no solution to normalise: shares of the labels stay so.
+                values[reached] = normalize_masses(
+                    values[reached], laplacian.masses[reached], problem.targets
+                )
         self.anchors_ = anchors
         self.alpha_ = values
         self.intercept_ = np.zeros(values.shape[1])

@@ -41,7 +41,8 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     n_components : int, default=64
         Principal directions; fewer where the points vary in fewer.
     n_bins : int, default=100
-        Bins of each histogram, at least 3.
+        Bins of each histogram, from 3 to 2000: each direction takes a dense eigenproblem of that
+        size.
     bandwidth : float or None, default=None
         Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is
         0.2 of the standard deviation along the first direction (at least a bin's width).
@@ -137,8 +138,8 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         y : array-like of shape (n_samples,)
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points; 1 by default. Those of unlabelled points are not looked
-            at. A labelled point of weight 0 is left out of the fit altogether.
+            Weights of the labelled points; 1 by default. Those of unlabelled points must be finite
+            and have no effect. A labelled point of weight 0 is left out of the fit altogether.
 
         Returns
         -------

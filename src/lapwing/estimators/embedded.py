@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,10 @@ from lapwing.solvers.embedded import (
     DenseSystem,
     EmbeddedResult,
     FeatureSystem,
+    Units,
 )
 from lapwing.solvers.embedded_cg import GraphSystem
-from lapwing.solvers.graph_side import GraphSide, graph_side, spectral_side
+from lapwing.solvers.graph_side import GraphSide, graph_side, limited_weights, spectral_side
 from lapwing.spaces import Landmarks, Linear, MappedSpace, check_space
 from lapwing.spaces.ambient import (
     Ambient,
@@ -49,6 +51,9 @@ System = DenseSystem | FeatureSystem | GraphSystem
 
 # Dense n x n matrices alive at once, with g in a subspace and with any g.
 _COPIES, _EXACT_COPIES = 4, 8
+# Points from which conjugate gradient on features takes less time than a factorisation (with
+# n_eigenvectors=None), if there are at least so many times more points than features.
+_OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
 
 class Outcome(NamedTuple):
@@ -67,8 +72,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     _iterates = False
 
     @abstractmethod
-    def _minimise(self, system: System, tick: Tick) -> Outcome:
-        """Solve for all columns."""
+    def _minimise(self, system: System, scale: float, tick: Tick) -> Outcome:
+        """Solve for all columns of targets that were divided by the scale."""
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -83,7 +88,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of `lam` at the labelled points; 1 by default. Those of unlabelled points
-            are not looked at. A labelled point of weight 0 is left out of the fit altogether.
+            must be finite and have no effect. A labelled point of weight 0 is left out of the fit
+            altogether; products with `lam` beyond 1e8 times the smallest, C and mu count as that.
 
         Returns
         -------
@@ -104,10 +110,13 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             pairs = self._eigenpairs(laplacian, tick)
         with progress.stage("landmarks"):
             ambient = self._ambient(problem)
+        units = self._units(problem, laplacian, pairs)
+        measured = replace(problem, targets=units.measure(problem.targets))
         with progress.stage("features"):
-            system = self._system(problem, laplacian, pairs, ambient)
+            system = self._system(measured, laplacian, pairs, ambient)
         with progress.stage("solve", None) as tick:
-            outcome = self._minimise(system, tick)
+            outcome = self._minimise(system, units.scale, tick)
+        outcome = self._checked(outcome, units, laplacian, pairs, problem)
         self._keep(outcome, ambient, laplacian, problem, isinstance(system, DenseSystem))
         self._answer(X, problem, outcome.result.virtual)
         self._diagnose(outcome, laplacian, problem)
@@ -143,6 +152,36 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         self.eigenvalues_ = pairs.values
         return pairs
+
+    def _weights(self, problem: Problem) -> Array:
+        """Lambda."""
+        return limited_weights(float(self.lam), problem.weights, float(self.C), float(self.mu))
+
+    def _units(self, problem: Problem, laplacian: Laplacian, pairs: Eigenpairs | None) -> Units:
+        weights = self._weights(problem)
+        diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
+        # D - W leaves constants alone; so do its eigenvectors if they span all components.
+        whole = pairs is None or pairs.n_components <= len(pairs.values)
+        free = bool(self.fit_intercept) and not laplacian.normalized and whole
+        return Units.of(problem.targets, weights, centred=free and self._regression)
+
+    def _checked(
+        self,
+        outcome: Outcome,
+        units: Units,
+        laplacian: Laplacian,
+        pairs: Eigenpairs | None,
+        problem: Problem,
+    ) -> Outcome:
+        """The outcome in the units of y, if it is one."""
+        result = outcome.result
+        diagnostics.check_finite_answers(result.coef, result.intercept, result.virtual)
+        norm = 2.0 if laplacian.normalized else 2.0 * float(laplacian.degrees.max())
+        weight = float(self._weights(problem).sum()) / problem.n_points
+        if pairs is None and diagnostics.drowned(float(self.mu), norm**laplacian.power, weight):
+            diagnostics.warn_drowned_labels(float(self.mu))
+            result = result._replace(status=Status.PRECISION)
+        return outcome._replace(result=units.restore(result))
 
     def _ambient(self, problem: Problem) -> Ambient:
         """The function side: full kernel, landmarks or linear."""
@@ -183,7 +222,6 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         self, problem: Problem, laplacian: Laplacian, pairs: Eigenpairs | None, ambient: Ambient
     ) -> System:
         n, bias = problem.n_points, bool(self.fit_intercept)
-        weights, index = float(self.lam) * problem.weights, problem.index
         mu = float(self.mu)
         if self._iterates or pairs is None:
             ambient = ambient.stored()
@@ -196,13 +234,13 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
                 "Use fewer landmarks, features or eigenvectors.",
             )
             return FeatureSystem(features, self._side(problem, laplacian, pairs), bias)
-        if features is not None and n > self._matrix_points and not self._iterates:
+        if features is not None and not self._iterates and self._many(n, features.n_features):
             return GraphSystem(
                 features,
                 lambda F: mu * laplacian.apply(F),
                 mu * laplacian.matrix.diagonal().astype(np.float64) ** laplacian.power,
-                index,
-                weights,
+                problem.index,
+                self._weights(problem),
                 problem.targets,
                 bias,
             )
@@ -213,8 +251,12 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             diagnostics.check_kernel_matrix(K, f"The matrix of kernel={self.kernel!r}")
         return DenseSystem(K, self._side(problem, laplacian, pairs), bias)
 
+    def _many(self, n: int, n_features: int) -> bool:
+        """Whether points are too many for a matrix of all of them, or for it to be faster."""
+        return n > min(self._matrix_points, max(_OPERATOR_POINTS, _OPERATOR_RATIO * n_features))
+
     def _side(self, problem: Problem, laplacian: Laplacian, pairs: Eigenpairs | None) -> GraphSide:
-        weights, mu = float(self.lam) * problem.weights, float(self.mu)
+        weights, mu = self._weights(problem), float(self.mu)
         if pairs is None:
             return graph_side(
                 lambda F: mu * laplacian.apply(F),

@@ -18,7 +18,7 @@ __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
 class _SquaredEstimator(EmbeddedEstimator):
     """Embedded regression with the squared loss."""
 
-    def _minimise(self, system: System, tick: Tick) -> Outcome:
+    def _minimise(self, system: System, scale: float, tick: Tick) -> Outcome:
         if isinstance(system, GraphSystem):
             result = graph_least_squares(
                 system,
@@ -92,7 +92,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     solver_ : str
         'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
     {status_}
-    {affinity_}
+    {embedded_affinity_}
     {labeled_}
     {class_prior_}
     {class_offsets_}
@@ -107,8 +107,8 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     -----
     With the full kernel a solution takes O(n^3); with landmarks or linear functions O(n m^2) in
     one pass over row blocks of the points, of which only sums are kept. With
-    ``n_eigenvectors=None`` and more than 10000 points conjugate gradient applies kernel and graph
-    instead.
+    ``n_eigenvectors=None``, landmarks or linear functions, and more than 2000 points, conjugate
+    gradient applies kernel and graph instead.
 
     C, lam, mu and n_eigenvectors were chosen by the classifier's error over nine sets (the six of
     [1]_'s Table II with 10 labels, G50C, USPST and PCMAC with 50).
@@ -231,7 +231,7 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
     solver_ : str
         'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
     {status_}
-    {affinity_}
+    {embedded_affinity_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}
@@ -244,8 +244,8 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
     -----
     With the full kernel a solution takes O(n^3); with landmarks or linear functions O(n m^2) in
     one pass over row blocks of the points, of which only sums are kept. With
-    ``n_eigenvectors=None`` and more than 10000 points conjugate gradient applies kernel and graph
-    instead.
+    ``n_eigenvectors=None``, landmarks or linear functions, and more than 2000 points, conjugate
+    gradient applies kernel and graph instead.
 
     C, lam, mu and n_eigenvectors were chosen by the squared error over six small sets (diabetes,
     Friedman 1, swiss roll, S curve, a linear and a smooth function) with 30 and 100 labels.

@@ -25,18 +25,19 @@ class _TubeEstimator(EmbeddedEstimator):
     _matrix_points = 4000
     _iterates = True
 
-    def _minimise(self, system: System, tick: Tick) -> Outcome:
+    def _minimise(self, system: System, scale: float, tick: Tick) -> Outcome:
         assert not isinstance(system, GraphSystem)
         result, alpha = tube_regression(
             system,
-            float(self.C),
-            float(self.epsilon),
+            float(self.C) / scale,
+            float(self.epsilon) / scale,
             tol=self.tol,
             max_iter=self.max_iter,
             sparse=isinstance(system, DenseSystem),
             on_iteration=lambda: tick(lambda: {}),
         )
-        diagnostics.warn_empty_expansion(np.all(alpha == 0, axis=0), float(self.epsilon))
+        vary = np.ptp(system.side.targets, axis=0) > 0
+        diagnostics.warn_empty_expansion(vary & np.all(alpha == 0, axis=0), float(self.epsilon))
         return Outcome(result, "interior point")
 
 
@@ -103,7 +104,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     solver_ : str
         'interior point'.
     {status_}
-    {affinity_}
+    {embedded_affinity_}
     {labeled_}
     {class_prior_}
     {class_offsets_}
@@ -241,7 +242,7 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     solver_ : str
         'interior point'.
     {status_}
-    {affinity_}
+    {embedded_affinity_}
     {labeled_}
     {n_features_in_}
     {feature_names_in_}

@@ -31,6 +31,7 @@ from lapwing._arrays import is_sparse
 from lapwing._memory import require_memory
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.base import CSR, Array, check_points, check_power, tidy
+from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.points import SPARE, row_blocks
 from lapwing.graphs.simplex import simplex_weights
 from lapwing.problem import distinct_rows
@@ -264,6 +265,7 @@ class AnchorGraph(BaseEstimator):
         """
         self._check_parameters()
         X = check_points(X, "AnchorGraph")
+        check_magnitude(X)
         points = self._choose(X)
         while True:
             anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
@@ -348,7 +350,9 @@ class AnchorGraph(BaseEstimator):
         drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
         if n_drawn > m:
             means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
-            return np.asarray(means.fit(drawn).cluster_centers_)
+            # At a size of one: scikit-learn squares float32 in float32.
+            unit = X.dtype.type(1 / _unit(drawn))
+            return np.asarray(means.fit(drawn * unit).cluster_centers_ / unit)
         return np.asarray(drawn.toarray() if is_sparse(drawn) else drawn)
 
     def _check_parameters(self) -> None:
@@ -374,11 +378,19 @@ class AnchorGraph(BaseEstimator):
             )
 
 
+def _unit(X: Any) -> float:
+    """A power of 2 near the largest value, by which numbers divide without rounding."""
+    largest = float(abs(X).max())
+    exponent = math.frexp(largest)[1] if largest > 0 else 0
+    limit = np.finfo(X.dtype).maxexp - 2
+    return 2.0 ** min(max(exponent, -limit), limit)
+
+
 def _order(X: Any, rows: Array) -> Array:
     """Rows in an order of their own, whatever order they came in: along a random direction.
 
     So a permutation of X leaves the anchors as they are.
     """
-    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
-    along = np.asarray(X @ direction)[rows]
+    direction = np.random.default_rng(0).standard_normal(X.shape[1])
+    along = np.asarray(X @ (direction / _unit(X)).astype(X.dtype))[rows]
     return np.asarray(rows[np.argsort(along, kind="stable")])

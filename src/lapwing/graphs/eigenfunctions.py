@@ -29,12 +29,15 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import is_sparse
 from lapwing._memory import require_memory
 from lapwing.graphs.base import Array
+from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.points import row_blocks
 
 __all__ = ["Eigenfunctions", "density_eigenfunctions", "fit_eigenfunctions"]
 
 # Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
 _COVARIANCE_FEATURES = 2000
+_MOST_BINS = 2000  # half a second a direction
+_COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace
 _FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
 _EVEN = 0.1  # share of each density that is spread evenly, so that no bin is empty
 # The operator is bounded: a hundredth function costs little more than a tenth, and few labels are
@@ -147,7 +150,8 @@ def fit_eigenfunctions(
     n_functions : int, default=None
         k without the constant; None is 2 q but at most 30. Fewer where there are no more.
     n_bins : int, default=100
-        B, at least 3.
+        B, from 3 to 2000: the affinities between bins reach over a fifth of a standard deviation,
+        so that the eigenproblem of a direction is dense however fine the bins.
     bandwidth : float, default=None
         Standard deviation of the affinities between bins, in the units of X; None is 0.2 of the
         standard deviation along the first direction, or the widest bin if that is more.
@@ -162,11 +166,21 @@ def fit_eigenfunctions(
     Raises
     ------
     ValueError
-        If the bandwidth is less than the width of the bins that should resolve it.
+        If the bandwidth is less than the width of the bins that should resolve it, for more bins
+        than 2000, or for points whose squares overflow or underflow.
+    MemoryError
+        If the matrices of the bins will not fit.
     """
+    _check_bins(n_bins)
+    check_magnitude(X)
     n = X.shape[0]
     rotation = _principal(X, n_components)
     q = len(rotation.deviations)
+    require_memory(
+        8.0 * n_bins * (_COPIES * n_bins + 2 * q),
+        f"The eigenproblem of {n_bins} bins",
+        "Use fewer bins (n_bins=100).",
+    )
     histograms, starts, widths = _histograms(X, rotation, n_bins, clip)
     widest = float(widths.max(initial=0.0))
     if bandwidth is None:
@@ -236,6 +250,14 @@ def _interpolate(position: Array, table: Array) -> Array:
     below = np.minimum(position.astype(np.intp), len(table) - 2)
     share = (position - below)[:, None]
     return np.asarray(table[below] * (1 - share) + table[below + 1] * share)
+
+
+def _check_bins(n_bins: int) -> None:
+    if n_bins > _MOST_BINS:
+        raise ValueError(
+            f"n_bins={n_bins} must be at most {_MOST_BINS}: each direction takes a dense "
+            "eigenproblem of that size. 100 bins resolve the default bandwidth many times over."
+        )
 
 
 def _principal(X: Any, n_components: int) -> Rotation:

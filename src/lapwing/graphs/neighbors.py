@@ -275,8 +275,17 @@ def _principal_components(X: Array, n_components: int) -> Array:
         f"Principal components of {n} x {d} points",
         "Give X as float32, or reduce it before.",
     )
+    largest = float(np.abs(X).max())
+    if not largest < np.sqrt(float(np.finfo(X.dtype).max) / (4 * n * d)):
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose squares overflow {X.dtype} in the "
+            f"principal components that n_components={n_components} asks for. Scale the features, "
+            "e.g. by StandardScaler."
+        )
     # Centred first: scikit-learn subtracts the mean from X'X, which cancels for points far from 0.
     centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    if not np.ptp(X, axis=0).any():  # centred they are rounding, or scikit-learn divides 0 by 0
+        return np.zeros((n, n_components), dtype=X.dtype)
     # Not 'auto', which takes random projections for large X: two runs are to agree, and the
     # exact axes of 70000 x 784 points take 2 s.
     solver = "covariance_eigh" if d <= n else "full"

@@ -127,7 +127,8 @@ def smallest_eigenpairs(
     Raises
     ------
     ValueError
-        For k outside 1 to n, or a tol or max_iter that is not positive.
+        For k outside 1 to n, a tol or max_iter that is not positive, or a memory that cannot be
+        written.
     MemoryError
         If the vectors do not fit in memory.
 
@@ -156,7 +157,7 @@ def smallest_eigenpairs(
     """
     k = _check(laplacian, k, tol, max_iter)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    compute = check_memory(memory).cache(_compute, ignore=["laplacian", "callback"])
+    compute = _cache(memory).cache(_compute, ignore=["laplacian", "callback"])
     W = laplacian.affinity
     found = cast(
         Eigenpairs,
@@ -174,6 +175,16 @@ def smallest_eigenpairs(
     )
     _tell(found, k)
     return found
+
+
+def _cache(memory: Any) -> Any:
+    try:
+        return check_memory(memory)
+    except OSError as error:  # joblib makes the folder at once
+        raise ValueError(
+            f"memory={memory!r} is no folder that can be written: {error}. Use a folder of yours, "
+            "or memory=None for no cache."
+        ) from error
 
 
 def _check(laplacian: Laplacian, k: Any, tol: Any, max_iter: Any) -> int:

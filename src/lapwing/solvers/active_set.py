@@ -18,9 +18,10 @@ from lapwing.solvers.embedded import EmbeddedSystem, Fit, Move
 __all__ = ["ActiveSet", "Candidate", "Column", "candidate", "polished"]
 
 _ROUNDED = 1e-8
+_LOSS_ROUNDED, _REASON = 1e7, 1e3
 _CORRECTIONS = 5
 _REVISIONS = 8  # of the active set
-_NOTHING = 1e-7  # of C
+_NOTHING = 1e-7  # of C, or of the largest multiplier
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,20 @@ class Column:
 
     def energy(self, fit: Fit) -> float:
         """The objective without the loss."""
-        constant = float(self.system.side.constant[self.j])
-        return float(self.system.energy(fit, self.pull)[0]) + constant
+        graph = self.system.side.energy(fit.graph_coef, slice(self.j, self.j + 1))
+        return float(self.system.norm(fit)[0] / 2 + graph[0])
 
-    def reference(self, primal: float) -> float:
-        """What gaps are relative to: the objective, where it is not rounding of its value at 0."""
+    def reference(self, energy: float, loss: float, fit: Fit) -> float:
+        """What gaps are relative to: the objective, where it is not rounding of its value at 0.
+
+        Nor less than what rounding of g makes of a loss of large C, within reason: at small
+        targets (C counts in their units) gaps of many times the rounding are exact solutions.
+        """
         constant = float(self.system.side.constant[self.j])
-        return max(primal, _ROUNDED * constant, float(np.finfo(np.float64).tiny))
+        size = self.C * float(np.abs(self.system.side.values(fit.graph_coef)).sum())
+        rounding = min(_LOSS_ROUNDED * float(np.finfo(np.float64).eps) * size, _REASON * energy)
+        tiny = float(np.finfo(np.float64).tiny)
+        return max(energy + loss, _ROUNDED * constant, rounding, tiny)
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
         """What is missing to the linear equations of an optimum."""
@@ -61,13 +69,14 @@ class Column:
         cut = np.clip(alpha, -self.C, self.C)
         loss = self.C * np.maximum(np.abs(r) - self.epsilon, 0)
         gap = float((loss + self.epsilon * np.abs(cut) + cut * r).sum())
-        primal = self.energy(move.fit) + float(loss.sum())
+        energy = self.energy(move.fit)
+        reference = self.reference(energy, float(loss.sum()), move.fit)
         leak = sum(
             float(np.abs(part * missing).sum())
             for part, missing in zip(move.fit, self.missing(move.fit, move.alpha), strict=True)
         )
         outside = float(np.abs(alpha - cut).max()) / self.C
-        return primal, (abs(gap) + leak) / self.reference(primal) + outside
+        return energy + float(loss.sum()), (abs(gap) + leak) / reference + outside
 
 
 class Candidate(NamedTuple):
@@ -85,6 +94,11 @@ class ActiveSet:
     free: Array  # bool: r is at an edge of the tube
     edge: Array  # which: -1, +1, or 0 where the tube has no width
     fixed: Array  # alpha of the others: 0, -C or C
+
+    @classmethod
+    def everywhere(cls, n: int) -> ActiveSet:
+        """All points where r is 0, of a tube of no width."""
+        return cls(np.ones((n, 1), dtype=bool), np.zeros((n, 1)), np.zeros((n, 1)))
 
     def revised(self, r: Array, alpha: Array, problem: Column) -> ActiveSet:
         """Points that are on the wrong side of a condition of the optimum change sides."""
@@ -133,7 +147,8 @@ def polished(
             break
         found = revised
     if best is rough:
-        alpha = np.where(np.abs(rough.move.alpha) > _NOTHING * C, rough.move.alpha, 0.0)
+        size = np.abs(rough.move.alpha)
+        alpha = np.where(size > _NOTHING * min(C, float(size.max())), rough.move.alpha, 0.0)
         fit = rough.move.fit._replace(coef=problem.system.represent(alpha))
         cut = candidate(problem, fit, alpha)
         return cut if cut.gap <= max(tol, rough.gap) else rough

@@ -75,7 +75,7 @@ def anchor_values(
 
 
 def normalize_masses(values: Array, masses: Array, targets: Array) -> Array:
-    """Divide memberships by the masses of their classes.
+    """Divide memberships by the masses of their classes, over the anchors that labels reach.
 
     Parameters
     ----------

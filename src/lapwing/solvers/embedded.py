@@ -24,6 +24,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -33,7 +34,7 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_factor
-from lapwing.solvers.base import Status
+from lapwing.solvers.base import Status, verdict
 from lapwing.solvers.graph_side import GraphSide
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Move",
     "NormalEquations",
     "Solve",
+    "Units",
     "least_squares",
 ]
 
@@ -60,6 +62,43 @@ class EmbeddedResult(NamedTuple):
     optimality: Array  # (c,): relative residual of the linear equations, or relative duality gap
     n_iter: int
     status: Status
+
+
+class Units(NamedTuple):
+    """What a problem's targets are measured in: digits go into what varies, at a size of one.
+
+    Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
+    and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
+    the scale.
+    """
+
+    level: Array  # (c,)
+    scale: float  # a power of 2, which rounds nothing
+
+    @classmethod
+    def of(cls, targets: Array, weights: Array, *, centred: bool) -> Units:
+        """The weighted mean, or 0 unless `centred`, and the size of what is left."""
+        level = np.zeros(targets.shape[1])
+        if centred:
+            share = weights / weights.max()
+            level = share @ targets / share.sum()
+            level = np.where(np.ptp(targets, axis=0) > 0, level, targets[0])
+        size = float(np.abs(targets - level).max())
+        return cls(level, 2.0 ** (math.frexp(size)[1] - 1) if size > 0 else 1.0)
+
+    def measure(self, targets: Array) -> Array:
+        """Targets in these units."""
+        return np.asarray((targets - self.level) / self.scale)
+
+    def restore(self, result: EmbeddedResult) -> EmbeddedResult:
+        """A result in the units of the targets."""
+        s = self.scale
+        return result._replace(
+            coef=result.coef * s,
+            intercept=result.intercept * s + self.level,
+            virtual=result.virtual * s + self.level,
+            objective=result.objective * s * s,
+        )
 
 
 class Fit(NamedTuple):
@@ -106,8 +145,8 @@ class EmbeddedSystem(Protocol):
     def represent(self, alpha: Array) -> Array:
         """The coefficients of f = K alpha."""
 
-    def energy(self, fit: Fit, pull: Array) -> Array:
-        """The objective without the loss and the constant, for the targets behind pull."""
+    def norm(self, fit: Fit) -> Array:
+        """|f|^2, a column."""
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
         """What is missing to the linear equations of an optimum, as `factor` takes it.
@@ -148,9 +187,8 @@ class DenseSystem:
     def represent(self, alpha: Array) -> Array:
         return alpha
 
-    def energy(self, fit: Fit, pull: Array) -> Array:
-        norm = column_dot(fit.coef, self.K @ fit.coef)
-        return norm / 2 + self.side.energy(fit.graph_coef, pull)
+    def norm(self, fit: Fit) -> Array:
+        return np.maximum(column_dot(fit.coef, self.K @ fit.coef), 0)
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
         return Fit(
@@ -187,12 +225,25 @@ class DenseSystem:
 
 
 def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
-    """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2."""
+    """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
+
+    A kernel matrix of few digits (a precomputed one in float32, say) has negative eigenvalues that
+    a large q makes less than -1. None of I + q^1/2 K q^1/2 is less than 1, so they are raised.
+    """
     root = np.sqrt(q)[:, None]
-    A = K * root
-    A *= root.T
-    A.flat[:: len(A) + 1] += 1
-    factor = sla.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+
+    def scaled() -> Array:
+        A = K * root
+        A *= root.T
+        A.flat[:: len(A) + 1] += 1
+        return A
+
+    try:
+        factor = sla.cho_factor(scaled(), lower=True, overwrite_a=True, check_finite=False)
+    except sla.LinAlgError:
+        values, V = sla.eigh(scaled(), overwrite_a=True)
+        values = np.maximum(values, 1.0)[:, None]
+        return lambda u: root * (V @ ((V.T @ (root * u)) / values))
     return lambda u: root * sla.cho_solve(factor, root * u, check_finite=False)
 
 
@@ -299,9 +350,8 @@ class FeatureSystem:
             coef += np.asarray(Z, dtype=np.float64).T @ alpha[rows]
         return coef
 
-    def energy(self, fit: Fit, pull: Array) -> Array:
-        norm = column_dot(fit.coef, fit.coef)
-        return norm / 2 + self.side.energy(fit.graph_coef, pull)
+    def norm(self, fit: Fit) -> Array:
+        return column_dot(fit.coef, fit.coef)
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
         return Fit(
@@ -326,12 +376,9 @@ class FeatureSystem:
         return solve
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
 def least_squares(system: DenseSystem | FeatureSystem, C: float) -> EmbeddedResult:
-    """LapERLS, all columns at once: the loss C/2 r^2 ((33) with errata E6).
-
-    The minimum of a quadratic is its constant less half its linear part at the minimiser, so no
-    pass over the points is needed to tell the objective.
-    """
+    """LapERLS, all columns at once: the loss C/2 r^2 ((33) with errata E6)."""
     side, q = system.side, np.full(system.n_points, float(C))
     pull = side.pull
     if isinstance(system, FeatureSystem):
@@ -339,15 +386,30 @@ def least_squares(system: DenseSystem | FeatureSystem, C: float) -> EmbeddedResu
         right = system.right_hand_side(pull)
         fit = normal(right)
         optimality = normal.defect(fit, right)
+        loss = _loss_of_equations(fit, side)
     else:
         move = system.factor(q)(np.zeros((system.n_points, side.n_columns)), pull)
         fit = move.fit
         optimality = _relative(move.alpha / C + move.residual, side.values(fit.graph_coef))
-    objective = side.constant - column_dot(fit.graph_coef, pull) / 2
+        loss = C * column_dot(move.residual, move.residual)
+    objective = (system.norm(fit) + loss) / 2 + side.energy(fit.graph_coef)
     virtual = side.values(fit.graph_coef)
-    return EmbeddedResult(
-        fit.coef, fit.intercept, virtual, objective, optimality, 1, Status.CONVERGED
-    )
+    status = verdict(Status.CONVERGED, optimality)
+    return EmbeddedResult(fit.coef, fit.intercept, virtual, objective, optimality, 1, status)
+
+
+def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
+    """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
+
+    w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
+    over the residuals at the labels.
+    """
+    rows = side.misfit(fit.graph_coef)
+    z = fit.graph_coef
+    assert side.basis is not None
+    values = side.basis[side.index] @ z
+    force = column_dot(values, side.weights[:, None] * rows) - column_dot(z, side.smoothness(z))
+    return np.asarray(np.maximum(force - column_dot(fit.coef, fit.coef), 0))
 
 
 def _relative(defect: Array, reference: Array) -> Array:

@@ -65,6 +65,14 @@ class _Kernel:
             image[rows] = self.C * (g[rows] - Z @ theta)
         return image
 
+    def squares(self, g: Array, theta: Array) -> Array:
+        """Sum of squared residuals of a regression, a column."""
+        total = np.zeros(g.shape[1])
+        for rows, Z in _design(self.features, self.fit_intercept):
+            residual = g[rows] - Z @ theta
+            total += column_dot(residual, residual)
+        return total
+
 
 def _design(features: Features, fit_intercept: bool) -> Any:
     for rows, block in features.blocks():
@@ -97,6 +105,7 @@ class GraphSystem:
     fit_intercept: bool = False
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
 def graph_least_squares(
     system: GraphSystem,
     C: float,
@@ -131,7 +140,10 @@ def graph_least_squares(
         apply, right, scale[:, None], tol, max_iter, on_iteration
     )
     theta, m = kernel.regress(g), features.n_features
-    objective = (weights @ targets**2 - column_dot(right, g)) / 2
+    loss = C * kernel.squares(g, theta)
+    misfit = targets - g[system.index]
+    smooth = np.maximum(column_dot(g, system.smoothness(g)), 0)
+    objective = (column_dot(theta[:m], theta[:m]) + loss + weights @ misfit**2 + smooth) / 2
     intercept = theta[m] if system.fit_intercept else np.zeros(g.shape[1])
     return EmbeddedResult(theta[:m], intercept, g, objective, optimality, n_iter, status)
 
@@ -152,9 +164,12 @@ def _conjugate_gradient(
     p, rz = z, column_dot(r, z)
     relative = np.sqrt(column_dot(r, r)) / size
     n_iter, status = 0, Status.CONVERGED
-    while (active := np.flatnonzero(relative > tol)).size:
+    while (active := np.flatnonzero(~(relative <= tol))).size:
         if n_iter == max_iter:
             status = Status.MAX_ITER
+            break
+        if not np.isfinite(relative).all():
+            status = Status.PRECISION
             break
         direction = p[:, active]
         image = apply(direction)

@@ -15,7 +15,10 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 
-__all__ = ["GraphSide", "graph_side", "spectral_side"]
+__all__ = ["GraphSide", "graph_side", "limited_weights", "spectral_side"]
+
+_DIGITS = 1e8
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +35,20 @@ class GraphSide:
         h = basis' Lambda y.
     constant : ndarray of shape (c,)
         1/2 y' Lambda y.
+    smoothness : callable
+        z -> basis' mu L^p basis z, the graph's part of S z.
+    index, weights, targets : ndarray
+        Point, Lambda and targets (l, c) of each observation.
     """
 
     basis: Array | None
     curvature: Array
     pull: Array
     constant: Array
+    smoothness: Callable[[Array], Array]
+    index: Array
+    weights: Array
+    targets: Array
 
     @property
     def n_columns(self) -> int:
@@ -55,9 +66,31 @@ class GraphSide:
         """What is missing to basis' alpha + S z = pull."""
         return np.asarray(pull - self.curvature @ coef - self.adjoint(alpha))
 
-    def energy(self, coef: Array, pull: Array) -> Array:
-        """The quadratic form without its constant, a column."""
-        return column_dot(coef, self.curvature @ coef) / 2 - column_dot(coef, pull)
+    def misfit(self, coef: Array, columns: slice = _ALL) -> Array:
+        """Residuals y - g at the observations, for coefficients of some columns."""
+        rows = coef[self.index] if self.basis is None else self.basis[self.index] @ coef
+        return np.asarray(self.targets[:, columns] - rows)
+
+    def energy(self, coef: Array, columns: slice = _ALL) -> Array:
+        """The quadratic form, a column, as a sum of what is not negative.
+
+        1/2 z'S z - h'z + constant is the same, but loses all digits where targets are large and
+        met closely.
+        """
+        fit = self.weights @ self.misfit(coef, columns) ** 2
+        smooth = column_dot(coef, self.smoothness(coef))
+        return np.asarray((fit + np.maximum(smooth, 0)) / 2)
+
+
+def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
+    """Lambda = lam weights, cut off at 1e8 times the least of it, C and mu.
+
+    On a few eigenvectors the weights of all labels meet in one matrix, in which a weight of 1e16
+    leaves no digit for one of 1. Beyond the limit g misses the label by a factor of some 1e-8.
+    """
+    with np.errstate(over="ignore"):
+        Lambda = lam * weights
+        return np.minimum(Lambda, _DIGITS * max(float(Lambda.min()), C, mu))
 
 
 def spectral_side(
@@ -84,9 +117,17 @@ def spectral_side(
     """
     rows = basis[index].astype(np.float64)
     weighted = rows.T * weights
-    curvature = weighted @ rows + np.diag(np.maximum(penalties, 0.0))
+    penalties = np.maximum(penalties, 0.0)
+    curvature = weighted @ rows + np.diag(penalties)
     return GraphSide(
-        basis, curvature, weighted @ targets, np.asarray(weights @ targets**2 / 2, dtype=np.float64)
+        basis,
+        curvature,
+        weighted @ targets,
+        np.asarray(weights @ targets**2 / 2, dtype=np.float64),
+        lambda z: penalties[:, None] * z,
+        index,
+        weights,
+        targets,
     )
 
 
@@ -112,4 +153,5 @@ def graph_side(
     np.add.at(curvature, (index, index), weights)
     pull = np.zeros((n_points, targets.shape[1]))
     np.add.at(pull, index, weights[:, None] * targets)
-    return GraphSide(None, curvature, pull, np.asarray(weights @ targets**2 / 2))
+    constant = np.asarray(weights @ targets**2 / 2)
+    return GraphSide(None, curvature, pull, constant, smoothness, index, weights, targets)

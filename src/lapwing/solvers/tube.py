@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.solvers.active_set import ActiveSet, Column, candidate, polished
+from lapwing.solvers.active_set import ActiveSet, Candidate, Column, candidate, polished
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import EmbeddedResult, EmbeddedSystem, Fit, Move, Solve
 
@@ -33,6 +33,7 @@ _REGULAR = 1e-12
 _STALLED = 5
 _ROUNDING = 1e-4  # of the tolerance: complementarity that smaller steps have nothing to gain from
 _HELD = 1e4  # q of points held at the edge of the tube, times C over the size of the slacks
+_SOFT = 1e-5
 _BACK_OFF = 0.995  # of the way to the boundary
 _SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
 
@@ -127,6 +128,8 @@ def _stop_at_once() -> bool:
     return True
 
 
+# What overflows at weights of 1e300 is found by the gap, which is then far from 0.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def fit_tube(
     system: EmbeddedSystem,
     column: int,
@@ -175,7 +178,8 @@ def fit_tube(
             stalled += 1
         if level < gap:
             gap, best = level, point
-        relative = gap / problem.reference(_objective(problem, best))
+        reference = problem.reference(problem.energy(best.fit), _loss(problem, best), best.fit)
+        relative = gap / reference
         if on_iteration():
             status = Status.CALLBACK
         # Where complementarity is small, what rounding has left of the other conditions counts.
@@ -183,21 +187,30 @@ def fit_tube(
             status = Status.CONVERGED
         elif stalled >= _STALLED or relative <= _ROUNDING * tol:
             status = Status.PRECISION
-    rough = candidate(problem, best.fit, best.alpha)
-    if sparse or rough.gap > tol:
-        active, scale = _active_set(problem, best)
-        stiff = min(_HELD * problem.C / scale, 1 / max(floor, np.finfo(np.float64).tiny))
-        rough = polished(problem, rough, active, stiff, tol)
-    move, primal, relative = rough
+    move, primal, relative = _finish(problem, best, floor, tol, sparse=sparse)
     if status != Status.CALLBACK and relative <= tol:
         status = Status.CONVERGED
     alpha = np.clip(move.alpha[:, 0], -problem.C, problem.C)
     return TubeFit(move.fit, alpha, primal, relative, n_iter, status)
 
 
-def _objective(problem: Column, at: _Point) -> float:
-    loss = problem.C * np.maximum(np.abs(at.r) - problem.epsilon, 0).sum()
-    return problem.energy(at.fit) + float(loss)
+def _loss(problem: Column, at: _Point) -> float:
+    return float(problem.C * np.maximum(np.abs(at.r) - problem.epsilon, 0).sum())
+
+
+def _finish(problem: Column, best: _Point, floor: float, tol: float, *, sparse: bool) -> Candidate:
+    """The last point on its active set."""
+    rough = candidate(problem, best.fit, best.alpha)
+    largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
+    if sparse or rough.gap > tol:
+        active, scale = _active_set(problem, best)
+        rough = polished(problem, rough, active, min(_HELD * problem.C / scale, largest), tol)
+    if rough.gap > tol and problem.epsilon == 0:
+        # With a large C hardly a multiplier is at its bound, and steps end in rounding before
+        # they tell which. Less stiffness leaves digits to both sides of the factorisation.
+        everywhere = ActiveSet.everywhere(len(best.r))
+        rough = polished(problem, rough, everywhere, _SOFT * largest, tol)
+    return rough
 
 
 def _least_squares(problem: Column) -> Move:

@@ -76,7 +76,9 @@ class FullAmbient:
         return self
 
     def gram(self) -> Array:
-        K = self.kernel.gram(self.X)
+        # Computed in float64 from the start: rounded to float32 it has negative eigenvalues, which
+        # the solvers' large factors make larger than the identity they are added to.
+        K = self.kernel.gram(self.X if self.kernel.precomputed else self.X.astype(np.float64))
         return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
 
     def coordinates(self, alpha: Array) -> Array:
