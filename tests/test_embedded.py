@@ -625,3 +625,11 @@ def test_stages_are_told_to_callbacks() -> None:
         stages = [n for n in recorder.names if n != "iteration"]
         assert stages[-5:] == ["graph", "eigenpairs", "landmarks", "features", "solve"]
     assert recorder.names.count("iteration") >= 3
+
+
+def test_what_is_no_kernel_is_refused_with_landmarks() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = np.full(60, -1)
+    y[:2] = 0, 1
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        LapERLSClassifier(lambda A, B: -(A @ B.T), space=Landmarks(20)).fit(X, y)

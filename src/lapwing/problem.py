@@ -65,7 +65,7 @@ def one_vs_rest(codes: Array, n_classes: int) -> Array:
 
 
 def check_weights(sample_weight: Any, X: Any, labeled: Array) -> Array:
-    """Weights of all rows, as float64; those of unlabelled rows are not looked at.
+    """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
 
     Raises
     ------

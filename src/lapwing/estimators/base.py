@@ -66,7 +66,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labelled points in the loss; 1 by default. Those of unlabelled points
-            are not looked at. A labelled point of weight 0 is left out of the fit altogether.
+            only have to be finite. A labelled point of weight 0 is left out of the fit altogether.
         validation_data : tuple (X_val, y_val), default=None
             Labelled points to stop by, with ``stopping='validation'`` or ``'mixed'``; they take
             no part in the fit.

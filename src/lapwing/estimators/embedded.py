@@ -192,6 +192,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
         self.kernel_ = kernel
+        if not kernel.surely_positive_definite:
+            diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         space = self.space
         if isinstance(space, str):
             large = problem.n_points > self._matrix_points and not kernel.precomputed
