@@ -971,3 +971,21 @@ def test_labels_alone_take_one_round() -> None:
     rounds = Record()
     S3VC(C=5.0, C_star=0.0).set_callbacks(rounds).fit(X, y)
     assert len(seen.values) < len(rounds.values)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_columns_without_entries_change_nothing(n_classes: int) -> None:
+    """Hashed text: few of its columns are used, and only those take part."""
+    X, y, _ = clusters(n_classes)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    wide = np.zeros((len(X), 200))
+    used = [3, 77, 150]
+    wide[:, used] = X
+    narrow = model(kernel="linear").fit(sp.csr_array(X), y)
+    fitted = model(kernel="linear").fit(sp.csr_array(wide), y)
+    np.testing.assert_allclose(fitted.coef_[:, used], narrow.coef_, atol=1e-12)
+    assert np.count_nonzero(np.delete(fitted.coef_, used, axis=1)) == 0
+    assert fitted.coef_.shape[1] == 200
+    np.testing.assert_allclose(
+        fitted.decision_function(wide), narrow.decision_function(X), atol=1e-12
+    )

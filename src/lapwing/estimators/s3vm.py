@@ -75,14 +75,13 @@ class S3VC(SemiSupervisedClassifier):
     {degree}
     {coef0}
     space : Landmarks, Linear or None, default=None
-        Functions to choose from. None: all expansions over the training points, O(n^2) memory;
-        with ``kernel='linear'`` the features, dense or sparse, O(nnz) a step. `Landmarks`: O(n r)
-        memory and time a step.
+        Functions to choose from. None: all expansions over the points, O(n^2) memory, or with
+        ``kernel='linear'`` the features, O(nnz) a step. `Landmarks`: O(n r) memory and a step.
     C : float, default=100.0
         Weight > 0 of the labelled losses.
     C_star : float or None, default=None
-        Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is
-        C l / u, l labelled and u unlabelled points: both sums weigh the same.
+        Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
+        labelled and u unlabelled points.
     loss : {'hinge', 'squared_hinge'}, default='hinge'
         max(0, 1 - y f), or its square; the combinatorial methods know the hinge only.
     unlabeled_loss : {'auto', 'gaussian', 'symmetric_hinge'}, default='auto'
@@ -100,9 +99,10 @@ class S3VC(SemiSupervisedClassifier):
         - 'cccp' alternates between the signs of the ramp loss and a convex SVM [4]_.
         - 'switching' labels all points in a fixed class ratio and swaps labels [5]_.
     balance : 'labels', float, (float, float), dict or None, default='labels'
-        Mean decision value on the unlabelled points, held exactly: the mean label; that of a
-        wanted fraction of ``classes_[1]`` (2 balance - 1), or between those of two fractions; that
-        of fractions by class. None leaves it free: one-class solutions may win.
+        Mean decision value on the unlabelled points, held exactly (predicted shares follow it
+        loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
+        between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``. Give them if
+        labels were drawn in equal numbers and classes are not equal. None leaves it free.
     fit_intercept : bool, default=True
         Whether there is a bias where ``balance=None``; a balance is one.
     {graph}
@@ -110,14 +110,13 @@ class S3VC(SemiSupervisedClassifier):
         Weight >= 0 of the intrinsic norm, h'L^p h / 2 added to the objective: the hybrid of both
         assumptions ([1]_, Section 5.1), for any method. 0 leaves the graph out.
     multi_class : {'ovo', 'ovr'}, default='ovo'
-        More than two classes: a machine for every pair, or one for every class against the rest,
-        for which the cluster assumption hardly ever holds. In a pair every unlabelled point
-        weighs by the share that the votes of all pairs leave to its two classes, in three rounds.
+        A machine for every pair of classes, or one for every class against the rest, where the
+        cluster assumption hardly ever holds. In a pair every unlabelled point weighs by the share
+        that the votes of all pairs leave to its two classes, in three rounds.
     n_init : int, default=1
-        Starts; those beyond the first are random, and the lowest objective wins.
+        Starts; all but the first are random, and the lowest objective wins.
     tol : float, default=1e-4
-        Norm of the gradient over sqrt(2 objective), by which a convex objective is at most tol^2
-        of itself too high, and distance of margins from where they belong.
+        Norm of the gradient over sqrt(2 objective), and distance of margins from their places.
     max_iter : int, default=20000
         Most iterations of L-BFGS in every stage of a method, and in its last descent.
     {class_weight}
@@ -172,11 +171,14 @@ class S3VC(SemiSupervisedClassifier):
 
     Notes
     -----
+    With pairs of classes `decision_function` has the mean votes for each class, a decision value
+    cut off at -1 and 1 being a vote.
+
     Unlabelled rows have a `sample_weight` too; rows that are equal are one point, of the sum. The
     intrinsic norm is that of h, without the bias, as the deformed kernel of [1]_ has it.
 
-    An evaluation costs one product with the features and one with their transpose; the full
-    kernel is factored once, n^3 / 3.
+    An evaluation is a product with the features and one with their transpose; the full kernel is
+    factored once, n^3 / 3.
 
     References
     ----------
@@ -341,7 +343,7 @@ class S3VC(SemiSupervisedClassifier):
         else:
             space = self._full_space(kernel, X)
         if laplacian is None:
-            return SpaceParts(space)
+            return SpaceParts.linear(X) if isinstance(space, LinearSpace) else SpaceParts(space)
         if isinstance(space, LinearSpace) and (is_sparse(X) or X.shape[1] > X.shape[0]):
             # A deformed linear space is dense in its features: it is taken in the span of the
             # points, by their products x'z, and X stays sparse.

@@ -21,6 +21,8 @@ import numpy as np
 
 from lapwing import estimators
 from lapwing._arrays import Array
+from lapwing.graphs.anchors import Anchors
+from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
 from lapwing.graphs.registry import GRAPHS
 from lapwing.kernels import Kernel
 from lapwing.spaces.recipes import SPACES
@@ -58,7 +60,7 @@ _SPARSE = tuple(
 
 def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
-    classes += [*GRAPHS.values(), *SPACES.values(), Kernel]
+    classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lapwing._arrays import is_sparse
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import Array, CoordinateSpace
@@ -53,9 +54,28 @@ class SpaceParts:
     Attributes
     ----------
     space : LinearSpace or MappedSpace
+    columns : ndarray or None
+        Of a linear space that was made of some features only: which.
+    n_features : int
+        Of them all.
     """
 
     space: Any
+    columns: Array | None = None
+    n_features: int = 0
+
+    @classmethod
+    def linear(cls, X: Any) -> SpaceParts:
+        """Linear functions of the features; those that are 0 at all points are left out.
+
+        Hashed text has 2^18 columns and uses thousands: vectors of coefficients would cost more
+        than the products.
+        """
+        if is_sparse(X):
+            used = np.unique(X.indices)
+            if 2 * len(used) < X.shape[1]:
+                return cls(LinearSpace(X[:, used]), used, int(X.shape[1]))
+        return cls(LinearSpace(X))
 
     @property
     def n_coef(self) -> int:
@@ -90,6 +110,10 @@ class SpaceParts:
         space = self.space
         lifted = space.lift @ coef if isinstance(space, MappedSpace) else coef
         lifted = lifted.astype(space.dtype, copy=False)
+        if self.columns is not None:
+            whole = np.zeros((self.n_features, lifted.shape[1]), dtype=lifted.dtype)
+            whole[self.columns] = lifted
+            lifted = whole
         if isinstance(space, LinearSpace) or space.kernel is None:
             return {"coef": np.ascontiguousarray(lifted.T)}
         return {"alpha": lifted, "basis": space.basis, "kernel": space.kernel}
