@@ -134,8 +134,7 @@ class S3VC(SemiSupervisedClassifier):
     {coef_}
     {intercept_}
     X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
-        Points of the expansion: as many training points as the kernel matrix has rank, or the
-        landmarks. None if precomputed.
+        Points of the expansion: some training points or landmarks. None if precomputed.
     basis_ : ndarray of shape (n_points,)
         Rows of X that are the points of the problem: the distinct ones, without labelled ones
         of weight 0 (with a given affinity or kernel matrix all rows are).
@@ -158,7 +157,7 @@ class S3VC(SemiSupervisedClassifier):
     C_star_ : float
         The weight that was used.
     n_iter_ : int
-        Iterations of L-BFGS; the most of a column.
+        Most iterations of a column.
     {status_}
     {affinity_}
     {labeled_}

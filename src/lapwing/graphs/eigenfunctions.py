@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -47,7 +47,8 @@ _MOST = 30
 _BANDWIDTH = 0.2  # default, in standard deviations of the first direction
 
 
-class Rotation(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rotation:
     """Principal directions."""
 
     mean: Array  # (n_features,) float64

@@ -33,7 +33,7 @@ _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
 _SLOW = 0.25  # a round that leaves more than this of the violation makes the next one stiffer
 _STIFFER = 5.0
 _STIFFEST = 1e6  # times the first
-_EXHAUSTED = 2  # rounds in a row that rounding has ended: there are no more digits
+_EXHAUSTED = 3  # slow rounds that rounding has ended: there are no more digits
 _INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
 _LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
 
@@ -124,7 +124,7 @@ def minimize(
         if minimum.optimality <= tol:
             minimum = replace(minimum, status=Status.CONVERGED)
             break
-        exhausted = exhausted + 1 if minimum.status == Status.PRECISION else 0
+        exhausted += minimum.status == Status.PRECISION and violation > _SLOW * before
         if exhausted == _EXHAUSTED:
             break
         if minimum.n_iter >= max_iter:

@@ -209,15 +209,16 @@ def _minimize(
     n_init: int,
     random: np.random.RandomState | None,
 ) -> LowDensityResult:
+    alone = not objective.unlabeled_weights.any()
     supervised = minimize(
         objective.supervised(),
         objective.zero(),
-        tol=_SHARP * settings.tol,
+        tol=settings.tol if alone else _SHARP * settings.tol,
         max_iter=settings.max_iter,
         on_step=settings.on_step,
     )
     value = objective.value(supervised.function)
-    if not objective.unlabeled_weights.any():
+    if alone:
         return LowDensityResult(supervised, supervised, value, np.array([value]), True)
     if supervised.status == Status.CALLBACK:
         stopped = replace(supervised, value=value)
