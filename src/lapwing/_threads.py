@@ -19,7 +19,7 @@ from lapwing._arrays import Array
 __all__ = ["available_threads", "matvec", "rmatvec", "single_blas_thread"]
 
 _BLOCKS = 8  # whatever the number of threads, so that sums are the same
-_LARGE = 2_000_000  # entries of a matrix whose products take a millisecond
+_LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
 
 
 def available_threads() -> int:
