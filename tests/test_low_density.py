@@ -15,7 +15,7 @@ from lapwing.losses import Hinge, SquaredHinge
 from lapwing.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.smoothing import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 from lapwing.spaces import LinearSpace, MappedSpace, full_map
-from lapwing.unlabeled_losses import GaussianBump, SymmetricHinge, Tilt
+from lapwing.unlabeled_losses import GaussianBump, SymmetricHinge
 
 LOSSES = [
     Hinge(),
@@ -29,7 +29,6 @@ UNLABELED = [
     GaussianBump(1.0, 2.0),
     SymmetricHinge(),
     SymmetricHinge(0.3),
-    Tilt(0.7),
 ]
 BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)}
 

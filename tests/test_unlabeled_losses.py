@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_smoothing import convolved
 
-from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, SymmetricHinge, Tilt
+from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 
 VARIANCES = (1e-4, 0.02, 0.5, 9.0)
 PLAIN = {
@@ -14,7 +14,6 @@ PLAIN = {
     "gaussian s=0.7": GaussianBump(0.7),
     "gaussian a=2": GaussianBump(3.0, 2.0),
     "symmetric hinge": SymmetricHinge(),
-    "tilt": Tilt(-0.4),
 }
 SMOOTH = {
     **{f"{name}, {v}": loss.smoothed(v) for name, loss in PLAIN.items() for v in VARIANCES},
@@ -26,7 +25,7 @@ SCORES = np.concatenate([np.linspace(-3, 3, 61) + 0.0071, [-20.0, 20.0]])
 def definition(loss, f):
     if loss.name == "gaussian":
         return np.exp(-loss.s * f**2 / loss.a) / loss.a**0.5
-    return loss.slope * f if loss.name == "tilt" else max(0.0, 1 - abs(f))
+    return max(0.0, 1 - abs(f))
 
 
 def test_the_registry_holds_all_by_name():
@@ -73,8 +72,6 @@ def test_derivatives_by_central_differences(loss):
 
 @pytest.mark.parametrize("loss", SMOOTH.values(), ids=SMOOTH)
 def test_the_error_of_the_first_order_expansion_is_quadratic(loss):
-    if loss.name == "tilt":
-        pytest.skip("linear: there is no error")
     width = np.sqrt(loss.variance) if loss.name == "symmetric_hinge" else np.sqrt(loss.a / loss.s)
     f = 0.2 * width
     steps = width * 10.0 ** np.arange(-1, -4, -1)
@@ -143,13 +140,3 @@ def test_variances_of_each_score():
             alone = loss.smoothed(v[k])
             assert together.value(f)[k] == alone.value(f[k])
             assert together.derivative(f)[k] == alone.derivative(f[k])
-
-
-def test_a_tilt_of_each_score():
-    tilt = Tilt(np.array([0.5, -1.0]))
-    f = np.array([3.0, 4.0])
-    np.testing.assert_array_equal(tilt.value(f), [1.5, -4.0])
-    np.testing.assert_array_equal(tilt.derivative(f), [0.5, -1.0])
-    np.testing.assert_array_equal(tilt.curvature(f), [0, 0])
-    assert tilt.smoothed(3.0) is tilt
-    assert tilt.bend[0] == 0

@@ -17,7 +17,7 @@ import numpy as np
 
 from lapwing.smoothing import smooth_pulse, smooth_ramp, smooth_step
 
-__all__ = ["UNLABELED_LOSSES", "GaussianBump", "SymmetricHinge", "Tilt", "UnlabeledLoss"]
+__all__ = ["UNLABELED_LOSSES", "GaussianBump", "SymmetricHinge", "UnlabeledLoss"]
 
 
 class UnlabeledLoss(Protocol):
@@ -104,30 +104,6 @@ class SymmetricHinge:
 
     def smoothed(self, variance: Any) -> SymmetricHinge:
         return replace(self, variance=self.variance + variance)
-
-
-@dataclass(frozen=True, eq=False)
-class Tilt:
-    """slope f: the concave part of a loss, linearised; convex subproblems are made of it."""
-
-    slope: Any
-    name: ClassVar[str] = "tilt"
-
-    def value(self, f: Any) -> Any:
-        return self.slope * f
-
-    def derivative(self, f: Any) -> Any:
-        return np.broadcast_to(self.slope, np.shape(f))
-
-    def curvature(self, f: Any) -> Any:
-        return np.zeros_like(f)
-
-    @property
-    def bend(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    def smoothed(self, variance: Any) -> Tilt:
-        return self
 
 
 UNLABELED_LOSSES: dict[str, type[UnlabeledLoss]] = {
