@@ -96,7 +96,7 @@ def minimize(
     if objective.loss.name != "hinge":
         return descend(objective, start, tol=tol, max_iter=max_iter, on_step=on_step)
     scale = reference(objective)
-    smooth = _shifted(objective, start, multipliers)
+    smooth = _shifted(objective, multipliers)
     minimum: Minimum | None = None
     violation, tolerance, exhausted = np.inf, 1e-2, 0
     for _ in range(_ROUNDS):
@@ -140,9 +140,7 @@ def minimize(
     return replace(minimum, value=objective.value(minimum.function))
 
 
-def _shifted(
-    objective: LowDensityObjective, start: Function, multipliers: Array | None
-) -> LowDensityObjective:
+def _shifted(objective: LowDensityObjective, multipliers: Array | None) -> LowDensityObjective:
     bounds = objective.weights
     if multipliers is None:
         multipliers = np.zeros(len(bounds))

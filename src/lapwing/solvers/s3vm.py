@@ -230,9 +230,9 @@ def _minimize(
         if number:
             start = _random_start(objective, supervised.function, random)
         near = METHODS[method](objective, start, settings, number > 0)
-        # Stopped within a schedule, its value is that of a stage.
-        found = replace(near, value=objective.value(near.function))
-        if near.status != Status.CALLBACK:
+        if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
+            found = replace(near, value=objective.value(near.function))
+        else:
             found = local_minimum(objective, near.function, settings).after(near)
         values.append(found.value)
         best = found if best is None or found.value < best.value else best
