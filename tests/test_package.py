@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import lapwing
-from lapwing._optional import require
+from lapwing._host.optional import require
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -137,7 +137,7 @@ def test_missing_extra_is_named(extra: str) -> None:
 def test_command_line_without_its_extra_names_it() -> None:
     code = (
         "import sys; sys.modules.update(typer=None, rich=None, polars=None)\n"
-        "from lapwing.cli import main\n"
+        "from lapwing._app.cli import main\n"
         "sys.argv = ['lapwing', '--help']\n"
         "sys.exit(main())"
     )

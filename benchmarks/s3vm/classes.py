@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from benchmarks.data import Data, load_uspst
-from benchmarks.output import step
-from benchmarks.problems import UNLABELED, gaussian
-from benchmarks.protocol import error_rate
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.fits import METHODS, FloatArray, IndexArray, Task, Weights
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.transduction import N_SPLITS, labeled_sets, space_of
-from benchmarks.stats import Stat, beside
-from benchmarks.tables import Table
+from benchmarks.shared.data import Data, load_uspst
+from benchmarks.shared.output import step
+from benchmarks.shared.problems import UNLABELED, gaussian
+from benchmarks.shared.protocol import error_rate
+from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.tables import Table
 from lapwing import S3VC
 
 NAMES = ("svc", "continuation", "gradient")

@@ -13,8 +13,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.checks import limits_table
-from benchmarks.output import RESULTS, say, step, write_results
 from benchmarks.s3vm.classes import classes_part
 from benchmarks.s3vm.landmarks import landmarks_part
 from benchmarks.s3vm.limits import NOTES
@@ -23,6 +21,8 @@ from benchmarks.s3vm.qn_curves import amounts_part, moons_part
 from benchmarks.s3vm.qn_table import table_part
 from benchmarks.s3vm.times import scaling_part, speed_part, times_part
 from benchmarks.s3vm.transduction import hybrid_part, methods_part, weights_part, widths_part
+from benchmarks.shared.checks import limits_table
+from benchmarks.shared.output import RESULTS, say, step, write_results
 
 
 class Section(NamedTuple):

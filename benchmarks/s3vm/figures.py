@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.drawing import new_figure, save
+from benchmarks.shared.drawing import new_figure, save
 
 
 def draw_agreement(differences: NDArray[Any], folder: Path) -> Path:

@@ -20,11 +20,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.problems import UNLABELED
-from lapwing.losses import Hinge
-from lapwing.low_density import CenteredFeatures, LowDensityObjective
-from lapwing.solvers.s3vm import Settings, minimize_low_density
-from lapwing.unlabeled_losses import GaussianBump, SymmetricHinge, UnlabeledLoss
+from benchmarks.shared.problems import UNLABELED
+from lapwing.losses.labeled import Hinge
+from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge, UnlabeledLoss
+from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
+from lapwing.solvers.low_density.methods import Settings, minimize_low_density
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]

@@ -11,16 +11,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from benchmarks.data import Data, load_mnist
-from benchmarks.output import step
-from benchmarks.problems import UNLABELED, gaussian
-from benchmarks.protocol import error_rate
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.limits import LANDMARK_LOSS, LANDMARK_SECONDS, at_most
 from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.stats import Stat
-from benchmarks.tables import Table
+from benchmarks.shared.data import Data, load_mnist
+from benchmarks.shared.output import step
+from benchmarks.shared.problems import UNLABELED, gaussian
+from benchmarks.shared.protocol import error_rate
+from benchmarks.shared.stats import Stat
+from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
 
 DIGITS = (5, 8)

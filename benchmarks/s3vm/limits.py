@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.checks import Check
+from benchmarks.shared.checks import Check
 
 # C = C* = 100: the continuation paper's Table 1, to within the choice of the optimiser.
 ERRORS: dict[str, dict[str, float]] = {

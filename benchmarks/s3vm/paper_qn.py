@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from benchmarks.stats import Stat
+from benchmarks.shared.stats import Stat
 
 
 class Row(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.checks import Check
-from benchmarks.data import Data
-from benchmarks.output import say
-from benchmarks.tables import Table
+from benchmarks.shared.checks import Check
+from benchmarks.shared.data import Data
+from benchmarks.shared.output import say
+from benchmarks.shared.tables import Table
 
 QUICK_POINTS = 150  # of a problem in a quick run, labelled ones not counted
 

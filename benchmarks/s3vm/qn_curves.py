@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.output import step
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_qn as paper
 from benchmarks.s3vm.fits import FloatArray, solve
 from benchmarks.s3vm.partitions import SETS, Partition, box_diagonal, moons, partition
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import Contender, Grid, best, contenders, on_test, weights_of
-from benchmarks.stats import Stat, beside
-from benchmarks.tables import Table
+from benchmarks.shared.output import step
+from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.tables import Table
 
 N_PARTITIONS = 10
 # The paper's "slightly varying distributions" of the moons, and its four labels, are our guess.

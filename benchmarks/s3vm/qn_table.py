@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.checks import Check
-from benchmarks.data import Data
-from benchmarks.output import step
 from benchmarks.s3vm import paper_qn as paper
 from benchmarks.s3vm.fits import self_training
 from benchmarks.s3vm.limits import TEXT_ON_LABELS, TEXT_ON_TEST, at_most
 from benchmarks.s3vm.partitions import SETS, Partition, QnSet, partition
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import Grid, best, contenders, on_labels, on_test, test_error
-from benchmarks.stats import Stat, beside
-from benchmarks.tables import Table
+from benchmarks.shared.checks import Check
+from benchmarks.shared.data import Data
+from benchmarks.shared.output import step
+from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.tables import Table
 
 N_PARTITIONS = 10
 QUICK = ("gaussian2c", "coil(3,6)", "text")

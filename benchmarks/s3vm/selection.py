@@ -31,7 +31,7 @@ from benchmarks.s3vm.fits import (
     uncentered,
 )
 from benchmarks.s3vm.partitions import Partition
-from lapwing.solvers.schedules import Stage, quasi_newton, run_stages
+from lapwing.solvers.low_density.schedules import Stage, quasi_newton, run_stages
 
 N_FOLDS = 5
 MAX_ITER = 2000

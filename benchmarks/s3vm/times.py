@@ -10,11 +10,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.checks import Check
-from benchmarks.data import Data, load_mnist, load_pcmac
-from benchmarks.output import step
-from benchmarks.problems import UNLABELED
-from benchmarks.references import products_seconds
+from benchmarks.lapsvm.references import products_seconds
 from benchmarks.s3vm import figures
 from benchmarks.s3vm.fits import Task, Weights, objective_of, solve
 from benchmarks.s3vm.limits import (
@@ -26,12 +22,16 @@ from benchmarks.s3vm.limits import (
 from benchmarks.s3vm.partitions import SETS
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import weights_of
-from benchmarks.stats import Stat
-from benchmarks.tables import Table
+from benchmarks.shared.checks import Check
+from benchmarks.shared.data import Data, load_mnist, load_pcmac
+from benchmarks.shared.output import step
+from benchmarks.shared.problems import UNLABELED
+from benchmarks.shared.stats import Stat
+from benchmarks.shared.tables import Table
 from lapwing import S3VC
 from lapwing.exceptions import SingleClassWarning
 from lapwing.kernels import make_kernel
-from lapwing.low_density import Function
+from lapwing.objectives.low_density import Function
 from lapwing.spaces import LinearSpace, landmark_map
 
 REPEATS = 10

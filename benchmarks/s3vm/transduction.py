@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.data import Data, load_coil20, load_pcmac, load_uspst
-from benchmarks.output import step
-from benchmarks.problems import PROBLEMS, gaussian
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.fits import METHODS, IndexArray, Task, Weights
 from benchmarks.s3vm.limits import ERRORS, HYBRID, at_most
 from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.stats import Stat
-from benchmarks.tables import Table
+from benchmarks.shared.data import Data, load_coil20, load_pcmac, load_uspst
+from benchmarks.shared.output import step
+from benchmarks.shared.problems import PROBLEMS, gaussian
+from benchmarks.shared.stats import Stat
+from benchmarks.shared.tables import Table
 from lapwing import KNNGraph
 from lapwing.graphs import Laplacian
 from lapwing.kernels import make_kernel

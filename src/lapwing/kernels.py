@@ -22,7 +22,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 
 __all__ = ["KERNELS", "Kernel", "KernelFunction", "make_kernel", "row_blocks", "scale_gamma"]
 

@@ -9,13 +9,25 @@ import numpy as np
 import scipy.linalg as sla
 from array_api_compat import array_namespace, to_device
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, is_sparse
 
-__all__ = ["Solve", "column_dot", "pivoted_cholesky", "spd_factor", "to_host"]
+__all__ = [
+    "Solve",
+    "asymmetry_of",
+    "column_dot",
+    "extreme_eigenvalues",
+    "pivoted_cholesky",
+    "spd_factor",
+    "to_host",
+]
 
 Solve: TypeAlias = Callable[[Array], Array]
 
 _DLPACK_CPU = 1  # kDLCPU of the DLPack standard
+_DECOMPOSED = 500
+_LANCZOS_STEPS = 12
+_TILE = 256  # edge of what is compared at once: fits the cache
+_MOST_TILES = 256  # all of them up to n = 5600
 
 
 def to_host(x: Any) -> Array:
@@ -73,3 +85,46 @@ def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
     F = np.empty((K.shape[0], rank))
     F[order] = np.tril(factor)[:, :rank]
     return F, order[:rank]
+
+
+def asymmetry_of(K: Any) -> tuple[float, float]:
+    """Largest |K - K'| and largest |K|; of a large dense K in a sample of its tiles.
+
+    Looking at all of 12000 x 12000 would take as long as tens of products with it.
+    """
+    if is_sparse(K):
+        return float(abs(K - K.T).max()), float(abs(K).max())
+    asymmetry = size = 0.0
+    tiles = [slice(start, start + _TILE) for start in range(0, K.shape[0], _TILE)]
+    pairs = [(rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:]]
+    if len(pairs) > _MOST_TILES:
+        sample = np.random.default_rng(0).choice(len(pairs), _MOST_TILES, replace=False)
+        pairs = [pairs[number] for number in sample]
+    for rows, columns in pairs:
+        tile = K[rows, columns]
+        asymmetry = max(asymmetry, float(np.abs(tile - K[columns, rows].T).max()))
+        size = float(np.max([size, tile.max(), -tile.min()]))  # keeps NaN, which max loses
+    return asymmetry, size
+
+
+def extreme_eigenvalues(K: Any) -> tuple[float, float]:
+    """Least and largest eigenvalue of a small matrix; of a large one the bounds Lanczos finds."""
+    n = K.shape[0]
+    if n <= _DECOMPOSED:
+        dense = K.toarray() if is_sparse(K) else K
+        values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
+        return float(values[0]), float(values[-1])
+    basis, images = np.zeros((_LANCZOS_STEPS, n)), np.zeros((_LANCZOS_STEPS, n))
+    q = np.random.default_rng(0).standard_normal(n)
+    for step in range(_LANCZOS_STEPS):
+        basis[step] = q / np.linalg.norm(q)
+        images[step] = q = (K @ basis[step].astype(K.dtype)).astype(np.float64)
+        # Twice, as what is left is rounding once the basis spans the range of a K of low rank, and
+        # a basis that is not orthonormal has eigenvalues of its own.
+        once = q - basis[: step + 1].T @ (basis[: step + 1] @ q)
+        q = once - basis[: step + 1].T @ (basis[: step + 1] @ once)
+        if not np.linalg.norm(q) > np.linalg.norm(once) / 2:
+            break  # nothing new is left, not even in the rounding
+    compressed = basis[: step + 1] @ images[: step + 1].T
+    ritz = sla.eigvalsh((compressed + compressed.T) / 2, check_finite=False)
+    return min(float(ritz[0]), float(K.diagonal().min())), float(ritz[-1])

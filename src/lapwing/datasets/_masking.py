@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from lapwing.labels import unlabeled_mask
+from lapwing.classes.labels import unlabeled_mask
 
 __all__ = ["check_count", "mask_labels"]
 

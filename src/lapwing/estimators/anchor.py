@@ -16,7 +16,7 @@ from lapwing.estimators.progress import Progress
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph
-from lapwing.solvers.anchors import anchor_values, normalize_masses
+from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
 from lapwing.spaces import DecisionFunction
 
 __all__ = ["AnchorGraphClassifier"]

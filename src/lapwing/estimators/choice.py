@@ -6,9 +6,9 @@ import logging
 from typing import NamedTuple
 
 from lapwing._arrays import is_sparse
-from lapwing._memory import available_memory
-from lapwing.losses import Loss
-from lapwing.objective import Objective
+from lapwing._host.memory import available_memory
+from lapwing.losses.labeled import Loss
+from lapwing.objectives.manifold import Objective
 from lapwing.spaces import FullKernelSpace
 
 __all__ = ["SOLVERS", "Choice", "check_solver", "choose_solver"]

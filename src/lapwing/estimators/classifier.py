@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from lapwing import diagnostics
 from lapwing._arrays import Array
-from lapwing.balance import prior_offsets, resolve_prior
-from lapwing.estimators.base import ManifoldEstimator
+from lapwing.classes.labels import code_classes, code_known, decode
+from lapwing.classes.volumes import prior_offsets, resolve_prior
+from lapwing.classes.voting import elect
+from lapwing.estimators import diagnostics
+from lapwing.estimators.manifold import ManifoldEstimator
 from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
-from lapwing.labels import code_classes, code_known, decode
 from lapwing.problem import Problem, one_vs_rest
-from lapwing.solvers.stopping import elect
 
 __all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
 

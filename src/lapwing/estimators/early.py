@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from lapwing.classes.voting import elect
 from lapwing.linalg import to_host
-from lapwing.objective import Objective, State
-from lapwing.solvers.stopping import (
+from lapwing.objectives.manifold import Objective, State
+from lapwing.solvers.manifold.stopping import (
     MixedRule,
     StabilityRule,
     StoppingRule,
     ValidationRule,
     check_interval,
-    elect,
     relative_change,
 )
 from lapwing.spaces.base import Array

@@ -13,7 +13,7 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import Progress
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
-from lapwing.solvers.penalized import penalized_least_squares
+from lapwing.solvers.graph.penalized import penalized_least_squares
 from lapwing.spaces import DecisionFunction
 
 __all__ = ["EigenfunctionClassifier"]

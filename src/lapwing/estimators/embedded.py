@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from lapwing import diagnostics
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
+from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import Progress, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -24,14 +24,19 @@ from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 from lapwing.kernels import make_kernel
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded import (
+from lapwing.solvers.embedded.graph_cg import GraphSystem
+from lapwing.solvers.embedded.graph_side import (
+    GraphSide,
+    graph_side,
+    limited_weights,
+    spectral_side,
+)
+from lapwing.solvers.embedded.systems import (
     DenseSystem,
     EmbeddedResult,
     FeatureSystem,
     Units,
 )
-from lapwing.solvers.embedded_cg import GraphSystem
-from lapwing.solvers.graph_side import GraphSide, graph_side, limited_weights, spectral_side
 from lapwing.spaces import Landmarks, Linear, MappedSpace, check_space
 from lapwing.spaces.ambient import (
     Ambient,

@@ -9,8 +9,8 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, Outcome, System
 from lapwing.estimators.progress import Tick
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.solvers.embedded import DenseSystem, least_squares
-from lapwing.solvers.embedded_cg import GraphSystem, graph_least_squares
+from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
+from lapwing.solvers.embedded.systems import DenseSystem, least_squares
 
 __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
 

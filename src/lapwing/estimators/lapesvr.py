@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from lapwing import diagnostics
+from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, Outcome, System
 from lapwing.estimators.progress import Tick
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.solvers.embedded import DenseSystem
-from lapwing.solvers.embedded_cg import GraphSystem
-from lapwing.solvers.tube import tube_regression
+from lapwing.solvers.embedded.graph_cg import GraphSystem
+from lapwing.solvers.embedded.systems import DenseSystem
+from lapwing.solvers.embedded.tube import tube_regression
 
 __all__ = ["LapESVC", "LapESVR"]
 

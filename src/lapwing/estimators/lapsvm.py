@@ -7,7 +7,7 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import ManifoldRegressor
-from lapwing.losses import LOSSES, EpsilonInsensitive, Loss
+from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, Loss
 
 __all__ = ["LapSVC", "LapSVR"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
-from lapwing.solvers.s3vm import METHODS as S3VM_METHODS
-from lapwing.unlabeled_losses import UNLABELED_LOSSES
+from lapwing.losses.unlabeled import UNLABELED_LOSSES
+from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 
 __all__ = ["check_parameters"]
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from lapwing import diagnostics
 from lapwing._arrays import Array
-from lapwing.estimators.base import ManifoldEstimator
+from lapwing.classes.labels import read_targets
+from lapwing.estimators import diagnostics
+from lapwing.estimators.manifold import ManifoldEstimator
 from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
-from lapwing.labels import read_targets
 from lapwing.problem import Problem
 
 __all__ = ["ManifoldRegressor", "SemiSupervisedRegressor"]

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
-from lapwing import diagnostics
 from lapwing._arrays import Array, is_sparse
+from lapwing.classes.voting import VotedFunction, class_pairs, elect, votes
+from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import check_parameters
@@ -26,12 +27,17 @@ from lapwing.estimators.s3vm_choice import (
 )
 from lapwing.graphs import Laplacian, as_graph
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.losses import LOSSES
+from lapwing.losses.labeled import LOSSES
 from lapwing.problem import Problem
 from lapwing.solvers import Status
-from lapwing.solvers.machines import Machines, Observations, Recipe, one_vs_one, one_vs_rest
-from lapwing.solvers.s3vm import Settings
-from lapwing.solvers.stopping import elect
+from lapwing.solvers.low_density.machines import (
+    Machines,
+    Observations,
+    Recipe,
+    one_vs_one,
+    one_vs_rest,
+)
+from lapwing.solvers.low_density.methods import Settings
 from lapwing.spaces import (
     DecisionFunction,
     KernelParts,
@@ -43,7 +49,6 @@ from lapwing.spaces import (
     deformed,
     full_map,
 )
-from lapwing.voting import VotedFunction, class_pairs, votes
 
 __all__ = ["S3VC"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
 from lapwing.solvers import Status
-from lapwing.solvers.machines import Balance
+from lapwing.solvers.low_density.machines import Balance
 from lapwing.spaces import Linear
-from lapwing.unlabeled_losses import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
 
 __all__ = [
     "DEFAULT_RATIO",

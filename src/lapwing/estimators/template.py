@@ -1,6 +1,6 @@
 """What every estimator shares: reading points and labels, answering, forgetting an earlier fit.
 
-A family of methods (`lapwing.estimators.base` for manifold regularisation, say) adds its own
+A family of methods (`lapwing.estimators.manifold` for manifold regularisation, say) adds its own
 `fit`; no numerics live here.
 """
 
@@ -16,11 +16,11 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from lapwing import diagnostics
 from lapwing._arrays import is_sparse
+from lapwing.classes.labels import labeled_rows
+from lapwing.estimators import diagnostics
 from lapwing.graphs import AffinityGraph, Laplacian, build_laplacian, default_graph
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.labels import labeled_rows
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import DecisionFunction, KernelExpansion, LinearFunction
 from lapwing.spaces.base import Array

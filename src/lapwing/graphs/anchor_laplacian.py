@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.graphs.base import CSR, Array, check_power, tidy
 
 __all__ = ["AnchorLaplacian"]

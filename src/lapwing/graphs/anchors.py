@@ -28,7 +28,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.base import CSR, Array, check_points, check_power, tidy
 from lapwing.graphs.magnitude import check_magnitude

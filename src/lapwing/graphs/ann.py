@@ -16,7 +16,7 @@ import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lapwing._optional import require
+from lapwing._host.optional import require
 from lapwing.graphs.base import Array
 from lapwing.graphs.points import SPARE, Points, row_blocks
 from lapwing.graphs.search import Neighbors, brute_force

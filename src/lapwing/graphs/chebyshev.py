@@ -44,7 +44,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from lapwing._threads import available_threads, single_blas_thread
+from lapwing._host.threads import available_threads, single_blas_thread
 from lapwing.graphs.base import CSR, Array
 
 __all__ = ["Ritz", "block_width", "smallest_by_filter"]

@@ -27,7 +27,7 @@ import scipy.linalg as sla
 from sklearn.decomposition import PCA
 
 from lapwing._arrays import is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.graphs.base import Array
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.points import row_blocks

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._threads import available_threads
+from lapwing._host.threads import available_threads
 from lapwing.graphs.base import CSR, Array, check_affinity, check_power
 
 __all__ = ["Laplacian", "UnlabeledComponents", "unlabeled_components"]

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.neighbors import VALID_METRICS
 
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, Array, check_points
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing._version import __version__
 from lapwing.models.schema import forbidden
 

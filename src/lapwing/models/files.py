@@ -23,8 +23,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import is_sparse
-from lapwing._files import atomic_write
-from lapwing._optional import require
+from lapwing._host.files import atomic_write
+from lapwing._host.optional import require
 from lapwing._version import __version__
 from lapwing.exceptions import ModelVersionWarning
 from lapwing.models.archive import (
@@ -55,7 +55,7 @@ class Model:
         What can be written as JSON: method, parameters, names of the features. The versions of
         lapwing, scikit-learn and NumPy are added when it is saved.
     report : object or None
-        A `lapwing.report.ReportData`, for a report that is made later.
+        A `lapwing._report.page.ReportData`, for a report that is made later.
     """
 
     pipeline: Any
@@ -201,7 +201,7 @@ def _read_report(archive: ZipFile) -> Any:
     if REPORT not in archive.namelist():
         return None
     # Late: a model without a report is read without what draws one.
-    from lapwing.report import ReportData
+    from lapwing._report.page import ReportData
 
     return ReportData.from_dict(json.loads(archive.read(REPORT)))
 

@@ -17,14 +17,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._files import atomic_write
-from lapwing._optional import require
+from lapwing._host.files import atomic_write
+from lapwing._host.optional import require
 from lapwing._version import __version__
+from lapwing.classes.voting import VotedFunction, vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
 from lapwing.spaces import KernelExpansion, LinearFunction
-from lapwing.voting import VotedFunction, vote_matrix
 
 __all__ = ["save_onnx", "to_onnx"]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.objective import Objective, State
+from lapwing.objectives.manifold import Objective, State
 
 __all__ = ["Iteration", "OnIteration", "Result", "Status"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.spaces.coordinates import KernelFeatures, StoredFeatures
 

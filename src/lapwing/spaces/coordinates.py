@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel, row_blocks
 from lapwing.spaces.mapped import landmark_map
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
 from lapwing.spaces.base import Array, Smoothness, System

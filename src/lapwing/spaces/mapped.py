@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import is_sparse
-from lapwing._memory import require_memory
+from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot, pivoted_cholesky
 from lapwing.spaces.base import Array, DecisionFunction, Smoothness, System

@@ -1,0 +1,1 @@
+"""The experiments of the embedded-regression paper."""

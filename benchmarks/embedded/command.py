@@ -1,0 +1,240 @@
+"""The experiments of the embedded-regression paper (Section V), and its scaling.
+
+Prints Tables II to IV with the paper's figures in brackets, MNIST with ten classes, time and peak
+memory against the number of points, and the expectations that a run is judged by; writes the same
+as Markdown, everything measured as JSON, and Figures 1 to 4 as PNG. Data sets that are not at hand
+are skipped with a line that names the missing file.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.embedded import figures
+from benchmarks.embedded.baselines import ANCHORS, choose_anchors, run_baselines
+from benchmarks.embedded.digits import prepare_digits, run_digits
+from benchmarks.embedded.large import (
+    N_LANDMARKS,
+    SOURCES,
+    Ground,
+    LargeResult,
+    Source,
+    add_curves,
+    add_defaults,
+    default_recipe,
+    draw,
+    paper_recipe,
+    prepare_ground,
+    run_task,
+)
+from benchmarks.embedded.outside import run_outside, run_sizes
+from benchmarks.embedded.report import Run, all_tables, check_all
+from benchmarks.embedded.scaling import SIZES, measure
+from benchmarks.embedded.small import SETS, run_set
+from benchmarks.shared.output import RESULTS, say, step, write_results
+
+QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
+SECTIONS = ("small", "large", "digits", "moons", "scaling")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks embedded``."""
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"two moons, and {QUICK_SPLITS} splits of {' and '.join(QUICK_SETS)} of Table II",
+    )
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=SECTIONS,
+        help="which parts: Table II, Tables III and IV, MNIST of ten classes, Figure 1, scaling "
+        "(default: all)",
+    )
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        choices=sorted(SOURCES),
+        default=list(SOURCES),
+        help="which sets of Table III (default: all; Table IV is of usps)",
+    )
+    parser.add_argument("--draws", type=int, default=10, help="draws of labels in Table III")
+    parser.add_argument("--baseline-draws", type=int, default=2, help="those of its baselines")
+    parser.add_argument(
+        "--anchors", nargs="+", type=int, default=ANCHORS, help="numbers of anchors in Table III"
+    )
+    parser.add_argument(
+        "--landmarks", type=int, default=N_LANDMARKS, help="of Tables III and IV (default: 1000)"
+    )
+    parser.add_argument("--label-sets", type=int, default=100, help="of MNIST with ten classes")
+    parser.add_argument(
+        "--points",
+        nargs="+",
+        default=["mnist", *map(str, SIZES)],
+        help="of the scaling table: numbers of synthetic points, or mnist",
+    )
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="for results")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draws (default: 0)")
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the benchmark; the exit status is 1 if nothing could be run."""
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = arguments.tables or (("small", "moons") if arguments.quick else SECTIONS)
+    if arguments.quick:
+        say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
+    found = Run()
+    for section in sections:
+        try:
+            _RUN[section](found, arguments)
+        except FileNotFoundError as error:
+            say(f"{section}: skipped: {error}")
+    if found == Run():
+        return 1
+    raw = {
+        "small": [asdict(result) for result in found.small],
+        "large": [
+            {
+                "task": result.task.name,
+                "errors": result.errors,
+                "chosen": result.chosen,
+                "curves": result.curves,
+                "agreement": result.agreement,
+            }
+            for result in found.large
+        ],
+        "outside": None if found.outside is None else asdict(found.outside),
+        "sizes": found.sizes,
+        "digits": None if found.digits is None else asdict(found.digits),
+        "scaling": [asdict(use) for use in found.uses],
+        "checks": [asdict(check) for check in check_all(found)],
+    }
+    name = "embedded" if len(sections) > 1 else f"embedded_{sections[0]}"
+    write_results(folder, name, all_tables(found), raw)
+    if not arguments.no_figures:
+        draw_figures(found, folder)
+    return 0
+
+
+def run_small(found: Run, arguments: argparse.Namespace) -> None:
+    """Table II and Figure 2."""
+    for name in QUICK_SETS if arguments.quick else SETS:
+        with step(f"Table II: {SETS[name].title}"):
+            n_splits = QUICK_SPLITS if arguments.quick else None
+            curves = not (arguments.quick or arguments.no_figures)
+            found.small.append(run_set(SETS[name], n_splits, curves=curves))
+
+
+def run_large(found: Run, arguments: argparse.Namespace) -> None:
+    """Tables III and IV, Figures 3 and 4."""
+    for name in arguments.sources:
+        source = SOURCES[name]
+        data = source.load()
+        draws = [draw(data.y, arguments.seed, number) for number in range(arguments.draws)]
+        curves = not arguments.no_figures
+        with step(f"{name}: graph, eigenpairs, landmarks of {len(data.y)} points"):
+            recipe = paper_recipe(source, data.X, curves=curves, n_landmarks=arguments.landmarks)
+            ground = prepare_ground(data, recipe, draws)
+        results, models = _tasks(source, ground, arguments)
+        with step(f"{name}: defaults"):
+            preset = prepare_ground(data, default_recipe(data.X), draws)
+            for result in results:
+                add_defaults(result, preset)
+        found.large += results
+        if name == "usps":
+            _outside(found, ground, preset, models, source, curves=curves)
+
+
+def _tasks(
+    source: Source, ground: Ground, arguments: argparse.Namespace
+) -> tuple[list[LargeResult], dict[str, Any]]:
+    results: list[LargeResult] = []
+    models: dict[str, Any] = {}
+    with step(f"{source.name}: anchors"):
+        anchors = choose_anchors(ground.data.X, arguments.anchors)
+    for task in source.tasks:
+        with step(f"{task.title}: LapERLS and LapESVR"):
+            result = run_task(source, task, ground, checked=task is source.tasks[0])
+        if not arguments.no_figures:
+            with step(f"{task.title}: against the number of eigenvectors"):
+                add_curves(result, ground, timed=task is source.tasks[0])
+        with step(f"{task.title}: baselines"):
+            y = task.targets(ground.data.y)
+            rates, models = run_baselines(ground, y, arguments.baseline_draws, anchors)
+            result.errors.update(rates)
+        results.append(result)
+    return results, models
+
+
+def _outside(
+    found: Run,
+    ground: Ground,
+    preset: Ground,
+    models: dict[str, Any],
+    source: Source,
+    *,
+    curves: bool,
+) -> None:
+    result = found.large[-1]
+    fits = {
+        name: (preset if name.endswith("default") else ground, fit)
+        for name, fit in result.fits.items()
+    }
+    models = {
+        name: models[name] for name in models if name not in ("laprls_linear", "eigenfunction")
+    }
+    with step("Table IV"):
+        found.outside = run_outside(ground, fits, models)
+    if curves:
+        with step("Figure 4"):
+            found.sizes = run_sizes(ground, result.chosen["laperls f"], source.n_ev, 2)
+
+
+def run_ten_classes(found: Run, arguments: argparse.Namespace) -> None:
+    """MNIST with ten classes."""
+    with step("MNIST, ten classes: graph, eigenpairs, landmarks"):
+        ground = prepare_digits()
+    with step("MNIST, ten classes"):
+        found.digits = run_digits(ground, arguments.label_sets)
+
+
+def run_moons(found: Run, arguments: argparse.Namespace) -> None:
+    """Figure 1."""
+    with step("Figure 1"):
+        found.moons = figures.run_moons(seed=arguments.seed)
+
+
+def run_scaling(found: Run, arguments: argparse.Namespace) -> None:
+    """Time and memory, a process each."""
+    for points in arguments.points:
+        with step(f"scaling, {points} points"):
+            found.uses.append(measure(points))
+
+
+_RUN: dict[str, Callable[[Run, argparse.Namespace], None]] = {
+    "small": run_small,
+    "large": run_large,
+    "digits": run_ten_classes,
+    "moons": run_moons,
+    "scaling": run_scaling,
+}
+
+
+def draw_figures(found: Run, folder: Path) -> None:
+    """Figures of what ran."""
+    drawn = []
+    if found.moons is not None:
+        drawn.append(figures.draw_moons(found.moons, folder))
+    if any(result.curves for result in found.small):
+        drawn.append(figures.draw_small(found.small, folder))
+    if any(result.curves for result in found.large):
+        drawn.append(figures.draw_large(found.large, folder))
+    if found.sizes is not None:
+        drawn.append(figures.draw_sizes(found.sizes, folder))
+    say("drawn: " + ", ".join(path.name for path in drawn))

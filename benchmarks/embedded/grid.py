@@ -1,0 +1,206 @@
+r"""Embedded regression at many settings: the function side is diagonalised once.
+
+With coordinates T of the points, K = T T' and T'T = diag(s), and eigenvectors Phi of the
+Laplacian, the function that follows virtual labels g = Phi z in the squared loss is w = D A z,
+D = C / (1 + C s) and A = T'Phi. So z solves systems of the size of n_ev,
+
+.. math:: (C (\Phi^T \Phi - A^T D A) + S) z = \bar\Phi^T \Lambda y, \qquad
+    S = \bar\Phi^T \Lambda \bar\Phi + \mu \bar\Sigma^p,
+
+and a grid over C, lambda, mu, n_ev and draws of labels costs little more than one fit. Graphs,
+eigenpairs and landmarks are the library's; a run compares one setting a set with its estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+from numpy.typing import NDArray
+
+from lapwing.graphs.spectral import Eigenpairs
+from lapwing.kernels import Kernel, scale_gamma
+from lapwing.solvers.embedded.graph_side import GraphSide, spectral_side
+from lapwing.solvers.embedded.systems import Fit
+from lapwing.spaces import Landmarks
+from lapwing.spaces.coordinates import landmark_features
+
+Array = NDArray[Any]
+
+
+class Tuning(NamedTuple):
+    """The weights C, lambda and mu of (14) and (33)."""
+
+    C: float
+    lam: float
+    mu: float
+
+    def show(self) -> str:
+        return f"C = {self.C:g}, lambda = {self.lam:g}, mu = {self.mu:g}"
+
+
+# Section V-B: the same values for C and mu, and three for lambda.
+WEIGHTS = (1e-2, 1e-1, 1.0, 10.0, 1e2, 1e4, 1e6)
+LAMBDAS = (1e2, 1e4, 1e6)
+GRID = tuple(Tuning(C, lam, mu) for C in WEIGHTS for lam in LAMBDAS for mu in WEIGHTS)
+# Of lapwing's classifiers.
+DEFAULTS, DEFAULT_N_EV = Tuning(10.0, 1e4, 1e4), 50
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Points as functions and as a graph see them.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (n, m)
+        T, with K = T T' and orthogonal columns.
+    spectrum : ndarray of shape (m,)
+        Their squared lengths.
+    eigenvectors : ndarray of shape (n, r)
+    overlap : ndarray of shape (m, r)
+        T' eigenvectors.
+    gram : ndarray of shape (r, r)
+        The identity, but for the rounding of float32 eigenvectors.
+    penalties : ndarray of shape (r,)
+        Eigenvalues of L^p.
+    kernel : Kernel or None
+    basis, lift : arrays or None
+        Landmarks, and coordinates to coefficients over them.
+    """
+
+    coordinates: Array
+    spectrum: Array
+    eigenvectors: Array
+    overlap: Array
+    gram: Array
+    penalties: Array
+    kernel: Kernel | None = None
+    basis: Any = None
+    lift: Array | None = None
+
+    def side(
+        self, index: Array, targets: Array, tuning: Tuning, n_ev: int | None = None
+    ) -> GraphSide:
+        """The graph's part of the problem for one set of labels, targets of shape (l, c)."""
+        return spectral_side(
+            self.eigenvectors[:, :n_ev],
+            tuning.mu * self.penalties[:n_ev],
+            index,
+            np.full(len(index), tuning.lam),
+            targets,
+        )
+
+    def values(self, fit: Fit, rows: Any = slice(None)) -> Array:
+        """The functions f of a fit at some points."""
+        return np.asarray(self.coordinates[rows] @ fit.coef.astype(self.coordinates.dtype)) + (
+            fit.intercept
+        )
+
+    def virtual(self, fit: Fit, rows: Any = slice(None)) -> Array:
+        """The virtual labels g at some points."""
+        return np.asarray(self.eigenvectors[rows, : len(fit.graph_coef)] @ fit.graph_coef)
+
+    def predict(self, X: Any, fit: Fit) -> Array:
+        """The functions f at new points."""
+        assert self.kernel is not None
+        assert self.lift is not None
+        return self.kernel.expand(X, self.basis, self.lift @ fit.coef) + fit.intercept
+
+    def function_weights(self, C: float) -> Array:
+        """D, a number for each coordinate."""
+        return np.asarray(C / (1 + C * self.spectrum))
+
+    def residual_form(self, C: float, n_ev: int) -> Array:
+        """The quadratic form in z that is left of the loss and the norm of f."""
+        A = self.overlap[:, :n_ev]
+        form = C * (self.gram[:n_ev, :n_ev] - A.T @ (self.function_weights(C)[:, None] * A))
+        return np.asarray((form + form.T) / 2)
+
+
+def paper_gamma(X: Any) -> float:
+    """The paper's rho, n^2 / sum_ij |x_i - x_j|^2 (errata E2)."""
+    return scale_gamma(X) / 2
+
+
+def full_embedding(K: Array, pairs: Eigenpairs, power: int) -> Embedding:
+    """Functions over all points, from their kernel matrix."""
+    values, vectors = sla.eigh(K, check_finite=False)
+    spectrum = np.maximum(values, 0)
+    T = vectors * np.sqrt(spectrum)
+    V = pairs.vectors.astype(np.float64)
+    return Embedding(T, spectrum, V, T.T @ V, V.T @ V, pairs.values**power)
+
+
+def landmark_embedding(
+    kernel: Kernel, X: Any, pairs: Eigenpairs, power: int, n_landmarks: int = 1000
+) -> Embedding:
+    """Functions over the landmarks that the library's estimators draw."""
+    features = landmark_features(kernel, X, Landmarks(n_landmarks).select(X))
+    stored = features.stored()
+    m = stored.n_features
+    V = pairs.vectors.astype(np.float64)
+    inner, overlap = np.zeros((m, m)), np.zeros((m, V.shape[1]))
+    for rows, block in stored.blocks():
+        Z = block.astype(np.float64)
+        inner += Z.T @ Z
+        overlap += Z.T @ V[rows]
+    spectrum, turn = sla.eigh(inner, check_finite=False)
+    T = stored.array
+    for rows, block in stored.blocks():
+        T[rows] = block @ turn.astype(T.dtype)
+    return Embedding(
+        T,
+        np.maximum(spectrum, 0),
+        V,
+        turn.T @ overlap,
+        V.T @ V,
+        pairs.values**power,
+        kernel,
+        features.basis,
+        features.lift @ turn,
+    )
+
+
+def squared_fit(embedding: Embedding, C: float, sides: Sequence[GraphSide]) -> Fit:
+    """LapERLS for graph sides of as many eigenvectors each; their columns one after the other."""
+    z = np.linalg.solve(_systems(embedding, C, sides), np.stack([side.pull for side in sides]))
+    return _fit_of(embedding, C, np.concatenate(z, axis=1))
+
+
+def _systems(embedding: Embedding, C: float, sides: Sequence[GraphSide]) -> Array:
+    form = embedding.residual_form(C, len(sides[0].pull))
+    return np.stack([side.curvature for side in sides]) + form
+
+
+def _fit_of(embedding: Embedding, C: float, z: Array) -> Fit:
+    coef = embedding.function_weights(C)[:, None] * (embedding.overlap[:, : len(z)] @ z)
+    return Fit(coef, np.zeros(z.shape[1]), z)
+
+
+def left_out(
+    embedding: Embedding, tuning: Tuning, index: Array, targets: Array, n_ev: int | None = None
+) -> tuple[Array, Array]:
+    """f and g at every labelled point, fitted without its label: LapERLS in closed form.
+
+    Leaving out the i-th label takes lambda phi_i phi_i' from the system and lambda phi_i y_i from
+    its right-hand side; the change is a multiple of H^-1 phi_i (Sherman and Morrison).
+
+    Returns
+    -------
+    f, g : ndarray of shape (l, c)
+    """
+    side = embedding.side(index, targets, tuning, n_ev)
+    phi = embedding.eigenvectors[index, : len(side.pull)]
+    both = np.hstack([side.pull, phi.T])
+    solved = np.linalg.solve(_systems(embedding, tuning.C, [side])[0], both)
+    z, Q = np.split(solved, [side.pull.shape[1]], axis=1)
+    rows = embedding.coordinates[index].astype(np.float64)
+    follow = (rows * embedding.function_weights(tuning.C)) @ embedding.overlap[:, : len(z)]
+    leverage = tuning.lam * np.einsum("ij,ji->i", phi, Q)
+    change = tuning.lam * (phi @ z - targets) / np.maximum(1 - leverage, 1e-12)[:, None]
+    reach_f, reach_g = (np.einsum("ij,ji->i", part, Q)[:, None] for part in (follow, phi))
+    return follow @ z + reach_f * change, phi @ z + reach_g * change

@@ -1,0 +1,69 @@
+"""The solvers of the grids beside lapwing's estimators, and how well they agree."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.embedded.grid import Embedding, Tuning, squared_fit
+from benchmarks.embedded.tube import tube_fit
+from lapwing import LapERLSClassifier, LapESVC
+from lapwing.exceptions import LapwingWarning
+from lapwing.solvers.embedded.graph_side import GraphSide
+from lapwing.solvers.embedded.systems import Fit
+
+Array = NDArray[Any]
+Solve = Callable[[Embedding, float, Sequence[GraphSide]], Fit]
+SOLVERS: dict[str, Solve] = {"laperls": squared_fit, "lapesvr": tube_fit}
+ESTIMATORS: dict[str, Any] = {"laperls": LapERLSClassifier, "lapesvr": LapESVC}
+
+
+class Agreement(NamedTuple):
+    """Two decision functions on the same points.
+
+    Attributes
+    ----------
+    difference : float
+        Largest difference over the root mean square.
+    signs : float
+        Points (%) that they give to different classes.
+    """
+
+    difference: float
+    signs: float
+
+    @classmethod
+    def of(cls, ours: Array, theirs: Array) -> Agreement:
+        size = float(np.sqrt(np.mean(np.square(theirs, dtype=np.float64)))) or 1.0
+        signs = 100 * float(np.mean((ours >= 0) != (theirs >= 0)))
+        return cls(float(np.max(np.abs(ours - theirs))) / size, signs)
+
+    def show(self) -> str:
+        return f"{self.difference:.1e}, {self.signs:.2f} %"
+
+
+def library_fit(estimator: Any, X: Any, y: Array) -> tuple[Any, float]:
+    """A fitted estimator and the seconds it took; warnings that belong to the data are silent."""
+    with warnings.catch_warnings():
+        # Graphs of five neighbours have components without a label, and the paper's parameters
+        # include some that put all points into one class.
+        warnings.simplefilter("ignore", LapwingWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        start = time.perf_counter()
+        estimator.fit(X, y)
+        return estimator, time.perf_counter() - start
+
+
+def library_values(
+    method: str, X: Any, y: Array, tuning: Tuning, **options: Any
+) -> tuple[Array, float]:
+    """Decision values of the library's estimator on its training points, and seconds of the fit."""
+    estimator = ESTIMATORS[method](**tuning._asdict(), **options)
+    model, seconds = library_fit(estimator, X, y)
+    return np.asarray(model.decision_function(X)), seconds

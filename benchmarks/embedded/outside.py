@@ -1,0 +1,101 @@
+"""Table IV and Figure 4: extended USPS, predictions for the 266,079 points of the training part."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.embedded.baselines import predict_seconds
+from benchmarks.embedded.grid import Tuning
+from benchmarks.embedded.large import N_LANDMARKS, Ground, search_graph
+from benchmarks.embedded.library import library_fit
+from benchmarks.shared.data import Data, extended_usps_training
+from lapwing import Landmarks, LapERLSClassifier
+from lapwing.solvers.embedded.systems import Fit
+
+SIZES = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
+EVERY = 13  # of the points outside in Figure 4; no divisor of the 121 offsets
+
+
+@dataclass(frozen=True)
+class OutsideResult:
+    """Errors and times outside the sample.
+
+    Attributes
+    ----------
+    n_points : int
+    errors : mapping of str to list of float
+        Error (%), one a draw (one only for baselines).
+    seconds : mapping of str to float
+        Of one model's prediction, a point.
+    """
+
+    n_points: int
+    errors: Mapping[str, list[float]]
+    seconds: Mapping[str, float]
+
+
+def run_outside(
+    ground: Ground, fits: Mapping[str, tuple[Ground, Fit]], models: Mapping[str, Any]
+) -> OutsideResult:
+    """All fits of the embedded regressions and one model a baseline, block by block."""
+    wrong: dict[str, Any] = dict.fromkeys((*fits, *models), 0)
+    seconds = dict.fromkeys(wrong, 0.0)
+    n_points = 0
+    for block in extended_usps_training():
+        n_points += len(block.y)
+        for name, (where, fit) in fits.items():
+            start = time.perf_counter()
+            values = where.embedding.predict(block.X, fit)
+            seconds[name] += (time.perf_counter() - start) / values.shape[1]
+            wrong[name] = wrong[name] + np.sum((values >= 0) != (block.y[:, None] == 1), axis=0)
+        for name, model in models.items():
+            predicted, took = predict_seconds(model, block.X)
+            seconds[name] += took
+            wrong[name] = wrong[name] + np.array([np.sum(predicted != block.y)])
+    return OutsideResult(
+        n_points,
+        {name: (100 * count / n_points).tolist() for name, count in wrong.items()},
+        {name: took / n_points for name, took in seconds.items()},
+    )
+
+
+def run_sizes(
+    ground: Ground, tuning: Tuning, n_ev: int, n_draws: int, sizes: Sequence[int] = SIZES
+) -> dict[str, list[float]]:
+    """Figure 4: mean error outside and seconds of a fit against the number of unlabelled points."""
+    X, y = ground.data.X, ground.data.y
+    blocks = [(block.X[::EVERY], block.y[::EVERY]) for block in extended_usps_training()]
+    outside = Data(np.vstack([b for b, _ in blocks]), np.concatenate([b for _, b in blocks]))
+    found: dict[str, list[float]] = {"size": [], "error": [], "seconds": []}
+    for size in sizes:
+        rates, times = [], []
+        for number, one in enumerate(ground.draws[:n_draws]):
+            rng = np.random.default_rng([number, size])
+            rest = np.setdiff1d(np.arange(len(y)), one.labeled)
+            rows = np.concatenate([one.labeled, rng.permutation(rest)[:size]])
+            marked = np.where(np.arange(len(rows)) < len(one.labeled), y[rows], -1)
+            model = LapERLSClassifier(
+                **tuning._asdict(),
+                gamma=ground.recipe.gamma,
+                n_eigenvectors=n_ev,
+                graph=search_graph(ground.recipe.graph.n_neighbors, X[rows]),
+                space=Landmarks(N_LANDMARKS),
+            )
+            model, seconds = library_fit(model, X[rows], marked.astype(np.int64))
+            rates.append(100 * float(np.mean(model.predict(outside.X) != outside.y)))
+            times.append(seconds)
+        found["size"].append(float(size))
+        found["error"].append(float(np.mean(rates)))
+        found["seconds"].append(float(np.mean(times)))
+    return found
+
+
+def n_outside(y: NDArray[np.int64]) -> int:
+    """Number of points outside that `run_sizes` looks at, of so many."""
+    return -(-len(y) // EVERY)

@@ -1,0 +1,355 @@
+"""Tables of the embedded-regression benchmark, and what is expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from benchmarks.embedded import paper
+from benchmarks.embedded.digits import LABELS, N_EV, DigitsResult
+from benchmarks.embedded.figures import Planes
+from benchmarks.embedded.large import SHOWN_N_EV, LargeResult
+from benchmarks.embedded.outside import OutsideResult
+from benchmarks.embedded.scaling import STAGES, Use
+from benchmarks.embedded.small import SETS, SmallResult
+from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.tables import Table
+
+# At most, on 2 cores (errors in %).
+SMALL_LIMITS = {"laperls": 27.9, "lapesvr": 28.1}
+TASK_LIMITS = {"mnist1": (5.4, 4.0), "mnist2": (6.0, 3.5), "usps": (0.41, None)}
+OUTSIDE_LIMIT = 0.31
+DIGIT_LIMITS = {1: 11.0, 5: 4.5}
+USE_LIMITS = {"mnist": (30.0, 3.0), "1000000": (360.0, 8.0)}  # seconds, GB
+AGREEMENT_LIMITS = {"laperls": (1e-3, 0.1), "lapesvr": (0.1, 1.0)}
+
+# Why an expectation is missed, from measurements.
+_ONE_DRAW = (
+    "one draw of ten has 6.5 %, in the sample and outside; the others have 0.75 % in the sample "
+    "(median of all ten 0.70) and 0.23 % outside (median 0.17)."
+)
+_DEFAULT_GRAPH = (
+    "the defaults were not chosen on this set; g has 5.3 % with them, and 0.65 % with Table I's "
+    "graph, 10 eigenvectors and validated weights."
+)
+_LANDMARKS = (
+    "f of 1000 random landmarks follows g, which has 4.3 %, less closely than an expansion over "
+    "all 60,000 points: 2000 landmarks give 5.8 %. lapwing's default graph (k = 5, p = 2, 50 "
+    "eigenvectors) meets the limit."
+)
+_GRAPH = (
+    "Table I's graph (k = 20, p = 1, 20 eigenvectors) and the paper's grid; the limit is met by "
+    "lapwing's default graph without validation."
+)
+NOTES: dict[str, str] = {
+    "extended USPS, LapERLS f, by validation points": _ONE_DRAW,
+    "extended USPS outside, LapERLS, by validation points": _ONE_DRAW,
+    "extended USPS, LapERLS f, defaults": _DEFAULT_GRAPH,
+    "extended USPS outside, LapERLS, defaults": _DEFAULT_GRAPH,
+    "MNIST1, LapERLS f, by validation points": _LANDMARKS,
+    "MNIST1, LapERLS g, by validation points": _GRAPH,
+    "MNIST2, LapERLS g, by validation points": _GRAPH,
+    "MNIST, ten classes, 1 labels a class, prior known": (
+        "not explained; the prior takes 17.7 to 13.7 %, and 100 eigenvectors instead of 50 change "
+        "nothing (12.87 and 12.86 % on ten label sets)."
+    ),
+}
+
+ANSWERS = {"f": "f", "g": "virtual labels g"}
+CHOICES = {
+    "tuned": "tuned on the test labels",
+    "left out": "by leaving out labels",
+    "validated": "by validation points",
+    "default": "defaults",
+}
+
+
+@dataclass
+class Run:
+    """What a run measured; None or empty for what it left out."""
+
+    small: list[SmallResult] = field(default_factory=list)
+    large: list[LargeResult] = field(default_factory=list)
+    outside: OutsideResult | None = None
+    sizes: Mapping[str, list[float]] | None = None
+    digits: DigitsResult | None = None
+    moons: Planes | None = None
+    uses: list[Use] = field(default_factory=list)
+
+
+def all_tables(run: Run) -> list[Table]:
+    """The tables of what ran."""
+    tables = []
+    if run.small:
+        tables.append(table2(run.small))
+    if run.large:
+        tables.append(table3(run.large))
+        if any(result.curves for result in run.large):
+            tables.append(figure3(run.large))
+    if run.outside is not None:
+        tables.append(table4(run.outside))
+    if run.sizes is not None:
+        rows = zip(*run.sizes.values(), strict=True)
+        cells = [[f"{n:.0f}", f"{error:.2f}", f"{s:.2f}"] for n, error, s in rows]
+        header = ["unlabelled points", "error outside (%)", "seconds of a fit"]
+        tables.append(Table("Figure 4: extended USPS, 20 labels", header, cells))
+    if run.moons is not None:
+        planes = [[plane.title, f"{plane.error:.1f}"] for plane in run.moons.planes]
+        tables.append(Table("Figure 1: two moons, LapESVC", ["setting", "error (%)"], planes))
+    if run.digits is not None:
+        tables.append(digits(run.digits))
+    if run.uses:
+        tables.append(scaling(run.uses))
+    return [*tables, limits_table(check_all(run), NOTES)]
+
+
+def _name(key: str) -> str:
+    parts = key.split(" ", 2)
+    if len(parts) == 1:
+        return paper.TITLES[key]
+    method, answer, choice = parts
+    return f"{paper.TITLES[method]}, {ANSWERS[answer]}, {CHOICES[choice]}"
+
+
+def _paper_row(known: Mapping[str, Mapping[str, Stat]], key: str) -> Mapping[str, Stat]:
+    """The paper's figures beside f as the paper tuned it; none beside other answers."""
+    method, *rest = key.split(" ", 2)
+    return known.get(method, {}) if not rest or rest in (["f", "tuned"], ["f", "validated"]) else {}
+
+
+def table2(results: Sequence[SmallResult]) -> Table:
+    """Errors on the six sets, and their mean."""
+    rows, keys = [], list(dict.fromkeys(key for result in results for key in result.errors))
+    for key in [*keys, *(name for name in paper.SMALL if name not in keys and " " not in name)]:
+        if key in ("laperls", "lapesvr"):
+            continue
+        known = _paper_row(paper.SMALL, key)
+        cells = [beside(result.stat(key), known.get(result.name)) for result in results]
+        rows.append([_name(key), *cells, _mean_cell(results, key, known)])
+    splits = len(next(iter(results[0].errors.values())))
+    notes = [
+        f"Error (%) on the unlabelled points of {splits} splits with 10 labels, mean (deviation), "
+        "the paper's in brackets. Leaving out chooses for each split among the same 147 settings, "
+        "by LapERLS. The defaults of lapwing were chosen on these sets among others.",
+        "Tuned settings: "
+        + "; ".join(
+            f"{SETS[result.name].title} {paper.TITLES[method]} "
+            f"{result.chosen[f'{method} f'].show()}"
+            for result in results
+            for method in ("laperls", "lapesvr")
+        ),
+    ]
+    titles = [SETS[result.name].title for result in results]
+    return Table("Table II", ["Method", *titles, "mean"], rows, notes)
+
+
+def _mean_cell(results: Sequence[SmallResult], key: str, known: Mapping[str, Stat]) -> str:
+    ours = [result.stat(key) for result in results]
+    left = f"{np.mean([s.mean for s in ours if s]):.2f}" if all(ours) else "-"
+    printed = [known[result.name].mean for result in results if result.name in known]
+    return left + (f" [{np.mean(printed):.2f}]" if printed else "")
+
+
+def table3(results: Sequence[LargeResult]) -> Table:
+    """Errors on the large sets."""
+    keys = dict.fromkeys(key for result in results for key in result.errors)
+    rows = []
+    for key in [*keys, *(k for k in ("anchor5000", "plapsvm") if k not in keys)]:
+        known = _paper_row(paper.LARGE, key)
+        cells = []
+        for result in results:
+            rates = result.errors.get(key)
+            cells.append(beside(Stat.of(rates) if rates else None, known.get(result.task.name)))
+        rows.append([_name(key), *cells])
+    counts = {key: len(results[0].errors[key]) for key in keys if key in results[0].errors}
+    notes = [
+        "Error (%) on the unlabelled points, mean (deviation) over "
+        f"{max(counts.values())} draws of ten labels a class (baselines: {min(counts.values())}), "
+        "the paper's in brackets.",
+        "Settings: "
+        + "; ".join(
+            f"{result.task.title} {key} {tuning.show()}"
+            for result in results
+            for key, tuning in result.chosen.items()
+        ),
+    ]
+    return Table("Table III", ["Method", *(r.task.title for r in results)], rows, notes)
+
+
+def figure3(results: Sequence[LargeResult]) -> Table:
+    """Errors and seconds against the number of eigenvectors."""
+    rows = [
+        [result.task.title, name, *(f"{value:.2f}" for value in row)]
+        for result in results
+        for name, row in result.curves.items()
+    ]
+    return Table(
+        "Figure 3: errors (%) and seconds of a fit", ["Set", "", *map(str, SHOWN_N_EV)], rows
+    )
+
+
+def table4(result: OutsideResult) -> Table:
+    """Errors and times outside the sample."""
+    rows = []
+    for name, rates in result.errors.items():
+        method, _, choice = name.partition(" ")
+        known = None if choice == "default" else paper.OUTSIDE.get(method)
+        known_seconds = None if choice == "default" else paper.OUTSIDE_SECONDS.get(method)
+        seconds = f"{result.seconds[name]:.1e}"
+        if known_seconds is not None:
+            seconds += f" [{known_seconds:.1e}]"
+        title = paper.TITLES[method] + (f", {CHOICES[choice]}" if choice else "")
+        rows.append([title, str(len(rates)), beside(Stat.of(rates), known), seconds])
+    note = f"Extended USPS, {result.n_points} points outside the sample; the paper's in brackets."
+    header = ["Method", "models", "error (%)", "seconds a point"]
+    return Table("Table IV", header, rows, [note])
+
+
+def digits(result: DigitsResult) -> Table:
+    """Ten classes, class volumes known."""
+    rows = [
+        [str(count), str(n_ev), answer, str(len(rates)), Stat.of(rates).show()]
+        for key, rates in result.errors.items()
+        for count, n_ev, answer in [key.split(" ", 2)]
+    ]
+    note = "With lapwing's defaults; 'prior' moves the classes to their true volumes."
+    header = ["labels a class", "eigenvectors", "answer", "label sets", "error (%)"]
+    return Table(f"MNIST, {result.n_points} points, ten classes", header, rows, [note])
+
+
+def scaling(uses: Sequence[Use]) -> Table:
+    """Time by stage, and peak memory."""
+    rows = []
+    for use in uses:
+        stages = [f"{use.seconds[name]:.1f}" for name in STAGES]
+        memory = f"{use.peak_bytes / 1e9:.2f}"
+        rows.append(
+            [
+                use.points,
+                *stages,
+                f"{use.total:.1f}",
+                memory,
+                f"{use.recall:.3f}",
+                f"{use.error:.2f}",
+            ]
+        )
+    header = [
+        "points",
+        *(f"{name} (s)" for name in STAGES),
+        "total (s)",
+        "peak (GB)",
+        "recall",
+        "error (%)",
+    ]
+    note = (
+        "A process each; 64 features and 100 labels, mnist: 784 features, 50 components searched."
+    )
+    return Table("Scaling", header, rows, [note])
+
+
+def check_all(run: Run) -> list[Check]:
+    """All expectations that the run can decide."""
+    checks = [*_small(run.small), *_agreements(run)]
+    for result in run.large:
+        checks += _large(result)
+    if run.outside is not None:
+        for choice in ("validated", "default"):
+            stat = Stat.of(run.outside.errors[f"laperls {choice}"])
+            what = f"extended USPS outside, LapERLS, {CHOICES[choice]}"
+            checks.append(_at_most(what, stat, OUTSIDE_LIMIT, paper.OUTSIDE["lapesvr"]))
+    if run.digits is not None:
+        for count in LABELS:
+            stat = Stat.of(run.digits.errors[f"{count} {N_EV[0]} g prior"])
+            what = f"MNIST, ten classes, {count} labels a class, prior known"
+            checks.append(_at_most(what, stat, DIGIT_LIMITS[count]))
+        for key, differ in run.digits.same.items():
+            what = (
+                f"grid against LapERLSClassifier(class_prior=...), {key.split()[0]} labels a class"
+            )
+            checks.append(Check(what, f"{differ:.3f} %", "0.1 %", differ <= 0.1))
+    return [*checks, *_uses(run.uses)]
+
+
+def _at_most(what: str, stat: Stat, limit: float, known: Stat | None = None) -> Check:
+    printed = "-" if known is None else known.show() + " %"
+    return Check(what, f"{stat.show()} %", f"{limit:g} %", round(stat.mean, 2) <= limit, printed)
+
+
+def _large(result: LargeResult) -> list[Check]:
+    """f and g with Table I's graph and validated parameters, and with lapwing's defaults."""
+    checks = []
+    for answer, limit in zip("fg", TASK_LIMITS.get(result.task.name, ()), strict=False):
+        known = paper.LARGE["lapesvr"][result.task.name] if answer == "f" else None
+        for choice in ("validated", "default"):
+            rates = result.errors.get(f"laperls {answer} {choice}")
+            if limit is not None and rates:
+                what = f"{result.task.title}, LapERLS {answer}, {CHOICES[choice]}"
+                checks.append(_at_most(what, Stat.of(rates), limit, known))
+    return checks
+
+
+def _small(results: Sequence[SmallResult]) -> list[Check]:
+    if {result.name for result in results} != set(SETS):
+        return []
+    checks = []
+    for method, limit in SMALL_LIMITS.items():
+        ours = float(np.mean([np.mean(r.errors[f"{method} f tuned"]) for r in results]))
+        printed = float(np.mean([stat.mean for stat in paper.SMALL[method].values()]))
+        what = f"Table II, mean of six sets, {paper.TITLES[method]}"
+        checks.append(
+            Check(what, f"{ours:.2f} %", f"{limit} %", round(ours, 1) <= limit, f"{printed:.2f} %")
+        )
+    return checks
+
+
+def _agreements(run: Run) -> list[Check]:
+    found = [
+        (SETS[r.name].title, method, agreement)
+        for r in run.small
+        for method, agreement in r.agreement.items()
+    ] + [
+        (r.task.title, method, agreement)
+        for r in run.large
+        for method, agreement in r.agreement.items()
+    ]
+    return [
+        Check(
+            f"grid against the library, {title}, {paper.TITLES[method]}",
+            agreement.show(),
+            f"{AGREEMENT_LIMITS[method][0]:g}, {AGREEMENT_LIMITS[method][1]:g} %",
+            agreement.difference <= AGREEMENT_LIMITS[method][0]
+            or agreement.signs <= AGREEMENT_LIMITS[method][1],
+            note="largest difference over the root mean square; points of another class",
+        )
+        for title, method, agreement in found
+    ]
+
+
+def _uses(uses: Sequence[Use]) -> list[Check]:
+    checks = []
+    for use in uses:
+        if use.points in USE_LIMITS:
+            seconds, gigabytes = USE_LIMITS[use.points]
+            memory = use.peak_bytes / 1e9
+            checks.append(
+                Check(
+                    f"end to end, {use.points} points",
+                    f"{use.total:.0f} s, {memory:.1f} GB",
+                    f"{seconds:.0f} s, {gigabytes:.0f} GB",
+                    bool(use.total <= seconds and memory <= gigabytes),
+                )
+            )
+    sized = [use for use in uses if use.points.isdigit()]
+    for small, large in pairwise(sized):
+        ratio = large.total / small.total
+        n, m = small.n_points, large.n_points
+        limit = m * np.log(m) / (n * np.log(n))
+        what = f"time from {n} to {m} points"
+        checks.append(
+            Check(what, f"{ratio:.1f} x", f"{limit:.1f} x", bool(ratio <= limit), note="n log n")
+        )
+    return checks

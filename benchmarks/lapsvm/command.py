@@ -1,0 +1,248 @@
+"""The experiments of the LapSVM paper (Section 6), with its protocol and its parameters.
+
+Prints Tables 2 to 7, ours with the paper's figure in brackets, and the expectations that a run is
+judged by; writes the same as Markdown, everything measured as JSON, and Figures 3 to 14 as PNG.
+Data sets that are not at hand are skipped with a line that names the missing file.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.lapsvm import figures
+from benchmarks.lapsvm.limits import NOTES, check_all
+from benchmarks.lapsvm.methods import METHODS, Outcome, run_method
+from benchmarks.lapsvm.moons import run_moons
+from benchmarks.lapsvm.paper import WEIGHTS, Weights
+from benchmarks.lapsvm.paths import Path as Descent
+from benchmarks.lapsvm.paths import descend, mean_path
+from benchmarks.lapsvm.references import lu_seconds, products_seconds
+from benchmarks.lapsvm.report import SetResult, all_tables
+from benchmarks.lapsvm.setting import Setting, prepare
+from benchmarks.lapsvm.spread import mean_error, spread_table
+from benchmarks.shared.checks import limits_table
+from benchmarks.shared.data import Data
+from benchmarks.shared.memory import MemoryUse, measure
+from benchmarks.shared.output import RESULTS, say, step, write_results
+from benchmarks.shared.problems import PROBLEMS, Problem, gaussian
+from benchmarks.shared.protocol import Split
+from benchmarks.shared.stats import Stat
+
+QUICK_SPLITS = 2
+# Minutes each: not part of a quick run unless asked for by name.
+LARGE = frozenset({"mnist3vs8", "facemit"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks lapsvm``."""
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named",
+    )
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        choices=sorted(PROBLEMS),
+        metavar="SET",
+        help=f"which sets: {', '.join(PROBLEMS)} (default: all)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder for tables, JSON and figures (default: benchmarks/results)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
+    parser.add_argument(
+        "--spread",
+        type=int,
+        default=0,
+        metavar="SEEDS",
+        help="also repeat the exact solution of the small sets with this many seeds",
+    )
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the benchmark; the exit status is 1 if not one of the data sets is at hand."""
+    names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE)]
+    folder: Path = arguments.output
+    folder.mkdir(parents=True, exist_ok=True)
+    results: list[SetResult] = []
+    descents: dict[str, Descent] = {}
+    means: dict[str, list[float]] = {}
+    n_splits = QUICK_SPLITS if arguments.quick else None
+    if arguments.quick:
+        say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
+    warm_up()
+    for name in names:
+        try:
+            data = PROBLEMS[name].load()
+        except FileNotFoundError as error:
+            say(f"{PROBLEMS[name].title}: skipped: {error}")
+            continue
+        result, descent = run_problem(
+            PROBLEMS[name], data, n_splits, arguments.seed, figures_wanted=not arguments.no_figures
+        )
+        results.append(result)
+        if descent is not None:
+            descents[name] = descent
+        if name not in LARGE and arguments.spread:
+            means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
+    if not results:
+        return 1
+    memory = measure_memory() if any(r.problem.name == "facemit" for r in results) else None
+    write(folder, results, memory, means)
+    if not arguments.no_figures:
+        draw(folder, results, descents)
+    return 0
+
+
+def run_problem(
+    problem: Problem, data: Data, n_splits: int | None, seed: int, *, figures_wanted: bool
+) -> tuple[SetResult, Descent | None]:
+    """All methods on the first splits of a problem, and the mean descent of PCG on them."""
+    splits = problem.splits(data, seed)[:n_splits]
+    outcomes: dict[str, list[Outcome]] = {}
+    references: dict[str, list[float]] = {}
+    descents: list[Descent] = []
+    for number, split in enumerate(splits, start=1):
+        first = number == 1
+        with step(f"{problem.title}: split {number} of {len(splits)}"):
+            # The large sets take minutes a descent: their figures show the first split.
+            descent = figures_wanted and (first or problem.name not in LARGE)
+            ran = run_split(problem, data, split, methods_of(problem, first=first), descent)
+        for name, outcome in ran.outcomes.items():
+            outcomes.setdefault(name, []).append(outcome)
+        for name, seconds in ran.references.items():
+            references.setdefault(name, []).append(seconds)
+        descents += [ran.descent] if ran.descent else []
+    last = splits[-1]
+    sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
+    mean = mean_path(descents) if descents else None
+    return SetResult(problem, sizes, outcomes, references), mean
+
+
+class SplitRun(NamedTuple):
+    """What is kept of a split; its kernel matrix is not."""
+
+    outcomes: dict[str, Outcome]
+    references: dict[str, float]
+    descent: Descent | None
+
+
+def run_split(
+    problem: Problem, data: Data, split: Split, methods: Sequence[str], descent: bool
+) -> SplitRun:
+    """Some methods on one split, and PCG iteration by iteration."""
+    setting = prepare(problem, data, split)
+    known = WEIGHTS[problem.name]
+    outcomes = {
+        name: run_method(METHODS[name], setting, known[METHODS[name].weights]) for name in methods
+    }
+    # Right after the fits they are compared with: a machine's speed drifts.
+    references = reference_times(setting, outcomes)
+    path = descend(setting, figure_weights(problem), problem.horizon) if descent else None
+    return SplitRun(outcomes, references, path)
+
+
+def warm_up() -> None:
+    """Pay for late imports and for waking the threads before anything is timed."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    data = Data(rng.standard_normal((100, 2)) + 4.0 * y[:, None], y)
+    problem = Problem("warm-up", "warm-up", lambda: data, gaussian(2.0), 5, 2, (6, 6))
+    setting = prepare(problem, data, problem.splits(data)[0])
+    for method in METHODS.values():
+        run_method(method, setting, Weights(1e-2, 0.0 if method.supervised else 1.0))
+
+
+def methods_of(problem: Problem, *, first: bool) -> list[str]:
+    """Methods that the paper gives parameters for, on the first or on another split."""
+    precise = first and problem.dtype == "float64"
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.weights in WEIGHTS[problem.name] and (precise or not method.precise)
+    ]
+
+
+def figure_weights(problem: Problem) -> Weights:
+    """Figures 5 to 14 have the parameters selected for Newton (Section 6.4)."""
+    known = WEIGHTS[problem.name]
+    return known.get("newton", known["stability"])
+
+
+def reference_times(setting: Setting, outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+    """Seconds of what the expectations compare with, in the same run."""
+    if setting.problem.name == "uspst":
+        return {"lu": lu_seconds(setting.n_train)}
+    if setting.problem.name == "mnist3vs8":
+        return {"products": products_seconds(setting.K, outcomes["stability"].n_iter)}
+    return {}
+
+
+def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
+    """Mean error on U of the exact solution for seeds 0, 1, ..."""
+    with step(f"{problem.title}: {n_seeds} seeds"):
+        return [mean_error(problem, data, seed) for seed in range(n_seeds)]
+
+
+def measure_memory() -> MemoryUse:
+    """Peak memory on FACEMIT, told like any other step."""
+    with step("FACEMIT: peak memory in a process of its own"):
+        return measure()
+
+
+def write(
+    folder: Path,
+    results: Sequence[SetResult],
+    memory: MemoryUse | None,
+    means: Mapping[str, Sequence[float]],
+) -> None:
+    """Print the tables, and keep them and the raw figures."""
+    checks = check_all(results, memory)
+    tables = [*all_tables(results), limits_table(checks, NOTES)]
+    if means:
+        tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
+    raw = {
+        "sets": {result.problem.name: result.as_json() for result in results},
+        "checks": [asdict(check) for check in checks],
+        "memory": None if memory is None else asdict(memory),
+        "spread": means,
+    }
+    write_results(folder, "lapsvm", tables, raw)
+
+
+def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
+    """Figures 3 to 14."""
+    with step("figures"):
+        drawn = figures.draw_moons(run_moons(), folder)
+        for result in results:
+            name, title = result.problem.name, result.problem.title
+            line, label = horizontal_line(result, descents[name])
+            drawn.append(figures.draw_errors(name, title, descents[name], line, label, folder))
+        if descents:
+            titled = {PROBLEMS[name].title: path for name, path in descents.items()}
+            drawn.append(figures.draw_values(titled, folder))
+    say("drawn: " + ", ".join(path.name for path in drawn))
+
+
+def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, float], str]:
+    """Errors of the optimum on the splits of the curves.
+
+    Where Newton cannot go it is the last PCG iteration, as in the paper's Figure 12.
+    """
+    if "newton" not in result.outcomes:
+        last = {part: float(curve[-1]) for part, curve in descent.errors.items()}
+        return last, f"t = {descent.errors['U'].size}"
+    drawn = result.outcomes["newton"][: 1 if result.problem.name in LARGE else None]
+    return {part: Stat.of(o.errors[part] for o in drawn).mean for part in "LUVT"}, "Newton"

@@ -1,0 +1,200 @@
+"""What is expected of the LapSVM benchmark, and whether a run met it.
+
+Errors and memory are judged as they stand, times only by ratios within one run: a factorisation
+or products of the same size on the same machine are measured next to the fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from benchmarks.lapsvm import paper
+from benchmarks.lapsvm.methods import METHODS, STOPS
+from benchmarks.lapsvm.report import SetResult
+from benchmarks.shared.checks import Check
+from benchmarks.shared.memory import MemoryUse
+
+# The paper's mean error on U plus its standard error, LapSVM solved exactly.
+ERROR_LIMITS: dict[str, float] = {
+    "g50c": 6.6, "coil20b": 8.8, "pcmac": 9.9, "uspstb": 9.4, "coil20": 11.2, "uspst": 15.9,
+    "mnist3vs8": 2.3,
+}  # fmt: skip
+LOSS_LIMIT = 0.3
+MEMORY_LIMIT = 1.2
+OBJECTIVE_LIMIT = 1e-8
+LU_FACTOR, LU_ALLOWANCE = 1.5, 0.1
+PRODUCTS_FACTOR = 1.5
+
+# Why expectations are missed, by the name of the check; printed with a miss only.
+NOTES: dict[str, str] = {
+    "error U, exact, G50C": (
+        "the draw of L. Without a bias (errata L3) the error follows the balance of the 50 labels "
+        "(correlation 0.76 over 120 splits): 5.5 % where one class has at most one label more or "
+        "less than half, 12 % from six on; the protocol asks for no balance. The mean of 12 splits "
+        "is 6.98 (0.54) over ten seeds, and the paper's 6.16 is within that spread; three of the "
+        "ten meet the limit (`--spread 10`)."
+    ),
+    "error U, exact, COIL20": (
+        "the graph, not the solver (Newton, dual and PCG agree) nor the draw (13.16 (0.91) over "
+        "ten seeds; 12.5 with two labels an object). The paper does not give its heat weights "
+        "(errata L6), and with two neighbours they decide how much look-alike objects are joined: "
+        "a width of 0.3 instead of 1 mean edge length gives 10.7 on the same splits (four seeds). "
+        "It is not adopted because no width fits all sets: it takes USPST to 12.6 (paper 15.0)."
+    ),
+    "error U, exact, MNIST3VS8": (
+        "three splits, and unstated settings. One split is anything from 2.1 to 3.3 % (nine splits "
+        "of three seeds: 2.6 on average, PCG to the stability stop 2.5). The paper gives neither "
+        "the kernel's offset nor the heat weights: other offsets change little, a width of 0.3 "
+        "mean edge lengths takes LapRLSC from 2.3 to 1.7 % on the first split (paper 1.95)."
+    ),
+}
+
+
+def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Check]:
+    """All expectations that the run can decide."""
+    by_name = {result.problem.name: result for result in results}
+    checks = [*_errors(results), *_losses(results), *_objectives(results)]
+    for name, check in (("uspst", _exact_time), ("mnist3vs8", _pcg_time)):
+        if name in by_name:
+            checks += check(by_name[name])
+    if memory is not None:
+        checks.append(_memory(memory))
+    return checks
+
+
+def _errors(results: Sequence[SetResult]) -> list[Check]:
+    checks = []
+    for result in results:
+        name = result.problem.name
+        error = result.error("newton", "U")
+        if name not in ERROR_LIMITS or error is None:
+            continue
+        limit = ERROR_LIMITS[name]
+        standard_error = error.std / np.sqrt(result.n_splits)
+        checks.append(
+            Check(
+                f"error U, exact, {result.problem.title}",
+                f"{error.mean:.2f} %",
+                f"{limit:.1f} %",
+                error.mean <= limit,
+                paper.ERRORS[name]["newton"].U.show() + " %",
+                f"standard error {standard_error:.2f} over {result.n_splits} splits",
+            )
+        )
+    return checks
+
+
+def accuracy_loss(
+    results: Sequence[SetResult], stop: str, error: Callable[[SetResult, str], float | None]
+) -> float | None:
+    """Mean over the sets of the error on U, stopped early, less that of the exact solution."""
+    differences = []
+    for result in results:
+        early, exact = error(result, stop), error(result, "newton")
+        if early is not None and exact is not None:
+            differences.append(early - exact)
+    return float(np.mean(differences)) if differences else None
+
+
+def _ours(result: SetResult, method: str) -> float | None:
+    error = result.error(method, "U")
+    return None if error is None else error.mean
+
+
+def _printed(result: SetResult, method: str) -> float | None:
+    errors = paper.ERRORS[result.problem.name].get(method)
+    return None if errors is None else errors.U.mean
+
+
+def _losses(results: Sequence[SetResult]) -> list[Check]:
+    checks = []
+    for stop in STOPS:
+        ours, printed = accuracy_loss(results, stop, _ours), accuracy_loss(results, stop, _printed)
+        if ours is None:
+            continue
+        n_sets = sum(1 for result in results if _ours(result, "newton") is not None)
+        checks.append(
+            Check(
+                f"loss of accuracy, {METHODS[stop].title}",
+                f"{ours:+.2f} points",
+                f"{LOSS_LIMIT} points",
+                ours <= LOSS_LIMIT,
+                "-" if printed is None else f"{printed:+.2f} points",
+                f"mean over {n_sets} sets, error U",
+            )
+        )
+    return checks
+
+
+def _objectives(results: Sequence[SetResult]) -> list[Check]:
+    """PCG run to its default tolerance against Newton on the first split, worst column."""
+    checks = []
+    for result in results:
+        if "pcg" not in result.outcomes:
+            continue
+        pcg, newton = result.outcomes["pcg"][0], result.outcomes["newton"][0]
+        gap = float(np.max(np.abs(np.divide(pcg.objective, newton.objective) - 1)))
+        checks.append(
+            Check(
+                f"objective of PCG against Newton, {result.problem.title}",
+                f"{gap:.1e}",
+                f"{OBJECTIVE_LIMIT:.0e}",
+                gap <= OBJECTIVE_LIMIT,
+                note=f"{pcg.n_iter} iterations, {pcg.status}",
+            )
+        )
+    return checks
+
+
+def _exact_time(result: SetResult) -> list[Check]:
+    """Ten classes at once against one factorisation: the shared work must be all the work."""
+    factorisations = result.references.get("lu", ())
+    if not factorisations or "exact" not in result.outcomes:
+        return []
+    ours = [outcome.seconds for outcome in result.outcomes["exact"]]
+    allowed = [LU_FACTOR * seconds + LU_ALLOWANCE for seconds in factorisations]
+    solver = result.outcomes["exact"][0].solver
+    return [
+        Check(
+            "USPST, ten classes, exact, seconds",
+            f"{np.median(ours):.3f} s",
+            f"{np.median(allowed):.3f} s",
+            bool(np.median(np.divide(ours, allowed)) <= 1),
+            note=f"solver {solver}; one LU: {np.median(factorisations):.3f} s; medians of splits",
+        )
+    ]
+
+
+def _pcg_time(result: SetResult) -> list[Check]:
+    products = result.references.get("products", ())
+    if not products or "stability" not in result.outcomes:
+        return []
+    ours = [outcome.seconds for outcome in result.outcomes["stability"]]
+    allowed = [PRODUCTS_FACTOR * seconds for seconds in products]
+    iterations = result.iterations("stability")
+    assert iterations is not None
+    return [
+        Check(
+            "MNIST3VS8, PCG to the stability stop, seconds",
+            f"{np.median(ours):.2f} s",
+            f"{np.median(allowed):.2f} s",
+            bool(np.median(np.divide(ours, allowed)) <= 1),
+            note=f"{iterations.show(0)} iterations, as many float32 products K v: "
+            f"{np.median(products):.2f} s; medians of splits",
+        )
+    ]
+
+
+def _memory(use: MemoryUse) -> Check:
+    gigabyte = 1e9
+    return Check(
+        "FACEMIT training part, PCG, peak memory",
+        f"{use.ratio:.2f} x",
+        f"{MEMORY_LIMIT} x",
+        use.ratio <= MEMORY_LIMIT,
+        note=f"n = {use.n_points}: peak of the process {use.peak_bytes / gigabyte:.2f} GB, of "
+        f"which {use.baseline_bytes / gigabyte:.2f} GB before the fit; one float32 kernel matrix "
+        f"is {use.kernel_bytes / gigabyte:.2f} GB; {use.n_iter} iterations, {use.seconds:.0f} s",
+    )

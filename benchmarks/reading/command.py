@@ -1,0 +1,132 @@
+"""Reading a large table as the command line does: time, and peak memory against the numbers' size.
+
+A CSV file is made, read in a process of its own, and the peak above the interpreter and its
+libraries is compared with the size of the numbers in float64: no more than three times that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.shared.memory import resident_bytes
+
+LIMIT = 3.0
+
+
+@dataclass(frozen=True)
+class ReadUse:
+    """Time and memory of one reading.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        Numeric columns; an id, a text and a label column come on top.
+    file_bytes : int
+    numeric_bytes : int
+        Of the numbers in float64.
+    peak_bytes : int
+        Above the process before it reads.
+    seconds : float
+    """
+
+    n_rows: int
+    n_columns: int
+    file_bytes: int
+    numeric_bytes: int
+    peak_bytes: int
+    seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """Peak over the size of the numbers."""
+        return self.peak_bytes / self.numeric_bytes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks cli``."""
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--text", action="store_true", help="with a column of text")
+    parser.add_argument("--parquet", action="store_true", help="Parquet instead of CSV")
+    parser.add_argument("--output", type=Path, default=None, help="file for the figures as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print, and fail if the limit is exceeded."""
+    use = measure(arguments.rows, arguments.columns, text=arguments.text, parquet=arguments.parquet)
+    print(
+        f"{use.n_rows} rows, {use.n_columns} numbers each: {use.file_bytes / 1e6:.0f} MB read in "
+        f"{use.seconds:.2f} s; peak {use.peak_bytes / 1e6:.0f} MB, {use.ratio:.2f} times the "
+        f"{use.numeric_bytes / 1e6:.0f} MB of numbers (limit {LIMIT:g})"
+    )
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(asdict(use) | {"ratio": use.ratio}, indent=2) + "\n")
+    return 0 if use.ratio <= LIMIT else 1
+
+
+def measure(n_rows: int, n_columns: int, *, text: bool = False, parquet: bool = False) -> ReadUse:
+    """Make a table, read it in a fresh process, and remove it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        write_table(path, n_rows, n_columns, text=text)
+        if parquet:
+            path = _as_parquet(path)
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.reading.command", str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"The reading failed:\n{done.stderr}")
+        found = json.loads(done.stdout)
+        return ReadUse(n_rows, n_columns, path.stat().st_size, 8 * n_rows * n_columns, **found)
+
+
+def write_table(path: Path, n_rows: int, n_columns: int, *, text: bool = False) -> None:
+    """Write a CSV file with a label in every hundredth row."""
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(n_columns)]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join(["id", *names, *(["site"] if text else []), "label"]) + "\n")
+        for start in range(0, n_rows, 10_000):
+            block = rng.standard_normal((min(10_000, n_rows - start), n_columns)).round(6)
+            for i, row in enumerate(block.tolist(), start):
+                label = "ab"[i // 100 % 2] if i % 100 == 0 else ""
+                site = [f"s{i % 7}"] if text else []
+                file.write(",".join([f"r{i}", *map(repr, row), *site, label]) + "\n")
+
+
+def _as_parquet(path: Path) -> Path:
+    import polars as pl
+
+    target = path.with_suffix(".parquet")
+    pl.scan_csv(path).sink_parquet(target)
+    return target
+
+
+def read(path: Path) -> dict[str, float]:
+    """Read the table, in this process, and say what it took."""
+    import polars  # noqa: F401 - a library's own size is none of the table's
+
+    from lapwing._tables.tables import read_table
+
+    before = resident_bytes("VmRSS")
+    start = time.perf_counter()
+    table = read_table(path, "label", id_column="id")
+    seconds = time.perf_counter() - start
+    assert table.labeled.any()
+    return {"peak_bytes": resident_bytes("VmHWM") - before, "seconds": seconds}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(read(Path(sys.argv[1]))) + "\n")

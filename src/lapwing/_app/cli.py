@@ -1,0 +1,103 @@
+"""The ``lapwing`` command: its entry point and what becomes of errors.
+
+The verbs are in `lapwing._app.commands`, which imports typer and is therefore itself imported late.
+
+Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, told in one line on the
+standard error stream; 130 interrupted by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from lapwing._host.optional import require
+
+__all__ = ["main"]
+
+_DONE, _DEFECT, _WRONG, _INTERRUPTED = 0, 1, 2, 130
+_DEBUG_VARIABLE = "LAPWING_DEBUG"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        The arguments; None means those of the process.
+
+    Returns
+    -------
+    int
+        0, 1, 2 or 130, as said in the module's docstring.
+    """
+    with warnings.catch_warnings():
+        _route_warnings()
+        try:
+            for module in ("typer", "rich"):
+                require(module, extra="cli", purpose="the lapwing command")
+            from lapwing._app.commands import run
+
+            code = run(argv)
+            # Buffered output can fail as late as here: better told now than at interpreter exit.
+            sys.stdout.flush()
+            return code
+        except KeyboardInterrupt:
+            return _fail("interrupted", _INTERRUPTED)
+        except BrokenPipeError:
+            # The reader (`| head`) has gone: nobody is left to tell, and the interpreter's own
+            # flush at exit must not complain either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _DEFECT
+        except (ValueError, MemoryError, ImportError, OSError) as error:
+            return _fail(_describe(error), _WRONG)
+        except Exception as error:
+            if os.environ.get(_DEBUG_VARIABLE):
+                raise
+            return _fail(
+                f"unexpected {type(error).__name__}: {_describe(error)}. This is a defect of "
+                f"lapwing: please report it with what {_DEBUG_VARIABLE}=1 shows.",
+                _DEFECT,
+            )
+
+
+def _fail(message: str, code: int) -> int:
+    _tell("error", message)
+    return code
+
+
+def _describe(error: Exception) -> str:
+    """Say in one line what the error says, however many lines it wrote."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError) and not str(error):
+        return "not enough memory"
+    return str(error)
+
+
+def _tell(kind: str, message: str) -> None:
+    print(f"{kind}: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _route_warnings() -> None:
+    """Show warnings as one line each on stderr; must run inside ``catch_warnings``."""
+    warnings.simplefilter("always")
+    # What concerns the programmer of a dependency is of no use to who runs a command.
+    for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+        warnings.simplefilter("ignore", category)
+    warnings.simplefilter("ignore", ResourceWarning)
+
+    shown = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message)
+        # Python's own memory of what was shown is per line of code, which is not what was said.
+        if text not in shown:
+            shown.add(text)
+            _tell("warning", text)
+
+    warnings.showwarning = show

@@ -1,0 +1,448 @@
+"""The verbs of the ``lapwing`` command; only `lapwing._app.cli` imports it, as it needs typer."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing._app import console, fitting, workflow
+from lapwing._app.console import Progress, say
+from lapwing._app.demo import draw_demo, run_demo
+from lapwing._app.inspection import inspect
+from lapwing._app.settings import parse_settings, setting_names
+from lapwing._host.files import atomic_write, check_writable
+from lapwing._host.optional import require
+from lapwing._tables.predictions import print_predictions
+from lapwing._tables.tables import FORMATS, name_of, read_table
+from lapwing._version import __version__
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="lapwing",
+    help="Labels for a table of which only a few rows are labelled.",
+    epilog="Exit codes: 0 done, 2 wrong usage or input, 130 interrupted, 1 a defect of lapwing.",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+# typer carries click within itself or beside itself, by version; only this way to the base class of
+# wrong usage is public in both.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+def run(argv: Sequence[str] | None) -> int:
+    """Run the verb that `argv` (None: the process's arguments) names; return the exit code.
+
+    Raises
+    ------
+    ValueError
+        If the usage or the input is wrong.
+    """
+    # Not typer's no_args_is_help: it shows the help and then calls itself wrong usage.
+    arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+    try:
+        code = app(args=arguments, prog_name="lapwing", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except _UsageError as error:
+        raise ValueError(f"{error.format_message()} (see lapwing --help)") from None
+    if code == 130:  # typer's own answer to Ctrl-C
+        raise KeyboardInterrupt
+    return int(code or 0)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lapwing {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in fitting.METHODS if name.startswith(incomplete)]
+
+
+def _complete_setting(incomplete: str) -> list[str]:
+    names = {name for m in fitting.METHODS.values() for name in setting_names(m.estimator())}
+    return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
+
+
+_WHAT, _LEARN, _WRITE, _SAY = "The table", "Learning", "What is written", "What is said"
+_formats = ", ".join(FORMATS)
+Data = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA...",
+        help=f"One of {_formats}; several files with the same columns, or - for standard input.",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the labels; where it is blank the row has none.", rich_help_panel=_WHAT
+    ),
+]
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="File with the labels instead: one a line, or an .npy array.",
+        rich_help_panel=_WHAT,
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        help="Column that names the rows; without it they are numbered from 1.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to use, or several with commas; may be repeated. Default: all others.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to leave out, or several with commas; may be repeated.", rich_help_panel=_WHAT
+    ),
+]
+Unlabeled = Annotated[
+    str | None,
+    typer.Option(help="A value of the label column that means: no label.", rich_help_panel=_WHAT),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        help="Standardise the columns: auto (if their scales differ), standard or none.",
+        rich_help_panel=_LEARN,
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of all that is random.", rich_help_panel=_LEARN)
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_SAY),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="The summary as one JSON object.", rich_help_panel=_SAY),
+]
+PredictionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for the answers, .csv or .parquet: id, label, scores, margin, was_labeled.",
+        rich_help_panel=_WRITE,
+    ),
+]
+
+
+@app.command(
+    epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
+    "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
+    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]"
+)
+def fit(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    unlabeled: Unlabeled = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with known answers, for the report's errors; not learnt from.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="Twice: the columns that are x and y of the report's map. Default: PCA.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"One of {', '.join(fitting.METHODS)}.",
+            autocompletion=_complete_method,
+            rich_help_panel=_LEARN,
+        ),
+    ] = "lapsvc",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15; may be "
+            "repeated.",
+            autocompletion=_complete_setting,
+            rich_help_panel=_LEARN,
+        ),
+    ] = None,
+    scale: Scale = "auto",
+    impute: Annotated[
+        str,
+        typer.Option(
+            help="What takes the place of missing numbers: none (an error), median or mean.",
+            rich_help_panel=_LEARN,
+        ),
+    ] = "none",
+    seed: Seed = 0,
+    predictions: PredictionsFile = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the model, for lapwing predict and report.", rich_help_panel=_WRITE
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="File for the report, .html.", rich_help_panel=_WRITE),
+    ] = None,
+    onnx: Annotated[
+        Path | None,
+        typer.Option(help="File for the model as ONNX, .onnx.", rich_help_panel=_WRITE),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn from the labelled and unlabelled rows of a table, and predict a label for every row."""
+    name, chosen = fitting.find_method(method)
+    values = parse_settings(settings or (), chosen.estimator())
+    workflow.check_choices(scale, impute)
+    outputs = workflow.Outputs(predictions, model, report, onnx)
+    outputs.check([*data, *([] if labels is None else [labels])])
+    progress = Progress(quiet)
+    with progress.stage(f"Reading {name_of(data)}"):
+        table = read_table(
+            data,
+            label,
+            id_column=id_column,
+            drop=drop or (),
+            features=features or (),
+            unlabeled=unlabeled,
+            labels_file=labels,
+            truth=truth,
+            layout=layout or (),
+            missing=impute != "none",
+            regression=chosen.regression,
+        )
+    with progress.stage(chosen.estimator.__name__, _seconds(table, chosen)) as stage:
+        outcome = fitting.fit(
+            table,
+            name,
+            settings=values,
+            scale=scale,
+            impute=impute,
+            seed=seed,
+            supervised=outputs.wants_report,
+            callbacks=[stage] if progress.shown else [],
+        )
+    words: dict[str, Any] = {
+        "--label": label,
+        "--labels": labels,
+        "--id": id_column,
+        "--unlabeled": unlabeled,
+    }
+    words |= {"--truth": truth, "--features": features, "--drop": drop, "--map": layout}
+    words |= {"--method": name, "--set": settings, "--scale": scale, "--impute": impute}
+    command = _command("fit", data, words | {"--seed": seed})
+    with progress.stage("Writing"):
+        workflow.write_outputs(outcome, outputs, impute, command, layout or (), truth)
+    _tell_fit(outcome, outputs, quiet, as_json)
+
+
+@app.command(
+    epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
+    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]"
+)
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    data: Data,
+    predictions: PredictionsFile = None,
+    id_column: IdColumn = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a table with a model; without --predictions as CSV on standard output."""
+    outputs = workflow.Outputs(predictions)
+    outputs.check([model, *data])
+    if as_json and predictions is None:
+        raise ValueError("--json needs --predictions: standard output can be one of both.")
+    progress = Progress(quiet)
+    with progress.stage(f"Reading {model}"):
+        loaded = workflow.load(model)
+    with progress.stage(f"Reading {name_of(data)}"):
+        table = workflow.read_for(loaded, data, id_column)
+    with progress.stage("Predicting"):
+        rows = workflow.answer(loaded, table)
+    if predictions is None:
+        print_predictions(rows, sys.stdout)
+        return
+    with progress.stage("Writing"):
+        workflow.write_predictions(rows, predictions)
+    if as_json:
+        _print_json(
+            {
+                "source": table.source,
+                "rows": int(rows.label.size),
+                "predicted": console.class_counts(rows),
+                "written": {"predictions": str(predictions)},
+            }
+        )
+    elif not quiet:
+        say(f"{table.source}: {rows.label.size} rows")
+        console.print_rows(rows)
+        say(f"Predictions are in {predictions}")
+
+
+@app.command(epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
+def report(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; default: MODEL with the extension .html."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write the report of a model: one HTML page that needs nothing else."""
+    target = model.with_suffix(".html") if output is None else output
+    outputs = workflow.Outputs(report=target)
+    outputs.check([model])
+    page = workflow.render_report(workflow.load(model), model)
+    with atomic_write(target) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+    if not quiet:
+        say(f"Report: {target}")
+
+
+@app.command(epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]")
+def info(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    unlabeled: Unlabeled = None,
+    scale: Scale = "auto",
+    n_neighbors: Annotated[
+        int, typer.Option(min=1, help="Of the graph whose components are counted.")
+    ] = 5,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Say what a table holds, and what a fit will need: memory, time, labels in each component."""
+    workflow.check_choices(scale, "none")
+    progress = Progress(quiet=False)
+    with progress.stage(f"Looking at {name_of(data)}"):
+        found = inspect(
+            data,
+            label=label,
+            id_column=id_column,
+            drop=drop or (),
+            features=features or (),
+            unlabeled=unlabeled,
+            labels_file=labels,
+            scale=scale,
+            n_neighbors=n_neighbors,
+            seed=seed,
+        )
+    if as_json:
+        _print_json(found)
+    else:
+        console.print_info(found)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="The picture to write (.png, .pdf or .svg).")] = Path(
+        "lapwing-demo.png"
+    ),
+    labels_per_class: Annotated[
+        int, typer.Option(min=1, max=100, help="Labels given for each of the ten digits.")
+    ] = 3,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Sets of labelled points that are drawn and averaged.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+) -> None:
+    """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
+    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(f"cannot write {output}: the extension must be .png, .pdf or .svg.")
+    check_writable(output)
+    progress = Progress(quiet=False)
+    with progress.stage("Fitting three methods"):
+        result = run_demo(labels_per_class, draws, seed)
+    console.print_demo(result)
+    try:
+        require("matplotlib", extra="plot", purpose="The picture")
+    except ImportError as missing:
+        # The comparison, which is the point of the demonstration, has been given.
+        say(f"No picture: {missing}")
+        return
+    with progress.stage("Drawing the picture"):
+        figure = draw_demo(result)
+        with atomic_write(output) as temporary:
+            figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=150)
+    say(f"Picture: {output.resolve()}")
+
+
+def _seconds(table: Any, chosen: fitting.Method) -> float:
+    n, p = table.X.shape
+    return chosen.forecast(n, p).seconds
+
+
+def _command(verb: str, data: Sequence[Path], options: dict[str, Any]) -> str:
+    """Write the command that repeats a fit; where its outputs go is not part of it."""
+    words = ["lapwing", verb, *map(str, data)]
+    for option, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            words += [] if one is None else [option, str(one)]
+    return shlex.join(words)
+
+
+def _tell_fit(
+    outcome: fitting.Outcome, outputs: workflow.Outputs, quiet: bool, as_json: bool
+) -> None:
+    written = outputs.named()
+    if as_json:
+        _print_json(workflow.summary(outcome) | {"written": written})
+    elif not quiet:
+        console.print_outcome(outcome)
+        for what, path in written.items():
+            say(f"{'ONNX model' if what == 'onnx' else what.capitalize()}: {path}")
+        if not written:
+            say(
+                "Nothing was written: add --predictions out.csv, --model m.lapwing or "
+                "--report r.html"
+            )
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))

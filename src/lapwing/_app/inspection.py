@@ -1,0 +1,192 @@
+"""What a table is like before anything is fitted to it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from lapwing._app.fitting import METHODS, choose_scaling, spreads
+from lapwing._arrays import is_sparse
+from lapwing._host.memory import available_memory, format_bytes
+from lapwing._tables.checks import bad_cells, check_ids, numeric_names
+from lapwing._tables.coding import mark_unlabeled
+from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.matrices import read_labels
+from lapwing._tables.tables import name_of, read_raw
+from lapwing.graphs import KNNGraph
+
+__all__ = ["inspect"]
+
+_GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
+_CLASSES_LISTED = 40
+
+
+def inspect(
+    paths: Sequence[Path],
+    *,
+    label: str | None = None,
+    id_column: str | None = None,
+    drop: Sequence[str] = (),
+    features: Sequence[str] = (),
+    unlabeled: str | None = None,
+    labels_file: Path | None = None,
+    scale: str = "auto",
+    n_neighbors: int = 5,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Look at a table.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files with the same columns.
+    label, id_column : str, default=None
+        As for `lapwing._tables.tables.read_table`.
+    drop, features : sequences of str, default=()
+        As for `lapwing._tables.tables.read_table`.
+    unlabeled : str, default=None
+        As for `lapwing._tables.tables.read_table`.
+    labels_file : Path, default=None
+        As for `lapwing._tables.tables.read_table`.
+    scale : {'auto', 'standard', 'none'}, default='auto'
+        How the points of the graph are scaled.
+    n_neighbors : int, default=5
+        Of the graph.
+    seed : int, default=0
+        Of the rows drawn for the graph, where there are many.
+
+    Returns
+    -------
+    dict
+        As JSON has it: source, rows, numeric, categorical (values by name), unusable (reasons),
+        missing and infinite (counts), labels (rows by label, '' for none), scaling, graph, forecast
+        by method.
+
+    Raises
+    ------
+    OSError, ValueError, ImportError
+        If the files cannot be read as a table. Cells and columns that could not be fitted are told
+        and not raised.
+    """
+    selection = Selection(label, id_column, tuple(drop), tuple(features), lenient=True)
+    raw = read_raw(paths, selection)
+    marker = raw.default_marker
+    if labels_file is not None:
+        labels, marker = read_labels(labels_file, raw.X.shape[0])
+        raw = replace(raw, labels=labels)
+    check_ids(raw, name_of(paths), id_column)
+    names = numeric_names(raw)
+    missing = bad_cells(raw.X, np.isnan, names)
+    for name, column in raw.texts.items():
+        gone = sum(v is None for v in column)
+        missing |= {name: (gone, 0)} if gone else {}
+    text = None
+    if raw.labels is not None:
+        text = mark_unlabeled(raw.labels, marker if unlabeled is None else unlabeled.strip())
+    n = raw.X.shape[0]
+    spread = spreads(raw.X) if n else np.zeros(0)
+    scaling = choose_scaling(np.nan_to_num(spread, posinf=0.0), names, scale)
+    classes = Counter([] if text is None else text.tolist())
+    n_values = {name: len({v for v in raw.texts[name] if v is not None}) for name in raw.texts}
+    width = len(names) + sum(n_values.values())
+    n_columns = 1 if len(classes) <= 3 else len(classes) - 1
+    return {
+        "source": name_of(paths),
+        "rows": n,
+        "numeric": names,
+        "categorical": n_values,
+        "unusable": dict(raw.unusable),
+        "missing": {name: count for name, (count, _) in missing.items()},
+        "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
+        "labels": None if text is None else _counts(classes),
+        "scaling": scaling.reason,
+        "graph": _graph(raw, text, scaling.standardize, n_neighbors, seed),
+        "forecast": _forecasts(n, width, n_columns, raw.X.dtype.itemsize),
+    }
+
+
+def _counts(classes: Counter[str]) -> dict[str, int]:
+    """Rows without a label first, then the labels; of numbers to be predicted only how many."""
+    named = {name: classes[name] for name in sorted(classes) if name}
+    if len(named) > _CLASSES_LISTED:
+        named = {f"({len(named)} different values)": sum(named.values())}
+    return {"": classes.get("", 0), **named}
+
+
+def _graph(
+    raw: RawTable, labels: NDArray[Any] | None, standardize: bool, n_neighbors: int, seed: int
+) -> dict[str, Any] | None:
+    n = raw.X.shape[0]
+    rows = np.arange(n)
+    if n > _GRAPH_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(n, _GRAPH_ROWS, replace=False))
+    points = _whole_points(raw, rows, standardize)
+    if points is None or points.shape[0] < 3 or points.shape[1] == 0:
+        return None
+    k = min(n_neighbors, points.shape[0] - 1)
+    n_components, component = connected_components(KNNGraph(k).affinity(points), directed=False)
+    without = None
+    if labels is not None:
+        without = int(n_components - len(np.unique(component[labels[rows] != ""])))
+    return {
+        "rows": int(points.shape[0]),
+        "n_neighbors": int(k),
+        "components": int(n_components),
+        "components_without_label": without,
+        "largest_share": float(np.bincount(component).max() / points.shape[0]),
+    }
+
+
+def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
+    """Rows as points; missing numbers at the median, so that one hole does not hide the graph."""
+    X = raw.X[rows]
+    if is_sparse(X):
+        return X if np.isfinite(X.data).all() else None
+    bad = ~np.isfinite(X)
+    if bad.any():
+        X = np.where(bad, np.nan, X)
+        empty = np.isnan(X).all(axis=0)
+        X = X[:, ~empty]
+        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    if standardize and X.size:
+        X = StandardScaler().fit_transform(X)
+    if raw.texts and len(rows):
+        encoder = OneHotEncoder(sparse_output=False)
+        columns = np.column_stack([raw.texts[name][rows] for name in raw.texts])
+        X = np.hstack([X, encoder.fit_transform(columns)])
+    return X
+
+
+def _forecasts(n: int, width: int, n_columns: int, itemsize: int) -> dict[str, dict[str, Any]]:
+    free = available_memory()
+    found = {}
+    for name, method in METHODS.items():
+        columns = 1 if method.regression else n_columns
+        need = method.forecast(n, width, columns, itemsize=itemsize)
+        found[name] = {
+            "memory_bytes": need.memory,
+            "memory": format_bytes(need.memory),
+            "seconds": need.seconds,
+            "time": _round_time(need.seconds),
+            "solver": need.solver,
+            "fits": free is None or need.memory <= free,
+        }
+    return found
+
+
+def _round_time(seconds: float) -> str:
+    """One digit: a forecast has no more."""
+    sizes = {"d": 86400, "h": 3600, "min": 60, "s": 0}
+    unit = next(unit for unit, size in sizes.items() if seconds >= size)
+    value = max(seconds, 0.1) / (sizes[unit] or 1)
+    digits = -math.floor(math.log10(value))
+    return f"{round(value, digits):g} {unit}"

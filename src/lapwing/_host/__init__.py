@@ -1,0 +1,1 @@
+"""The machine: files, memory, threads, optional packages."""

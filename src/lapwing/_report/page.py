@@ -1,0 +1,368 @@
+"""The report of a fit: one HTML page that needs no network and no script.
+
+`collect` boils a fit down to the figures that the page shows, bounded in size whatever the number
+of rows; `render` writes the page. Between them lies `ReportData`, plain enough to be stored with a
+model. Neither time nor date is in it: the same data and seed give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib import resources
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from lapwing._host.optional import require
+from lapwing._report import text
+from lapwing._report.drawings import draw_all
+from lapwing._report.health import convergence, graph_health
+from lapwing._report.mapping import choose_rows, place
+from lapwing._report.notes import write_notes
+from lapwing._report.numbers import NumberRows
+from lapwing._report.repeat import parameters, python_lines, versions
+from lapwing._report.rows import ClassRows, compare_with_truth, compare_with_twin, list_rows
+from lapwing._report.rows import volumes as class_volumes
+from lapwing._report.svg import draw_sign, sign_of
+
+__all__ = ["Fitted", "ReportData", "collect", "render"]
+
+_FEATURES_NAMED = 40
+
+
+class Fitted(Protocol):
+    """What `collect` reads of a fit; `lapwing._app.fitting.Outcome` is one."""
+
+    @property
+    def table(self) -> Any:
+        """The `lapwing._tables.tables.Table` that was learnt from."""
+
+    @property
+    def pipeline(self) -> Any:
+        """Preprocessing and estimator, fitted."""
+
+    @property
+    def supervised(self) -> Any:
+        """The same estimator, fitted to the labelled rows without a graph; or None."""
+
+    @property
+    def predictions(self) -> Any:
+        """The `lapwing._tables.predictions.Predictions` of the rows."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method on the command line."""
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of all that is random."""
+
+    @property
+    def scaling(self) -> str:
+        """What was done to the columns, in words."""
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The figures of a report: text, numbers, lists and dicts, as JSON has them.
+
+    Attributes
+    ----------
+    kind : str
+        'classification' or 'regression'.
+    fitted : dict
+        What was fitted, and on what.
+    notes : list of dict
+        What to look at first: level and text.
+    volumes : dict
+        Class volumes, or the distributions of labels and predictions.
+    map : dict
+        Places of the drawn rows, with their classes, certainty and labels.
+    rows : dict
+        Rows to look at, by name.
+    graph : dict
+        Health of the graph; empty where there was none.
+    convergence : dict
+        How the solver ended.
+    twin : dict
+        Comparison with the supervised twin; empty where there is none.
+    truth : dict
+        Errors; empty where no truth was given.
+    repeat : dict
+        Command, Python lines, parameters and versions.
+    """
+
+    kind: str
+    fitted: dict[str, Any]
+    notes: list[dict[str, Any]]
+    volumes: dict[str, Any]
+    map: dict[str, Any]
+    rows: dict[str, Any]
+    graph: dict[str, Any]
+    convergence: dict[str, Any]
+    twin: dict[str, Any]
+    truth: dict[str, Any]
+    repeat: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the figures as a dict that JSON can hold, exactly."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> ReportData:
+        """Read what `to_dict` gave, after JSON too.
+
+        Parameters
+        ----------
+        data : dict
+            As by `to_dict`.
+
+        Returns
+        -------
+        ReportData
+            The same figures.
+
+        Raises
+        ------
+        ValueError
+            If it is no such dict.
+        """
+        kinds = {f.name: {"s": str, "l": list, "d": dict}[str(f.type)[0]] for f in fields(cls)}
+        if not isinstance(data, Mapping) or set(data) != set(kinds):
+            raise ValueError("these are not the figures of a report that this version can show.")
+        wrong = [name for name, kind in kinds.items() if not isinstance(data[name], kind)]
+        if wrong or data["kind"] not in ("classification", "regression"):
+            raise ValueError(
+                f"the figures of the report are damaged in {(wrong or ['kind'])[0]!r}."
+            )
+        return cls(**data)
+
+
+def collect(
+    outcome: Fitted,
+    *,
+    truth: Sequence[Any] | None = None,
+    truth_name: str = "",
+    embedding: Any = None,
+    embedding_names: Sequence[str] | None = None,
+    source: str = "",
+    command: str = "",
+    max_points: int = 3000,
+    n_listed: int = 10,
+) -> ReportData:
+    """Boil a fit down to the figures of its report.
+
+    Parameters
+    ----------
+    outcome : Fitted
+        The fit, with its table and predictions.
+    truth : sequence of length n, default=None
+        True classes or numbers, where they are known; None, NaN and blanks are unknown. The fit
+        has not seen them. None means those of the table, if it has any.
+    truth_name : str, default=''
+        The column that they come from.
+    embedding : array-like of shape (n, 2), default=None
+        Where the map draws the rows; None means the table's layout, or without one the first two
+        principal components of what the estimator was given.
+    embedding_names : sequence of str, default=None
+        Names of its two columns.
+    source : str, default=''
+        What the rows were read from; the table's own source by default.
+    command : str, default=''
+        The command line that made the fit.
+    max_points : int, default=3000
+        Rows that the map draws at most; of more, a sample is drawn, and the page says so.
+    n_listed : int, default=10
+        Rows in each list.
+
+    Returns
+    -------
+    ReportData
+        Its size does not grow with n.
+
+    Raises
+    ------
+    ValueError
+        If `truth` or `embedding` does not have an entry for every row, or `max_points` is below 10.
+    """
+    table, answers = outcome.table, outcome.predictions
+    n = len(answers.label)
+    source = source or getattr(table, "source", "")
+    truth = _known_truth(table) if truth is None else truth
+    embedding = getattr(table, "layout", None) if embedding is None else embedding
+    if max_points < 10:
+        raise ValueError(f"max_points must be 10 or more, got {max_points}.")
+    if truth is not None and len(truth) != n:
+        raise ValueError(f"truth must have an entry for each of the {n} rows, got {len(truth)}.")
+    estimator = outcome.pipeline[-1]
+    X = outcome.pipeline[:-1].transform(table.X) if len(outcome.pipeline) > 1 else table.X
+    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    twin = _twin_answers(outcome.supervised, table.X, X)
+    read = NumberRows.read if answers.classes is None else ClassRows.read
+    rows: Any = read(answers, table.y, twin, truth)
+    classes = None if answers.classes is None else rows.names[: rows.n_classes]
+    drawn = choose_rows(rows.labeled, max_points)
+    graph = graph_health(
+        estimator, X, rows.labeled, rows.ids, None if classes is None else rows.predicted
+    )
+    sections: dict[str, Any] = {
+        "kind": "regression" if classes is None else "classification",
+        "fitted": _describe_fit(outcome, estimator, X, rows.labeled, classes, source),
+        "map": place(X, drawn, embedding, embedding_names) | _signs(rows, drawn, classes),
+        "graph": graph,
+        "convergence": convergence(estimator, classes),
+        "repeat": {
+            "command": text.clean(command, longest=4000),
+            "python": python_lines(outcome.pipeline, table.unlabeled),
+            "parameters": parameters(estimator),
+            "versions": versions(),
+        },
+        **_row_sections(rows, classes, truth_name, n_listed),
+    }
+    return ReportData(notes=write_notes(sections), **sections)
+
+
+def _known_truth(table: Any) -> list[Any] | None:
+    """Truth of the table, None where it is unknown."""
+    truth = getattr(table, "truth", None)
+    if truth is None:
+        return None
+    return [None if value == table.unlabeled else value for value in truth]
+
+
+def _row_sections(
+    rows: Any, classes: list[str] | None, truth_name: str, n_listed: int
+) -> dict[str, Any]:
+    name = text.clean(truth_name)
+    if classes is None:
+        return {
+            "volumes": rows.volumes(),
+            "rows": rows.list_rows(n_listed),
+            "twin": rows.compare_with_twin(n_listed),
+            "truth": rows.compare_with_truth(name),
+        }
+    return {
+        "volumes": class_volumes(rows),
+        "rows": list_rows(rows, n_listed),
+        "twin": compare_with_twin(rows, n_listed),
+        "truth": compare_with_truth(rows, name),
+    }
+
+
+def _twin_answers(twin: Any, raw: Any, X: Any) -> Any:
+    """The twin's answers for all rows; from its fit where it keeps them."""
+    if twin is None:
+        return None
+    estimator = twin[-1] if isinstance(twin, Pipeline) else twin
+    kept = getattr(estimator, "transduction_", None)
+    # Asking it anew would cost a second kernel of all rows with all rows.
+    if kept is not None and len(kept) == X.shape[0]:
+        return kept
+    return twin.predict(raw if isinstance(twin, Pipeline) else X)
+
+
+def _describe_fit(
+    outcome: Fitted,
+    estimator: Any,
+    X: Any,
+    labeled: Any,
+    classes: list[str] | None,
+    source: str,
+) -> dict[str, Any]:
+    names = [text.clean(name) for name in outcome.table.feature_names]
+    return {
+        "estimator": type(estimator).__name__,
+        "method": text.clean(outcome.method),
+        "source": text.clean(source),
+        "n": int(X.shape[0]),
+        "n_labeled": int(np.count_nonzero(labeled)),
+        "n_features": len(names),
+        "n_columns": int(X.shape[1]),
+        "features": names[:_FEATURES_NAMED],
+        "classes": classes,
+        "scaling": text.clean(outcome.scaling),
+        "seed": None if outcome.seed is None else int(outcome.seed),
+        # Of low-density separation; None of methods that learn from unlabelled rows by a graph.
+        "C_star": _number(getattr(estimator, "C_star_", None)),
+    }
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _signs(rows: Any, drawn: Any, classes: list[str] | None) -> dict[str, Any]:
+    """How each drawn row is drawn."""
+    signs: dict[str, Any] = {"labeled": rows.labeled[drawn].tolist(), "twin": [], "wrong": []}
+    if classes is None:
+        group, edges = rows.shades()
+        return signs | {
+            "group": group[drawn].tolist(),
+            "strength": [2] * len(drawn),
+            "edges": edges,
+        }
+    given = np.where(rows.labeled, rows.given, rows.predicted)
+    signs |= {
+        "group": given[drawn].tolist(),
+        "strength": rows.certainty[drawn].tolist(),
+        "names": rows.names,
+    }
+    if rows.twin is not None:
+        signs["twin"] = np.where(rows.labeled, rows.given, rows.twin)[drawn].tolist()
+    if rows.truth is not None:
+        wrong = ~rows.labeled & (rows.truth >= 0) & (rows.truth != rows.predicted)
+        signs["wrong"] = wrong[drawn].tolist()
+    return signs
+
+
+def render(data: ReportData) -> str:
+    """Write the report as an HTML page that holds all it needs.
+
+    Parameters
+    ----------
+    data : ReportData
+        What `collect` gave.
+
+    Returns
+    -------
+    str
+        The page; the same for the same data.
+
+    Raises
+    ------
+    ValueError
+        If the data are damaged.
+    ImportError
+        If jinja2 is not installed.
+    """
+    jinja2 = require("jinja2", extra="report", purpose="The report")
+    files = resources.files("lapwing._report")
+    page, style = (
+        files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "style.css")
+    )
+    # Everything a user wrote passes through the template's escaping or that of `svg`.
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "count": text.count,
+        "number": text.number,
+        "percent": text.percent,
+    }
+    environment.globals |= {"plural": text.plural, "sign": lambda code: _mark(jinja2, code)}
+    try:
+        drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}
+        template = environment.from_string(page)
+        html: str = template.render(
+            asdict(data), style=jinja2.utils.markupsafe.Markup(style), draw=drawings
+        )
+    except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
+        # Figures come from a file as well: what is missing there is the file's fault.
+        raise ValueError(f"the figures of the report are damaged: {error}") from error
+    return html
+
+
+def _mark(jinja2: Any, code: int) -> Any:
+    return jinja2.utils.markupsafe.Markup(draw_sign(*sign_of(int(code))))

@@ -1,0 +1,141 @@
+"""What is refused, and what is warned of, before a table is fitted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._arrays import is_sparse
+from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
+from lapwing.exceptions import LapwingWarning
+
+__all__ = [
+    "bad_cells",
+    "check_features",
+    "check_ids",
+    "kinds_of",
+    "numeric_names",
+    "warn_of_single_labels",
+    "warn_of_slips",
+]
+
+
+def kinds_of(raw: RawTable) -> tuple[str, ...]:
+    """Tell the kind of each feature."""
+    return tuple(CATEGORICAL if name in raw.texts else NUMERIC for name in raw.feature_names)
+
+
+def numeric_names(raw: RawTable) -> list[str]:
+    """Names of the columns of `raw.X`."""
+    return [name for name in raw.feature_names if name not in raw.texts]
+
+
+def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
+    """Refuse features that cannot be fitted: none, missing or infinite."""
+    n = raw.X.shape[0]
+    if n == 0:
+        raise ValueError(f"{where} has no rows.")
+    if not raw.feature_names:
+        raise ValueError(f"{where} has no feature column besides the label.")
+    names = numeric_names(raw)
+    holes = bad_cells(raw.X, np.isnan, names)
+    for name, column in raw.texts.items():
+        gone = np.array([v is None for v in column])
+        if gone.any():
+            holes[name] = (int(gone.sum()), int(np.argmax(gone)) + 1)
+    empty = [name for name, (count, _) in holes.items() if count == n]
+    if missing and empty:
+        raise ValueError(
+            f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
+            f"leave it out with --drop {empty[0]}."
+        )
+    if not missing:
+        cure = "fill them in with --impute median"
+        _reject(holes, "missing values", cure, where)
+    _reject(bad_cells(raw.X, np.isinf, names), "infinite values", "correct them", where)
+
+
+def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
+    """For each column with such cells: how many, and the first of their rows, counted from 1."""
+    if is_sparse(X):
+        rows, columns = X.nonzero()
+        wrong = bad(X.data[X.data != 0])
+        found: dict[str, tuple[int, int]] = {}
+        for i, j in zip(rows[wrong], columns[wrong], strict=True):
+            count, first = found.get(names[j], (0, int(i) + 1))
+            found[names[j]] = (count + 1, min(first, int(i) + 1))
+        return found
+    found = {}
+    for j, name in enumerate(names):  # a column at a time: a mask of all cells is not free
+        wrong = bad(X[:, j])
+        if wrong.any():
+            found[name] = (int(np.count_nonzero(wrong)), int(np.argmax(wrong)) + 1)
+    return found
+
+
+def _reject(cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str) -> None:
+    if cells:
+        names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
+        more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
+        first = next(iter(cells.values()))[1]
+        raise ValueError(
+            f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. "
+            f"Either {cure}, or leave the columns out with --drop."
+        )
+
+
+def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
+    """Give ids that tell rows apart."""
+    if raw.ids is None:
+        return np.arange(1, raw.X.shape[0] + 1)
+    values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
+    if values.size < raw.ids.size:
+        repeated = int(np.argmax(counts > 1))
+        raise ValueError(
+            f"{where}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} is "
+            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}."
+        )
+    return raw.ids
+
+
+def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: str) -> None:
+    """Warn of a label column and of features that are probably not meant so."""
+    if labeled.all():
+        warnings.warn(
+            f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
+            "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
+            "a label, name it with --unlabeled.",
+            LapwingWarning,
+            stacklevel=3,
+        )
+    if raw.X.shape[0] > 2 and not is_sparse(raw.X):
+        # Three rows first: few columns are left for the look at all rows.
+        likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
+        for j in np.flatnonzero(likely):
+            if (np.diff(raw.X[:, j]) == 1).all():
+                name = numeric_names(raw)[j]
+                warnings.warn(
+                    f"column {name!r} counts the rows and is used as a feature. If it only names "
+                    f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",
+                    LapwingWarning,
+                    stacklevel=3,
+                )
+
+
+def warn_of_single_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
+    """Warn of a class of one labelled row."""
+    values, counts = np.unique(y[labeled], return_counts=True)
+    single = [str(value) for value, count in zip(values, counts, strict=True) if count == 1]
+    # A label a class throughout is a way of working; one class of one among others often a slip.
+    if single and len(single) < len(values):
+        row = int(np.flatnonzero(labeled & (y.astype(str) == single[0]))[0]) + 1
+        warnings.warn(
+            f"{what}: only one row has the label {quoted(single)} (row {row}), and all that is "
+            "predicted of this class rests on it. Correct it if it is a slip, or label more.",
+            LapwingWarning,
+            stacklevel=3,
+        )

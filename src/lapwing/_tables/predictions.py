@@ -1,0 +1,144 @@
+"""Predictions for the rows of a table, and the file that holds them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._host.files import atomic_write, check_writable
+from lapwing._host.optional import require
+
+__all__ = ["Predictions", "check_output", "print_predictions", "write_predictions"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of n rows.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n,)
+        The user's ids or row numbers.
+    label : ndarray of shape (n,)
+        Predicted classes, or numbers for regression.
+    was_labeled : ndarray of bool of shape (n,)
+        Which rows had a label to learn from.
+    classes : ndarray of shape (c,) or None
+        The classes in the order of the columns of `scores`; None for regression.
+    scores : ndarray of shape (n, c) or None
+        Decision values, a column a class; those of two classes are each other's negative.
+    """
+
+    ids: NDArray[Any]
+    label: NDArray[Any]
+    was_labeled: NDArray[np.bool_]
+    classes: NDArray[Any] | None = None
+    scores: NDArray[Any] | None = None
+
+    @property
+    def margin(self) -> NDArray[Any] | None:
+        """How far the best score is ahead of the second, shape (n,); 0 is undecided."""
+        if self.scores is None:
+            return None
+        second, best = np.partition(self.scores, -2, axis=1)[:, -2:].T
+        margin: NDArray[Any] = best - second
+        return margin
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Give the columns of the file by name: id, label, a score a class, margin, was_labeled."""
+        table: dict[str, NDArray[Any]] = {"id": self.ids, "label": self.label}
+        if self.classes is not None and self.scores is not None and self.margin is not None:
+            for name, column in zip(self.classes, self.scores.T, strict=True):
+                table[f"score_{name}"] = column
+            table["margin"] = self.margin
+        table["was_labeled"] = self.was_labeled
+        return table
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Check before the work that predictions can be written to `path`.
+
+    Raises
+    ------
+    ValueError
+        If the extension is neither .csv nor .parquet, or the place cannot be written.
+    ImportError
+        If Parquet is asked for and polars is not installed.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        raise ValueError(f"cannot write {path}: the extension must be .csv or .parquet.")
+    if suffix == ".parquet":
+        require("polars", extra="cli", purpose=f"writing {path}")
+    check_writable(path)
+
+
+def write_predictions(
+    predictions: Predictions, path: str | os.PathLike[str], temporary: Path | None = None
+) -> None:
+    """Write predictions to a CSV or Parquet file, whole or not at all.
+
+    Numbers are written so that they are read back exactly; truth values as ``true``/``false``.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        The rows.
+    path : path-like
+        The file; its extension tells the format.
+    temporary : Path, default=None
+        Where to write instead, for who renames the file.
+
+    Raises
+    ------
+    ValueError, ImportError
+        As `check_output`.
+    OSError
+        If writing fails; a file that was there before is left as it was.
+    """
+    check_output(path)
+    write = _WRITERS[Path(path).suffix.lower()]
+    if temporary is not None:
+        write(predictions.columns(), temporary)
+        return
+    with atomic_write(path) as own:
+        write(predictions.columns(), own)
+
+
+def print_predictions(predictions: Predictions, stream: TextIO) -> None:
+    """Write predictions as CSV to an open text stream."""
+    _write_rows(predictions.columns(), stream)
+
+
+def _write_csv(columns: dict[str, NDArray[Any]], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        _write_rows(columns, file)
+
+
+def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO) -> None:
+    texts = [
+        ["true" if v else "false" for v in column] if column.dtype == bool else column.tolist()
+        for column in columns.values()
+    ]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*texts, strict=True))
+
+
+def _write_parquet(columns: dict[str, NDArray[Any]], path: Path) -> None:
+    pl = require("polars", extra="cli", purpose="writing Parquet files")
+    # Text arrives as arrays of objects, which polars would store as opaque Python objects.
+    frame = {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}
+    try:
+        pl.DataFrame(frame).write_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(f"the Parquet file could not be written: {error}") from None
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}

@@ -1,0 +1,1 @@
+"""Classes: labels in, scores to classes, class sizes."""

@@ -1,0 +1,368 @@
+"""Warnings about inputs and answers that would mislead, each with its cause and its cure."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from lapwing._arrays import Array, is_sparse
+from lapwing.exceptions import (
+    ClassPriorWarning,
+    ConstantFitWarning,
+    FeatureScaleWarning,
+    NoImprovementWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
+from lapwing.kernels import Kernel
+from lapwing.linalg import asymmetry_of, extreme_eigenvalues
+
+__all__ = [
+    "check_finite_answers",
+    "check_kernel",
+    "check_kernel_matrix",
+    "check_linear_scale",
+    "check_target_scale",
+    "drowned",
+    "warn_constant_values",
+    "warn_descent_not_converged",
+    "warn_drowned_labels",
+    "warn_embedding_not_solved",
+    "warn_empty_expansion",
+    "warn_feature_scales",
+    "warn_few_eigenvectors",
+    "warn_imprecise",
+    "warn_lost_class",
+    "warn_missed_prior",
+    "warn_no_improvement",
+    "warn_not_converged",
+    "warn_single_class",
+    "warn_unlabeled_components",
+]
+
+
+_SCALE_RATIO = 1e4
+_SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
+_NEGATIVITY = 1e-5  # of the largest eigenvalue
+_SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
+_FOLLOWS = 0.05
+_MISSED = 0.01  # of the points
+_PRECISE = 1e-3  # relative gradient beyond which digits are missed
+_STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
+
+
+def warn_feature_scales(X: Any, names: Array | None = None) -> None:
+    """Warn if the ranges of two dense features differ by more than 1e4.
+
+    Ranges and not standard deviations: a pixel that is lit in one image of many has a tiny
+    deviation and the same scale as the others.
+    """
+    if is_sparse(X) or X.shape[1] < 2:
+        return
+    ranges = np.ptp(X, axis=0).astype(np.float64)
+    varying = np.flatnonzero(ranges > 0)
+    if len(varying) < 2:
+        return
+    small = varying[np.argmin(ranges[varying])]
+    large = varying[np.argmax(ranges[varying])]
+    if ranges[large] / _SCALE_RATIO > ranges[small]:
+        label = (lambda j: repr(str(names[j]))) if names is not None else str
+        warnings.warn(
+            f"Features differ in scale by more than {_SCALE_RATIO:g}: feature {label(large)} has "
+            f"range {ranges[large]:.3g}, feature {label(small)} {ranges[small]:.3g}. Distances see "
+            "only the largest. Standardise first, e.g. "
+            "make_pipeline(StandardScaler(), LapSVC()).",
+            FeatureScaleWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_unlabeled_components(component: Array, labeled: Array) -> None:
+    """Warn if connected components of the graph hold no labelled vertex.
+
+    Parameters
+    ----------
+    component : ndarray of int of shape (n,)
+    labeled : ndarray of bool of shape (n,)
+    """
+    sizes = np.bincount(component)
+    without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
+    if len(without):
+        warnings.warn(
+            f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled "
+            f"point ({int(sizes[without].sum())} points, the largest component "
+            f"{int(sizes[without].max())}): no label reaches them through the graph, and their "
+            "predictions rest on the kernel alone. Label a point in each, or connect the graph "
+            "with more neighbours, e.g. graph=KNNGraph(n_neighbors=20).",
+            UnlabeledComponentWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_single_class(predicted: Array) -> None:
+    """Warn if all of at least two unlabelled rows are given the same class."""
+    given = np.unique(predicted)
+    if len(predicted) >= 2 and len(given) == 1:
+        warnings.warn(
+            f"All {len(predicted)} unlabelled points were given class {given.tolist()[0]!r}. "
+            "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
+            "change gamma), labels of one class far outnumbering the others "
+            "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
+            "gamma_I).",
+            SingleClassWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
+    """Warn if labelled points of both classes are given one class, unless there is no other."""
+    given = np.unique(predicted)
+    if len(given) == 1 and not nothing_unlabeled:
+        warnings.warn(
+            f"All labelled points, of both classes, were given class {given.tolist()[0]!r}. Usual "
+            "causes: an outlier or features of different scales, which set the width of the "
+            "kernel or the balance (standardise the features, or give gamma and balance), or a "
+            "large C_star.",
+            SingleClassWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_constant_values(values: Array, targets: Array) -> None:
+    """Warn if a regression does not follow its own targets: its values hardly vary on them."""
+    spread = float(np.std(targets))
+    if len(targets) >= 3 and spread > 0 and float(np.std(values)) < _FOLLOWS * spread:
+        warnings.warn(
+            f"The fitted values vary by {float(np.std(values)):.2g} where the targets vary by "
+            f"{spread:.2g} (standard deviations at the labelled points): the fit is nearly "
+            "constant. Usual causes: targets on the wrong scale (scale y to about one; LapSVR's "
+            "epsilon is in units of y), or too much smoothing (a smaller gamma_I or gamma_A).",
+            ConstantFitWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_missed_prior(volumes: Array, targets: Array) -> None:
+    """Warn if more than 1 % of the points are in other classes than the prior wants, by ties.
+
+    Parameters
+    ----------
+    volumes, targets : ndarray of shape (n_classes,)
+        Numbers of points.
+    """
+    misplaced = float(np.abs(volumes - targets).sum() / 2)
+    if misplaced > max(1.0, _MISSED * float(targets.sum())):
+        k = int(np.abs(volumes - targets).argmax())
+        warnings.warn(
+            f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
+            f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
+            "Usual causes: many rows that are all alike, or points that no label reaches, all of "
+            "value 0 (connect the graph with more neighbours).",
+            ClassPriorWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: float) -> None:
+    """Warn that an embedded regression is further from its optimum than asked for."""
+    if optimality <= tol:  # NaN is not
+        return
+    warnings.warn(
+        f"solver={solver!r} stopped ({status}) at a relative optimality of {optimality:.1e}, "
+        f"tol={tol:g}. Raise max_iter or tol, or use a smaller C or lam (better conditioned), or "
+        "X as float64.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
+    """Warn that virtual labels are held at 0 on components without an eigenvector."""
+    warnings.warn(
+        f"The graph has {n_components} connected components and n_eigenvectors={n_eigenvectors} "
+        "span only the largest of them: virtual labels are 0 on the others, labelled points "
+        f"included. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
+        "graph with more neighbours.",
+        UnlabeledComponentWarning,
+        stacklevel=_STACK,
+    )
+
+
+def drowned(mu: float, norm: float, weight: float) -> bool:
+    """Whether the rounding of mu L^p hides the labels from the constants, which L^p leaves alone.
+
+    Parameters
+    ----------
+    mu, norm : float
+        Of the graph term, and a bound of the norm of L^p.
+    weight : float
+        Lambda of the labels, a mean over all points.
+    """
+    return float(np.finfo(np.float64).eps) * mu * norm > _PRECISE * weight
+
+
+def warn_drowned_labels(mu: float) -> None:
+    """Warn that the graph term has no digits left for the labels."""
+    warnings.warn(
+        f"mu={mu:g} times the norm of the Laplacian is so much more than the weight of the labels "
+        "that virtual labels are rounding. Use a smaller mu or a larger lam, or a number of "
+        "eigenvectors (n_eigenvectors=50), with which what the graph does not smooth is known "
+        "exactly.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_empty_expansion(columns: Array, epsilon: float) -> None:
+    """Warn of columns all of whose virtual labels are in the tube around a constant.
+
+    Parameters
+    ----------
+    columns : ndarray of bool of shape (c,)
+        Which columns have no alpha that is not 0 though their targets vary.
+    epsilon : float
+    """
+    if columns.any():
+        cause, cure = "their virtual labels hardly vary", "Use"
+        if epsilon > 0:
+            cause = f"their virtual labels vary by less than epsilon={epsilon:g} around it"
+            cure = "Use a smaller epsilon (0 is the default), or"
+        warnings.warn(
+            f"{int(columns.sum())} of {len(columns)} fitted functions are constant: {cause}, so "
+            f"that no alpha is non-zero. {cure} less smoothing (a smaller mu or a larger lam).",
+            ConstantFitWarning,
+            stacklevel=_STACK,
+        )
+
+
+def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) -> None:
+    """Warn that a solver ran out of iterations."""
+    cure = "Raise max_iter or tol, or use a larger gamma_A (better conditioned)"
+    if solver == "pcg":
+        cure += (
+            "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
+        )
+    warnings.warn(
+        f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
+        f"{optimality:.1e}, tol={tol:g}. {cure}.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_descent_not_converged(n_iter: int, optimality: float, tol: float) -> None:
+    """Warn that L-BFGS ran out of iterations."""
+    warnings.warn(
+        f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
+        f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, scale the features, or use a "
+        "smaller C.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
+    """Warn that a method's minimum is above the supervised solution, which is kept."""
+    which = "The" if n_columns == 1 else f"In {without} of {n_columns} columns the"
+    warnings.warn(
+        f"{which} minimum found by method={method!r} has a higher objective than the supervised "
+        "solution, which is returned instead: the unlabelled points taught nothing. Use another "
+        "method, more starts (n_init=10), or a smaller C_star.",
+        NoImprovementWarning,
+        stacklevel=_STACK,
+    )
+
+
+def warn_imprecise(
+    solver: str,
+    optimality: float,
+    tol: float,
+    dtype: Any,
+    cure: str = "a larger gamma_A (better conditioned)",
+) -> None:
+    """Warn if a solver met the end of its digits far from the optimum."""
+    if optimality <= max(_PRECISE, 2 * tol):  # NaN is not
+        return
+    if dtype == np.float32:
+        cure = f"X as float64, or {cure}"
+    warnings.warn(
+        f"solver={solver!r} ran out of digits at a relative optimality of {optimality:.1e}: the "
+        f"solution may be far from the optimum. Use {cure}.",
+        ConvergenceWarning,
+        stacklevel=_STACK,
+    )
+
+
+def check_target_scale(targets: Array, weights: Array, dtype: Any) -> None:
+    """Refuse targets whose weighted squares overflow, or that a precision does not hold."""
+    with np.errstate(over="ignore"):
+        finite = bool(np.isfinite(weights @ targets**2).all())
+    largest = float(np.abs(targets).max())
+    if not finite or largest > float(np.finfo(dtype).max) / 1e3:
+        raise ValueError(
+            f"y holds values up to {largest:.3g}, whose squares times lam (or which themselves in "
+            f"{np.dtype(dtype)}) overflow. Scale y to about one."
+        )
+
+
+def check_finite_answers(*arrays: Array) -> None:
+    """Refuse a solution that is not finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise ValueError(
+            "The solution is not finite: the weights C, lam and mu, the sample weights or the "
+            "kernel's values overflow float64. Use weights of moderate size, and scaled features."
+        )
+
+
+def check_linear_scale(X: Any) -> None:
+    """Refuse points whose dot products overflow."""
+    largest = float(abs(X).max())
+    limit = float(np.sqrt(np.finfo(X.dtype).max / X.shape[1]))
+    if not largest <= limit:
+        raise ValueError(
+            f"X holds values up to {largest:.3g}, whose dot products overflow {X.dtype}. Scale the "
+            "features, e.g. by StandardScaler."
+        )
+
+
+def check_kernel_matrix(K: Any, name: str) -> None:
+    """Refuse a kernel matrix that is not symmetric positive semi-definite.
+
+    Small matrices are decomposed; of larger ones the diagonal, the Ritz values of a short Lanczos
+    run and (beyond n = 5600) a sample of the entries are looked at. What is found is true (Ritz
+    values lie between the extreme eigenvalues), though not all that is wrong is found: a
+    factorisation would cost as much as the
+    fit.
+    """
+    asymmetry, size = asymmetry_of(K)
+    if not np.isfinite(size):
+        raise ValueError(
+            f"{name} holds NaN or infinite values. Use a kernel, and parameters of it, that are "
+            "defined for all points."
+        )
+    if asymmetry > _SYMMETRY * size:
+        raise ValueError(
+            f"{name} must be a symmetric kernel matrix: K[i, j] and K[j, i] differ by up to "
+            f"{asymmetry:.3g}. If this is rounding, pass (K + K.T) / 2."
+        )
+    least, largest = extreme_eigenvalues(K)
+    if least < -_NEGATIVITY * max(largest, 0.0) or largest < 0:
+        raise ValueError(
+            f"{name} must be a positive semi-definite kernel matrix: it has an eigenvalue of at "
+            f"most {least:.3g} (the largest is {largest:.3g}), so it is no kernel. Use a kernel "
+            "that is positive semi-definite, or clip the negative eigenvalues first."
+        )
+
+
+def check_kernel(kernel: Kernel, X: Any, name: str) -> None:
+    """Refuse a kernel that is not symmetric positive semi-definite on a sample of the points.
+
+    For methods that never form the matrix of all points.
+    """
+    if kernel.precomputed:
+        return
+    sample = X[:: -(-X.shape[0] // _SAMPLE)]
+    check_kernel_matrix(kernel.gram(sample), name)

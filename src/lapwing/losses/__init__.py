@@ -1,0 +1,1 @@
+"""Pointwise losses on labelled and unlabelled scores."""

@@ -1,0 +1,199 @@
+r"""The objective of semi-supervised SVMs: few labels, and no points near the decision boundary.
+
+.. math:: J(w, b) = \tfrac12 \|w\|^2 + \sum_{i \in L} C_i\, \ell(y_i f_i)
+                    + \sum_{j \in U} C^*_j\, \ell_u(f_j), \qquad f = \Phi w - (\mu' w) 1 + b 1
+
+(continuation paper, (2); QN-S3VM paper, (5), by errata Q8), for one column, in coordinates in which
+the norm of the function space is that of w. mu is the weighted mean of the features of the
+unlabelled points, so that **b is the mean decision value on them**: the balance constraint (3) is
+lower <= b <= upper, held exactly whatever w is, and translating the points (errata C7) never
+touches a sparse X.
+
+n points, l observations, r coordinates; one evaluation costs one product with Phi, one with Phi'
+and O(n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.extmath import row_norms
+
+from lapwing._arrays import Array, is_sparse
+from lapwing._host.threads import matvec, rmatvec
+from lapwing.losses.labeled import Loss
+from lapwing.losses.unlabeled import UnlabeledLoss
+from lapwing.spaces.base import CoordinateSpace
+from lapwing.spaces.linear import LinearSpace
+
+__all__ = ["CenteredFeatures", "Function", "LowDensityObjective"]
+
+
+class Function(NamedTuple):
+    """A function on the points: coordinates w (r,) and the bias b."""
+
+    coef: Array
+    intercept: float
+
+
+@dataclass(frozen=True, eq=False)
+class CenteredFeatures:
+    """Features phi(x) - mu of the points; mu is 0 if there is nothing to centre on.
+
+    Attributes
+    ----------
+    space : CoordinateSpace
+        `LinearSpace` or `MappedSpace`.
+    center : ndarray of shape (r,) or None
+    """
+
+    space: CoordinateSpace
+    center: Array | None = None
+
+    @classmethod
+    def on(cls, space: CoordinateSpace, shares: Array) -> CenteredFeatures:
+        """Centre on the mean with the given shares (n,) of the points, which sum to 1."""
+        mean = space.represent(shares.astype(space.dtype)[:, None])
+        return cls(space, np.asarray(mean, dtype=np.float64).ravel())
+
+    def rows(self, rows: Array) -> CenteredFeatures:
+        """The features of some points, by the same centre."""
+        return replace(self, space=LinearSpace(self.space.features[rows]))
+
+    @property
+    def n_points(self) -> int:
+        return self.space.n_points
+
+    @property
+    def n_coef(self) -> int:
+        return self.space.n_coef
+
+    def values(self, coef: Array) -> Array:
+        """w'(phi(x) - mu) on the points, float64."""
+        features, coef = self.space.features, coef.astype(np.float64, copy=False)
+        w = coef.astype(self.space.dtype, copy=False)
+        values = features @ w if is_sparse(features) else matvec(features, w)
+        values = values.astype(np.float64, copy=False)
+        return values if self.center is None else values - self.center @ coef
+
+    def represent(self, u: Array) -> Array:
+        """sum_i u_i (phi(x_i) - mu), float64; the adjoint of `values`."""
+        features, slopes = self.space.features, u.astype(self.space.dtype, copy=False)
+        w = features.T @ slopes if is_sparse(features) else rmatvec(features, slopes)
+        w = w.astype(np.float64, copy=False)
+        return w if self.center is None else w - self.center * u.sum()
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """|phi(x) - mu|^2 of the points; exactly 0 where rounding is all there is (errata C5)."""
+        norms: Array = row_norms(self.space.features, squared=True).astype(np.float64)
+        if self.center is None:
+            return norms
+        size = norms + self.center @ self.center
+        overlap = np.asarray(self.space.values(self.center.astype(self.space.dtype)))
+        centered = size - 2 * overlap
+        rounding = 100 * np.finfo(self.space.dtype).eps * size
+        return np.asarray(np.where(centered > rounding, centered, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class LowDensityObjective:
+    """J of one column; see the module.
+
+    Attributes
+    ----------
+    features : CenteredFeatures
+    loss : Loss
+        In the half convention: the objective takes it twice.
+    unlabeled_loss : UnlabeledLoss
+    index : ndarray of int of shape (l,)
+        Point of each observation.
+    targets : ndarray of shape (l,)
+        -1 or +1.
+    weights : ndarray of shape (l,)
+        C_i.
+    unlabeled : ndarray of int of shape (u,)
+    unlabeled_weights : ndarray of shape (u,)
+        C*_j.
+    bias : (float, float)
+        Bounds of b; equal ones fix it.
+    """
+
+    features: CenteredFeatures
+    loss: Loss
+    unlabeled_loss: UnlabeledLoss
+    index: Array
+    targets: Array
+    weights: Array
+    unlabeled: Array
+    unlabeled_weights: Array
+    bias: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def free_bias(self) -> bool:
+        return self.bias[0] < self.bias[1]
+
+    @cached_property
+    def _one_observation_a_point(self) -> bool:
+        return len(np.unique(self.index)) == len(self.index)
+
+    def zero(self) -> Function:
+        """The zero function, w = 0, with the admissible b nearest to 0."""
+        lower, upper = self.bias
+        return Function(np.zeros(self.features.n_coef), float(min(max(0.0, lower), upper)))
+
+    def values(self, function: Function) -> Array:
+        """Decision values f on the points (n,)."""
+        return self.features.values(function.coef) + function.intercept
+
+    def value(self, function: Function) -> float:
+        """J."""
+        return self._value(function.coef, self.values(function))
+
+    def _value(self, w: Array, f: Array) -> float:
+        fit = 2 * self.weights @ self.loss.value(self.targets, f[self.index])
+        density = self.unlabeled_weights @ self.unlabeled_loss.value(f[self.unlabeled])
+        return float(w @ w / 2 + fit + density)
+
+    def gradient(self, function: Function) -> tuple[Array, float]:
+        """dJ/dw (r,) and dJ/db (a subgradient at kinks)."""
+        return self._gradient(function.coef, self.values(function))
+
+    def _gradient(self, w: Array, f: Array) -> tuple[Array, float]:
+        u = np.zeros(len(f))
+        u[self.unlabeled] = self.unlabeled_weights * self.unlabeled_loss.derivative(
+            f[self.unlabeled]
+        )
+        slopes = 2 * self.weights * self.loss.derivative(self.targets, f[self.index])
+        if self._one_observation_a_point:
+            u[self.index] += slopes
+        else:
+            np.add.at(u, self.index, slopes)
+        return self.features.represent(u) + w, float(u.sum())
+
+    def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
+        """J and its gradient, from one evaluation of f."""
+        f = self.values(function)
+        return self._value(function.coef, f), *self._gradient(function.coef, f)
+
+    def supervised(self) -> LowDensityObjective:
+        """The same without the unlabelled term, on the labelled points alone; the balance stays.
+
+        Its evaluations cost O(l) rows instead of n.
+        """
+        rows, position = np.unique(self.index, return_inverse=True)
+        none = np.zeros(0, dtype=self.unlabeled.dtype)
+        return replace(
+            self,
+            features=self.features.rows(rows),
+            index=position,
+            unlabeled=none,
+            unlabeled_weights=np.zeros(0),
+        )
+
+    def weighted(self, factor: float) -> LowDensityObjective:
+        """The same with C* times a factor."""
+        return replace(self, unlabeled_weights=factor * self.unlabeled_weights)

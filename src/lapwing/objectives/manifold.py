@@ -1,0 +1,247 @@
+r"""The objective of manifold regularisation, and what solvers need of it.
+
+For every column (a one-vs-rest problem, or the only one) with f = h + b 1 on the n points,
+
+.. math:: J(h, b) = \tfrac12\big[\sum_{i \in L} w_i\, 2\ell(y_i, f_i) + \gamma_A \|h\|^2
+                    + \gamma_I f^T L^p f\big]
+
+(LapSVM paper, (7); the bias is inside the intrinsic norm, errata L3). Shapes: n points, l labelled
+observations, m coefficients, c columns; coefficients (m, c), values (n, c), intercepts (c,).
+
+Everything is expressed by the space's `values` and `represent`, the graph's `apply` and the
+pointwise loss. The residual on the points, v = dloss/df + gamma_I L^p f, gives the gradient in the
+metric of the function space, g = represent(v) + gamma_A h, and 1'v for b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from lapwing.linalg import column_dot, to_host
+from lapwing.losses.labeled import Loss
+from lapwing.spaces.base import Array, Space, System
+
+__all__ = ["Line", "Objective", "State"]
+
+
+class Operator(Protocol):
+    """A symmetric positive semi-definite operator on values: the graph's L^p."""
+
+    def apply(self, F: Any) -> Any: ...
+
+
+class State(NamedTuple):
+    """A function with everything that is known of it on the points.
+
+    A direction is the same kind of thing: `values` and `smooth` are linear in the coefficients.
+    """
+
+    coef: Any  # (m, c)
+    intercept: Any  # (c,)
+    values: Any  # (n, c), intercept included
+    smooth: Any  # (n, c): gamma_I L^p values
+
+    def step(self, s: Array, direction: State) -> State:
+        """The state s (c,) times a direction further, column by column."""
+        xp = array_namespace(self.values)
+        steps = xp.asarray(s, dtype=self.values.dtype, device=device(self.values))
+        return State(*(mine + steps * its for mine, its in zip(self, direction, strict=True)))
+
+    def columns(self, which: Array) -> State:
+        """Some of the columns, in the order of `which`."""
+        xp = array_namespace(self.values)
+        index = xp.asarray(which, device=device(self.values))
+        return State(*(xp.take(part, index, axis=part.ndim - 1) for part in self))
+
+
+class Line(NamedTuple):
+    """An objective restricted to rays state + s direction, s >= 0, one ray a column.
+
+    On the host, in float64. The regularisers are s -> const + linear s + quadratic s^2 / 2.
+    """
+
+    linear: Array  # (c,)
+    quadratic: Array  # (c,)
+    y: Array  # (l, c)
+    scores: Array  # (l, c)
+    slopes: Array  # (l, c)
+    weights: Array  # (l, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Loss on labelled points + ambient norm + intrinsic norm, for all columns together.
+
+    Attributes
+    ----------
+    space : Space
+    loss : Loss
+    index : ndarray of shape (l,)
+        Points that the observations belong to; a point may carry several.
+    targets : array of shape (l, c)
+    weights : array of shape (l,)
+        Weights > 0 of the observations in the loss.
+    gamma_A : float
+        Weight > 0 of the ambient norm.
+    gamma_I : float
+        Weight >= 0 of the intrinsic norm.
+    laplacian : operator or None
+        L^p; None for a supervised problem.
+    fit_intercept : bool
+    """
+
+    space: Space
+    loss: Loss
+    index: Any
+    targets: Any
+    weights: Any
+    gamma_A: float
+    gamma_I: float = 0.0
+    laplacian: Operator | None = None
+    fit_intercept: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.targets.shape[1])
+
+    @property
+    def has_graph(self) -> bool:
+        return self.laplacian is not None and self.gamma_I > 0
+
+    @cached_property
+    def _one_observation_a_point(self) -> bool:
+        return len(np.unique(np.asarray(self.index))) == int(self.index.shape[0])
+
+    def columns(self, which: Array) -> Objective:
+        """The same objective for some of the columns."""
+        xp = array_namespace(self.targets)
+        index = xp.asarray(which, device=device(self.targets))
+        return replace(self, targets=xp.take(self.targets, index, axis=1))
+
+    def smoothness(self, F: Any) -> Any:
+        """gamma_I L^p F."""
+        if not self.has_graph:
+            return array_namespace(F).zeros_like(F)
+        assert self.laplacian is not None
+        return self.gamma_I * self.laplacian.apply(F)
+
+    def labeled(self, F: Any) -> Any:
+        """Rows of F at the observations."""
+        if isinstance(F, np.ndarray):
+            return F[self.index]
+        return array_namespace(F).take(F, self.index, axis=0)
+
+    def scatter(self, u: Any) -> Any:
+        """Sum values at the observations (l, c) into values on the points (n, c)."""
+        if isinstance(u, np.ndarray):
+            out = np.zeros((self.space.n_points, u.shape[1]), dtype=u.dtype)
+            if self._one_observation_a_point:
+                out[self.index] = u
+            else:
+                np.add.at(out, self.index, u)
+            return out
+        # The array API has no scatter: l is small, so a selection matrix does.
+        xp = array_namespace(u)
+        points = xp.arange(self.space.n_points, dtype=self.index.dtype, device=device(u))
+        return xp.astype(points[:, None] == self.index[None, :], u.dtype) @ u
+
+    def state(self, coef: Any, intercept: Any) -> State:
+        """Evaluate a function on the points: one product with the space, one with the graph."""
+        values = self.space.values(coef) + intercept
+        return State(coef, intercept, values, self.smoothness(values))
+
+    def zero(self) -> State:
+        """The zero function, from which the papers start; costs no product."""
+        y = self.targets
+        xp, c = array_namespace(y), y.shape[1]
+        n, m = self.space.n_points, self.space.n_coef
+        like_y: dict[str, Any] = {"dtype": y.dtype, "device": device(y)}
+        values = xp.zeros((n, c), **like_y)
+        return State(xp.zeros((m, c), **like_y), xp.zeros(c, **like_y), values, values)
+
+    def gradient(self, state: State) -> tuple[Any, Any]:
+        """Gradient in the metric of the function space: coefficients (m, c), intercepts (c,)."""
+        xp = array_namespace(state.values)
+        slope = self.weights[:, None] * self.loss.derivative(
+            self.targets, self.labeled(state.values)
+        )
+        v = self.scatter(slope) + state.smooth
+        total = xp.sum(v, axis=0) if self.fit_intercept else xp.zeros_like(state.intercept)
+        return self.space.represent(v) + self.gamma_A * state.coef, total
+
+    def inner(self, a: State, b: State) -> Array:
+        """<a, b> of the function space plus the product of the intercepts (the metric P)."""
+        ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
+        return np.asarray(ambient + to_host(a.intercept) * to_host(b.intercept))
+
+    def descent(self, state: State) -> State:
+        """The gradient as a function on the points; one product with the space."""
+        return self.state(*self.gradient(state))
+
+    def norm(self, function: State) -> Array:
+        """Norms in the metric of the function space.
+
+        Where rounding makes <g, g> negative its size is the rounding, and so is what is known of
+        the norm; zero would claim an optimum.
+        """
+        return np.asarray(np.sqrt(np.abs(self.inner(function, function))))
+
+    def value(self, state: State) -> Array:
+        """J of each column, in the half convention."""
+        losses = to_host(self.loss.value(self.targets, self.labeled(state.values)))
+        fit = to_host(self.weights) @ losses
+        norm: Array = self.space.dot(state.coef, state.coef, state.values - state.intercept)
+        return fit + (self.gamma_A * norm + column_dot(state.values, state.smooth)) / 2
+
+    def reported(self, state: State) -> Array:
+        """The objective as its paper prints it (`Loss.objective_scale`)."""
+        return self.loss.objective_scale * self.value(state)
+
+    def line(self, state: State, direction: State) -> Line:
+        """Restrict to the rays from state along direction."""
+        ambient = direction.values - direction.intercept
+        linear = self.gamma_A * self.space.dot(state.coef, direction.coef, ambient)
+        quadratic = self.gamma_A * self.space.dot(direction.coef, direction.coef, ambient)
+        loss_side = (
+            self.targets,
+            self.labeled(state.values),
+            self.labeled(direction.values),
+            self.weights[:, None],
+        )
+        return Line(
+            linear + column_dot(state.values, direction.smooth),
+            quadratic + column_dot(direction.values, direction.smooth),
+            *(to_host(part).astype(np.float64) for part in loss_side),
+        )
+
+    def active(self, state: State) -> Array:
+        """Mask (l, c) of the observations that the loss sees at a state: the error set E."""
+        scores = self.labeled(state.values)
+        return to_host(self.loss.curvature(self.targets, scores)) > 0
+
+    def system(self, *, fit_intercept: bool | None = None) -> System:
+        """Direct solver of quadratic models with this objective's regularisers."""
+        smoothness = self.smoothness if self.has_graph else None
+        intercept = self.fit_intercept if fit_intercept is None else fit_intercept
+        return self.space.system(smoothness, self.gamma_A, intercept)
+
+    @cached_property
+    def constant_energy(self) -> float:
+        """1'L^p 1, relative: whether the intrinsic norm sees a constant (errata L3).
+
+        Divided by r'L^p r for some generic r, as the rounding of (D - W) 1 = 0 has the size of
+        the weights.
+        """
+        if not self.has_graph:
+            return 0.0
+        n = self.space.n_points
+        # Fixed but without a pattern: alternating signs, say, may be constant on every component.
+        generic = np.random.default_rng(0).standard_normal(n)
+        pair: Array = np.stack([np.ones(n), generic], axis=1)
+        constant, rough = column_dot(pair, np.asarray(self.smoothness(pair)))
+        return float(constant / rough) if rough > 0 else 0.0

@@ -1,0 +1,1 @@
+"""Solvers of Laplacian embedded regression."""

@@ -1,0 +1,417 @@
+r"""Laplacian embedded regression: a function and virtual labels, fitted to each other.
+
+The problem ([1]_, (14), (23), (33)) has two unknowns, a function f of a kernel space and virtual
+labels g on the points of a graph,
+
+.. math:: \tfrac12 \|f\|^2 + \sum_i \ell(f_i + b - g_i)
+          + \tfrac12 (g - y)^T \Lambda (g - y) + \tfrac{\mu}{2} g^T L^p g .
+
+Here it is arrays: the kernel matrix K (`DenseSystem`) or features Z with K = Z Z' in row blocks
+(`FeatureSystem`), and the quadratic form of g on a basis (`GraphSide`). A system solves the
+problem with the loss replaced by the quadratic 1/2 q_i r_i^2 - load_i r_i of the residual
+r = f + b - g, which is LapERLS for q = C and a step of LapESVR's interior point method else. The
+multipliers alpha = load - q r are the expansion coefficients, f = K alpha.
+
+All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
+kernel (Lambda + mu L^p)^-1: it is infinite where a component of the graph holds no label, and needs
+an extra condition there (errata E7, E8); the primal does not, as the loss ties g to f.
+
+References
+----------
+.. [1] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
+   regularization", IEEE Transactions on Neural Networks and Learning Systems 23(6), 902-915, 2012.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import Array
+from lapwing.linalg import column_dot, spd_factor
+from lapwing.solvers.base import Status, verdict
+from lapwing.solvers.embedded.graph_side import GraphSide
+
+__all__ = [
+    "DenseSystem",
+    "EmbeddedResult",
+    "EmbeddedSystem",
+    "FeatureSystem",
+    "Features",
+    "Fit",
+    "Move",
+    "NormalEquations",
+    "Solve",
+    "Units",
+    "least_squares",
+]
+
+
+class EmbeddedResult(NamedTuple):
+    """Outcome of a solver, all columns."""
+
+    coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
+    intercept: Array  # (c,)
+    virtual: Array  # (n, c): g
+    objective: Array  # (c,)
+    optimality: Array  # (c,): relative residual of the linear equations, or relative duality gap
+    n_iter: int
+    status: Status
+
+
+class Units(NamedTuple):
+    """What a problem's targets are measured in: digits go into what varies, at a size of one.
+
+    Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
+    and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
+    the scale.
+    """
+
+    level: Array  # (c,)
+    scale: float  # a power of 2, which rounds nothing
+
+    @classmethod
+    def of(cls, targets: Array, weights: Array, *, centred: bool) -> Units:
+        """The weighted mean, or 0 unless `centred`, and the size of what is left."""
+        level = np.zeros(targets.shape[1])
+        if centred:
+            share = weights / weights.max()
+            level = share @ targets / share.sum()
+            level = np.where(np.ptp(targets, axis=0) > 0, level, targets[0])
+        size = float(np.abs(targets - level).max())
+        return cls(level, 2.0 ** (math.frexp(size)[1] - 1) if size > 0 else 1.0)
+
+    def measure(self, targets: Array) -> Array:
+        """Targets in these units."""
+        return np.asarray((targets - self.level) / self.scale)
+
+    def restore(self, result: EmbeddedResult) -> EmbeddedResult:
+        """A result in the units of the targets."""
+        s = self.scale
+        return result._replace(
+            coef=result.coef * s,
+            intercept=result.intercept * s + self.level,
+            virtual=result.virtual * s + self.level,
+            objective=result.objective * s * s,
+        )
+
+
+class Fit(NamedTuple):
+    """A function and virtual labels, one pair a column."""
+
+    coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
+    intercept: Array  # (c,)
+    graph_coef: Array  # (r, c): g = basis graph_coef
+
+
+class Move(NamedTuple):
+    """A fit, or a change of one, with what it is on the points."""
+
+    fit: Fit
+    residual: Array  # (n, c) f + b - g
+    alpha: Array  # (n, c) multipliers
+
+
+class Solve(Protocol):
+    """The minimiser of a factored problem."""
+
+    def __call__(self, load: Array, pull: Array, balance: Array | None = None) -> Move:
+        """Solve alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
+
+
+class EmbeddedSystem(Protocol):
+    """The problem with a quadratic loss, for both ways to hold the kernel."""
+
+    @property
+    def side(self) -> GraphSide: ...
+
+    @property
+    def n_points(self) -> int: ...
+
+    def factor(self, q: Array) -> Solve:
+        """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
+
+    def trace(self) -> float:
+        """Trace of the kernel matrix, a bound of its norm."""
+
+    def residual(self, fit: Fit) -> Array:
+        """The residuals f + b - g on the points."""
+
+    def represent(self, alpha: Array) -> Array:
+        """The coefficients of f = K alpha."""
+
+    def norm(self, fit: Fit) -> Array:
+        """|f|^2, a column."""
+
+    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
+        """What is missing to the linear equations of an optimum, as `factor` takes it.
+
+        They are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class DenseSystem:
+    """f = K alpha with the kernel matrix: O(n^3) a factorisation.
+
+    With W = q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2, which is (K + diag(1/q))^-1 and does not mind
+    q = 0, alpha = load + W (g - b - K load), and what is left is a system in the coefficients of
+    g and b.
+
+    Attributes
+    ----------
+    K : ndarray of shape (n, n)
+    side : GraphSide
+    fit_intercept : bool
+    """
+
+    K: Array
+    side: GraphSide
+    fit_intercept: bool
+
+    @property
+    def n_points(self) -> int:
+        return int(self.K.shape[0])
+
+    def trace(self) -> float:
+        return float(np.trace(self.K))
+
+    def residual(self, fit: Fit) -> Array:
+        return self.K @ fit.coef + fit.intercept - self.side.values(fit.graph_coef)
+
+    def represent(self, alpha: Array) -> Array:
+        return alpha
+
+    def norm(self, fit: Fit) -> Array:
+        return np.maximum(column_dot(fit.coef, self.K @ fit.coef), 0)
+
+    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
+        return Fit(
+            alpha - fit.coef,
+            -alpha.sum(axis=0) * self.fit_intercept,
+            self.side.missing(fit.graph_coef, alpha, pull),
+        )
+
+    def factor(self, q: Array) -> Solve:
+        side, r = self.side, len(self.side.curvature)
+        W = _weighted_inverse(self.K, q)
+        WU = W(np.eye(self.n_points) if side.basis is None else side.basis)
+        H = side.adjoint(WU)
+        H = (H + H.T) / 2 + side.curvature
+        if self.fit_intercept:
+            ones = WU.sum(axis=0)  # basis' W 1, as W is symmetric
+            bias = W(np.ones((self.n_points, 1)))
+            H = np.block([[H, -ones[:, None]], [-ones[None], bias.sum(keepdims=True)]])
+            WU = np.hstack([WU, -bias])
+        solve_spd = spd_factor(H)
+
+        def solve(load: Array, pull: Array, balance: Array | None = None) -> Move:
+            right, pushed = pull - side.adjoint(load), self.K @ load
+            if self.fit_intercept:
+                total = load.sum(axis=0) - (0.0 if balance is None else balance)
+                right = np.vstack([right, total])
+            z = solve_spd(right + WU.T @ pushed)
+            alpha = load + WU @ z - W(pushed)
+            intercept = z[r] if self.fit_intercept else np.zeros(z.shape[1])
+            fit = Fit(alpha, intercept, z[:r])
+            return Move(fit, self.residual(fit), alpha)
+
+        return solve
+
+
+def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
+    """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
+
+    A kernel matrix of few digits (a precomputed one in float32, say) has negative eigenvalues that
+    a large q makes less than -1. None of I + q^1/2 K q^1/2 is less than 1, so they are raised.
+    """
+    root = np.sqrt(q)[:, None]
+
+    def scaled() -> Array:
+        A = K * root
+        A *= root.T
+        A.flat[:: len(A) + 1] += 1
+        return A
+
+    try:
+        factor = sla.cho_factor(scaled(), lower=True, overwrite_a=True, check_finite=False)
+    except sla.LinAlgError:
+        values, V = sla.eigh(scaled(), overwrite_a=True)
+        values = np.maximum(values, 1.0)[:, None]
+        return lambda u: root * (V @ ((V.T @ (root * u)) / values))
+    return lambda u: root * sla.cho_solve(factor, root * u, check_finite=False)
+
+
+class Features(Protocol):
+    """Z (n, m) with K = Z Z', in row blocks."""
+
+    @property
+    def n_points(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Row blocks of Z, dense, one in memory at a time."""
+
+
+class NormalEquations:
+    """H theta = right for theta = (w, z, b), factored; no solution passes over the points."""
+
+    def __init__(self, H: Array, n_features: int, rank: int) -> None:
+        self._H, self._m, self._r = H, n_features, rank
+        self._solve = spd_factor(H.copy())
+
+    def __call__(self, right: Array) -> Fit:
+        theta, end = self._solve(right), self._m + self._r
+        intercept = theta[end] if len(theta) > end else np.zeros(theta.shape[1])
+        return Fit(theta[: self._m], intercept, theta[self._m : end])
+
+    def defect(self, fit: Fit, right: Array) -> Array:
+        """Relative residual, a column."""
+        theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])[: len(self._H)]
+        return _relative(self._H @ theta - right, right)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSystem:
+    """f = Z w with features in row blocks: O(n (m + r)^2) a factorisation, nothing of order n m.
+
+    The Gram matrix is summed in float64: an error of float32's size, times q |Z|^2, would be
+    larger than the identity that it is added to.
+
+    Attributes
+    ----------
+    features : Features
+    side : GraphSide
+        With a basis.
+    fit_intercept : bool
+    """
+
+    features: Features
+    side: GraphSide
+    fit_intercept: bool
+
+    @property
+    def n_points(self) -> int:
+        return self.features.n_points
+
+    def _design(self) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of B = [Z, -basis, 1], with r = B theta."""
+        assert self.side.basis is not None
+        for rows, Z in self.features.blocks():
+            parts = [np.asarray(Z, dtype=np.float64), -self.side.basis[rows]]
+            if self.fit_intercept:
+                parts.append(np.ones((len(Z), 1)))
+            yield rows, np.hstack(parts)
+
+    def _normal_matrix(self, q: Array) -> Array:
+        m, r = self.features.n_features, len(self.side.curvature)
+        size = m + r + int(self.fit_intercept)
+        H = np.zeros((size, size))
+        for rows, B in self._design():
+            B *= np.sqrt(q[rows])[:, None]
+            H += B.T @ B
+        H.flat[: m * (size + 1) : size + 1] += 1
+        H[m : m + r, m : m + r] += self.side.curvature
+        return H
+
+    def normal_equations(self, q: Array) -> NormalEquations:
+        """Sum and factor them, in one pass over the points."""
+        m, r = self.features.n_features, len(self.side.curvature)
+        return NormalEquations(self._normal_matrix(q), m, r)
+
+    def right_hand_side(self, pull: Array) -> Array:
+        """The right-hand side of the normal equations without a load."""
+        m, r = self.features.n_features, len(pull)
+        right = np.zeros((m + r + int(self.fit_intercept), pull.shape[1]))
+        right[m : m + r] = pull
+        return right
+
+    def trace(self) -> float:
+        blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.features.blocks())
+        return float(sum(np.einsum("ij,ij->", Z, Z) for Z in blocks))
+
+    def residual(self, fit: Fit) -> Array:
+        values = np.empty((self.n_points, fit.coef.shape[1]))
+        theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])
+        for rows, B in self._design():
+            values[rows] = B @ theta[: B.shape[1]]
+        return values
+
+    def represent(self, alpha: Array) -> Array:
+        coef = np.zeros((self.features.n_features, alpha.shape[1]))
+        for rows, Z in self.features.blocks():
+            coef += np.asarray(Z, dtype=np.float64).T @ alpha[rows]
+        return coef
+
+    def norm(self, fit: Fit) -> Array:
+        return column_dot(fit.coef, fit.coef)
+
+    def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
+        return Fit(
+            self.represent(alpha) - fit.coef,
+            -alpha.sum(axis=0) * self.fit_intercept,
+            self.side.missing(fit.graph_coef, alpha, pull),
+        )
+
+    def factor(self, q: Array) -> Solve:
+        normal = self.normal_equations(q)
+
+        def solve(load: Array, pull: Array, balance: Array | None = None) -> Move:
+            right = self.right_hand_side(pull)
+            for rows, B in self._design():
+                right += B.T @ load[rows]
+            if self.fit_intercept and balance is not None:
+                right[-1] -= balance
+            fit = normal(right)
+            residual = self.residual(fit)
+            return Move(fit, residual, load - q[:, None] * residual)
+
+        return solve
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
+def least_squares(system: DenseSystem | FeatureSystem, C: float) -> EmbeddedResult:
+    """LapERLS, all columns at once: the loss C/2 r^2 ((33) with errata E6)."""
+    side, q = system.side, np.full(system.n_points, float(C))
+    pull = side.pull
+    if isinstance(system, FeatureSystem):
+        normal = system.normal_equations(q)
+        right = system.right_hand_side(pull)
+        fit = normal(right)
+        optimality = normal.defect(fit, right)
+        loss = _loss_of_equations(fit, side)
+    else:
+        move = system.factor(q)(np.zeros((system.n_points, side.n_columns)), pull)
+        fit = move.fit
+        optimality = _relative(move.alpha / C + move.residual, side.values(fit.graph_coef))
+        loss = C * column_dot(move.residual, move.residual)
+    objective = (system.norm(fit) + loss) / 2 + side.energy(fit.graph_coef)
+    virtual = side.values(fit.graph_coef)
+    status = verdict(Status.CONVERGED, optimality)
+    return EmbeddedResult(fit.coef, fit.intercept, virtual, objective, optimality, 1, status)
+
+
+def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
+    """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
+
+    w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
+    over the residuals at the labels.
+    """
+    rows = side.misfit(fit.graph_coef)
+    z = fit.graph_coef
+    assert side.basis is not None
+    values = side.basis[side.index] @ z
+    force = column_dot(values, side.weights[:, None] * rows) - column_dot(z, side.smoothness(z))
+    return np.asarray(np.maximum(force - column_dot(fit.coef, fit.coef), 0))
+
+
+def _relative(defect: Array, reference: Array) -> Array:
+    size = np.sqrt(column_dot(reference, reference))
+    return np.asarray(np.sqrt(column_dot(defect, defect)) / np.where(size > 0, size, 1.0))

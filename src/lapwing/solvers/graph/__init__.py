@@ -1,0 +1,1 @@
+"""Solvers of graph methods without a kernel."""

@@ -1,0 +1,244 @@
+"""Preconditioned conjugate gradient on the primal, all columns together.
+
+Algorithm 1 of the LapSVM paper with errata L16 (initial direction), L17 (line search) and L18 (the
+metric): Polak-Ribiere directions in the metric of the function space, restarted where the formula
+turns negative, exact steps. One product with the space's `values` and p with the graph an
+iteration for all active columns; values and smooth parts of the iterate follow by recurrence.
+Columns that have converged leave the products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from lapwing.linalg import column_dot, to_host
+from lapwing.objectives.manifold import Objective, State
+from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
+from lapwing.solvers.manifold.line_search import exact_line_search
+from lapwing.solvers.manifold.stopping import StoppingRule
+from lapwing.spaces.base import Array
+
+__all__ = ["pcg"]
+
+# A column counts as done if its gradient, computed afresh, is within this factor of the limit.
+_DRIFT = 2.0
+_NOISE = 4.0  # times the expected rounding
+
+
+def pcg(
+    objective: Objective,
+    start: State | None = None,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 20_000,
+    rule: StoppingRule | None = None,
+    on_iteration: OnIteration = carry_on,
+) -> Result:
+    """Minimise a piecewise quadratic objective by preconditioned conjugate gradient.
+
+    Parameters
+    ----------
+    objective : Objective
+        With the squared hinge or the squared loss.
+    start : State, optional
+        Where to start; zero by default.
+    tol : float, default=1e-8
+        A column is done when its gradient in the metric of the function space, sqrt(g' P g)
+        (errata L18), has fallen to `tol` times its norm at zero. Where the arithmetic ends
+        before, the run does too (`Status.PRECISION`).
+    max_iter : int, default=20000
+    rule : StoppingRule, optional
+        Stops all columns early, by their predictions (Section 4.1).
+    on_iteration : callable, optional
+        Called after every iteration; may ask to stop.
+
+    Returns
+    -------
+    Result
+        Its history has, an iteration: ``objective`` (half convention) and the norms ``gradient``
+        (Euclidean, of the expansion coefficients in the full-kernel space), ``preconditioned``
+        and ``mixed``: the quantities of Figures 4, 13 and 14.
+    """
+    run = _Run(objective, max_iter, rule, on_iteration)
+    state = objective.zero()
+    gradient = objective.descent(state)
+    reference = objective.norm(gradient)
+    if start is not None:
+        state, gradient = start, objective.descent(start)
+    limit, last, previous = tol * reference, state, None
+    # No run gets below the rounding of its arithmetic: there it is looked at, whatever tol is.
+    reachable = np.maximum(limit, _epsilon(state) * reference)
+    while True:
+        state, stop, norm = _descend(run, state, gradient, reachable)
+        # Recurred values drift away from the coefficients, and the coefficients are what is kept.
+        state = objective.state(state.coef, state.intercept)
+        if stop is not None:
+            break
+        gradient = objective.descent(state)
+        norm = objective.norm(gradient)
+        unfinished = norm > _DRIFT * limit
+        if not unfinished.any():
+            stop = Status.CONVERGED
+            break
+        if previous is not None and not (unfinished & (norm < previous / 2)).any():
+            stop = Status.PRECISION
+            if norm.max() > previous.max():
+                state, norm = last, previous
+            break
+        last, previous = state, norm
+    optimality = norm / np.where(reference > 0, reference, 1.0)
+    return Result(state, run.n_iter, stop, optimality, run.history)
+
+
+@dataclass
+class _Run:
+    """What lasts over the restarts of one call."""
+
+    objective: Objective
+    max_iter: int
+    rule: StoppingRule | None
+    on_iteration: OnIteration
+    n_iter: int = 0
+    stretch: float = 0.0
+    history: dict[str, list[Array]] = field(default_factory=dict)
+
+    def interrupted(self, state: Callable[[], State]) -> Status | None:
+        """Count an iteration and ask those who may stop the run."""
+        self.n_iter += 1
+        asked = self.on_iteration(Iteration(self.n_iter, state))
+        rule = self.rule
+        if rule is not None and self.n_iter % rule.every == 0 and rule.check(state()):
+            return Status.EARLY
+        return Status.CALLBACK if asked else None
+
+    def in_noise(self, z: _Columns) -> Array:
+        """Which gradients have a norm that rounding alone would give them.
+
+        On kernels of low rank g keeps a part in the null space (errata L18), and g'Kg comes down
+        to the rounding of K g, of size eps |K| |g| / sqrt(n): steps along it would be noise. |K| is
+        bounded from below by what it has done to the gradients so far.
+        """
+        size = _euclidean(z.gradient.coef, z.gradient)
+        image = _euclidean(z.gradient.values - z.gradient.intercept, z.gradient)
+        self.stretch = max(self.stretch, float(np.max(image / np.where(size > 0, size, 1.0))))
+        rounding = _epsilon(z.state) * self.stretch / math.sqrt(z.state.values.shape[0])
+        return np.asarray(z.norm**2 <= _NOISE * rounding * size**2)
+
+    def record(self, z: _Columns) -> None:
+        entry = {
+            "objective": z.objective.value(z.state),
+            "gradient": _euclidean(z.gradient.values - z.gradient.intercept, z.gradient),
+            "preconditioned": _euclidean(z.gradient.coef, z.gradient),
+            "mixed": z.norm,
+        }
+        for name, value in entry.items():
+            row = np.full(self.objective.n_columns, np.nan)
+            row[z.which] = value
+            self.history.setdefault(name, []).append(row)
+
+
+class _Columns(NamedTuple):
+    """The columns still at work, and what conjugate gradient remembers of them."""
+
+    which: Array
+    objective: Objective
+    state: State
+    gradient: State
+    norm: Array
+    direction: State
+
+    def take(self, index: Array) -> _Columns:
+        return _Columns(
+            self.which[index],
+            self.objective.columns(index),
+            self.state.columns(index),
+            self.gradient.columns(index),
+            self.norm[index],
+            self.direction.columns(index),
+        )
+
+    def joined(self, done: list[tuple[Array, State]]) -> State:
+        """The state of all columns, with those that are done."""
+        return _assemble([*done, (self.which, self.state)])
+
+
+def _descend(
+    run: _Run, state: State, gradient: State, limit: Array
+) -> tuple[State, Status | None, Array]:
+    """Conjugate gradient from a state until every column is done or something stops the run.
+
+    Returns the state, why the run stopped (None if all columns are done), the last known norms.
+    """
+    objective = run.objective
+    index = np.arange(objective.n_columns)
+    norm = objective.norm(gradient)
+    norms = norm.copy()
+    z = _Columns(index, objective, state, gradient, norm, _negative(gradient))
+    done: list[tuple[Array, State]] = []
+    steepest = np.ones(len(index), dtype=bool)
+    stuck = np.zeros(len(index), dtype=bool)
+    while True:
+        finished = (z.norm <= limit[z.which]) | stuck | run.in_noise(z)
+        if finished.any():
+            gone, keep = np.flatnonzero(finished), np.flatnonzero(~finished)
+            done.append((z.which[gone], z.state.columns(gone)))
+            z, steepest = z.take(keep), steepest[keep]
+        if len(z.which) == 0:
+            return _assemble(done), None, norms
+        if run.n_iter >= run.max_iter:
+            return z.joined(done), Status.MAX_ITER, norms
+        run.record(z)
+        s = exact_line_search(z.objective.loss, z.objective.line(z.state, z.direction))
+        z = z._replace(state=z.state.step(s, z.direction))
+        stop = run.interrupted(partial(z.joined, done))
+        if stop is not None:
+            return z.joined(done), stop, norms
+        # Where even the steepest descent cannot descend, the arithmetic has no more digits.
+        stuck = (s <= 0) & steepest
+        z, steepest = _turn(z, restart=s <= 0)
+        norms[z.which] = z.norm
+
+
+def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
+    """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
+    gradient = z.objective.descent(z.state)
+    norm = z.objective.norm(gradient)
+    overlap = z.objective.inner(gradient, z.gradient)
+    rho = (norm**2 - overlap) / np.where(z.norm > 0, z.norm, 1.0) ** 2
+    steepest = restart | ~(rho > 0)
+    direction = _negative(gradient).step(np.where(steepest, 0.0, rho), z.direction)
+    return z._replace(gradient=gradient, norm=norm, direction=direction), steepest
+
+
+def _negative(state: State) -> State:
+    return State(*(-part for part in state))
+
+
+def _epsilon(state: State) -> float:
+    return float(array_namespace(state.values).finfo(state.values.dtype).eps)
+
+
+def _euclidean(part: Array, gradient: State) -> Array:
+    return np.asarray(np.sqrt(column_dot(part, part) + to_host(gradient.intercept) ** 2))
+
+
+def _assemble(parts: list[tuple[Array, State]]) -> State:
+    """All columns in their order, from the parts that finished at different times."""
+    if len(parts) == 1:
+        return parts[0][1].columns(np.argsort(parts[0][0]))
+    order = np.argsort(np.concatenate([index for index, _ in parts]))
+    xp = array_namespace(parts[0][1].values)
+    joined = State(
+        *(
+            xp.concat(fields, axis=fields[0].ndim - 1)
+            for fields in zip(*(s for _, s in parts), strict=True)
+        )
+    )
+    return joined.columns(order)

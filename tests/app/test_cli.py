@@ -1,0 +1,621 @@
+"""The command as users meet it: mostly in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+import lapwing
+from lapwing import LapSVC
+from lapwing._app import cli, demo, fitting
+from lapwing._host.files import atomic_write
+from lapwing._tables.predictions import Predictions, write_predictions
+
+COMMAND = [sys.executable, "-m", "lapwing"]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and terminals of POSIX")
+
+
+def run(*args: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def main(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
+    code = cli.main([str(arg) for arg in args])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """Exit code 2, one line on stderr that says all of `parts`, nothing on stdout."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("error: ")
+    for part in parts:
+        assert part in lines[0]
+
+
+@pytest.fixture(scope="module")
+def iris() -> pl.DataFrame:
+    """Iris with five labels a class, as text."""
+    X, y = load_iris(return_X_y=True)
+    kinds = np.array(["setosa", "versicolor", "virginica"])[y]
+    given = np.concatenate([np.flatnonzero(y == c)[:5] for c in range(3)])
+    kind = [kinds[i] if i in given else None for i in range(150)]
+    names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+    columns = dict(zip(names, X.T, strict=True))
+    return pl.DataFrame({"flower": [f"f{i}" for i in range(150)], **columns, "kind": kind})
+
+
+@pytest.fixture
+def table(tmp_path: Path, iris: pl.DataFrame) -> Path:
+    path = tmp_path / "iris.csv"
+    iris.write_csv(path)
+    return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    path = tmp_path / "out.csv"
+    path.write_text("precious")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# --- the two verbs -------------------------------------------------------------------------------
+
+
+def test_fit_labels_every_row_of_a_csv_file(table: Path, out: Path, iris: pl.DataFrame) -> None:
+    done = run("fit", table, "--label", "kind", "--id", "flower", "--predictions", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "LapSVC on" in done.stdout
+    assert "150 rows, 15 labelled, 4 columns" in done.stdout
+    assert "Columns as they are" in done.stdout
+    assert str(out) in done.stdout
+    found = rows(out)
+    assert list(found[0]) == [
+        "id",
+        "label",
+        "score_setosa",
+        "score_versicolor",
+        "score_virginica",
+        "margin",
+        "was_labeled",
+    ]
+    assert [row["id"] for row in found] == iris["flower"].to_list()
+    assert [row["was_labeled"] == "true" for row in found] == iris["kind"].is_not_null().to_list()
+
+    # The file holds to the last bit what the estimator says of the same numbers.
+    X = iris.drop("flower", "kind").to_numpy()
+    y = iris["kind"].fill_null("").to_numpy()
+    model = LapSVC(unlabeled="", random_state=0).fit(X, y)
+    scores = np.array([[float(row[f"score_{c}"]) for c in model.classes_] for row in found])
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9, atol=1e-12)
+    assert [row["label"] for row in found] == model.predict(X).tolist()
+    ahead = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0]
+    np.testing.assert_array_equal([float(row["margin"]) for row in found], ahead)
+    truth = np.repeat(["setosa", "versicolor", "virginica"], 50)
+    assert np.mean([row["label"] for row in found] != truth) < 0.15
+
+
+def test_parquet_in_and_out_says_the_same_as_csv(
+    table: Path, tmp_path: Path, iris: pl.DataFrame
+) -> None:
+    iris.write_parquet(tmp_path / "iris.parquet")
+    options = ("--label", "kind", "--id", "flower", "--quiet")
+    first = run("fit", table, *options, "--predictions", tmp_path / "a.csv")
+    second = run(
+        "fit", tmp_path / "iris.parquet", *options, "--predictions", tmp_path / "b.parquet"
+    )
+    for done in (first, second):
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found = pl.read_parquet(tmp_path / "b.parquet")
+    assert found.schema["was_labeled"] == pl.Boolean
+    assert found.schema["label"] == pl.String
+    assert found.equals(pl.read_csv(tmp_path / "a.csv"))
+
+
+def test_npz_with_two_classes_and_the_usual_marker(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], np.where(np.arange(100) % 20 == 0, y[:100], -1)
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    done = run("fit", tmp_path / "t.npz", "--label", "y", "--predictions", tmp_path / "p.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = rows(tmp_path / "p.csv")
+    assert [row["id"] for row in found[:2]] == ["1", "2"]
+    assert [row["label"] for row in found] == ["0"] * 50 + ["1"] * 50
+    for row in found:
+        assert float(row["score_0"]) == -float(row["score_1"])
+        assert float(row["margin"]) == 2 * abs(float(row["score_1"]))
+
+
+def test_demo_compares_three_methods_and_draws(tmp_path: Path) -> None:
+    picture = tmp_path / "demo.png"
+    done = run("demo", "--output", picture, "--draws", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    errors = {}
+    for name in ("supervised SVM", "LabelSpreading", "LapSVC()"):
+        (line,) = (line for line in done.stdout.splitlines() if name in line)
+        errors[name] = float(line.split("±")[0].split()[-1])
+    assert errors["LapSVC()"] < errors["supervised SVM"]
+    assert str(picture) in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+# --- what they say of wrong input, each in a process of its own ----------------------------------
+
+GOOD = "x,z,kind\n1,2,a\n3,1,b\n2,5,\n"
+WRONG: dict[str, tuple[str | bytes | None, list[str], tuple[str, ...]]] = {
+    "no such file": (None, [], ("t.csv", "No such file")),
+    "empty file": ("", [], ("t.csv is empty",)),
+    "binary garbage": (bytes(range(256)), [], ("line 1 is not UTF-8 text",)),
+    "ragged": (GOOD + "1,2\n", [], ("line 5 has 2 fields", "3 columns")),
+    "no such label": (GOOD.replace("kind", "Kinds"), [], ("'kind' (--label)", "mean 'Kinds'?")),
+    "no labelled row": ("x,z,kind\n1,2,\n3,1,\n", [], ("no row has a label", "Label some rows")),
+    "one class": ("x,kind\n1,a\n3,\n", [], ("only one class, 'a'", "--unlabeled")),
+    "repeated names": ("x,x,kind\n1,2,a\n", [], ("'x' occurs more than once",)),
+    "infinite": (GOOD.replace("5", "inf"), [], ("infinite values in 'z' (1)", "row 3", "--drop")),
+    "bad cell": (GOOD.replace("5", "five"), [], ("'z' holds text in 1 row", "row 3: 'five'")),
+    "text": (GOOD + "q,w,\nr,s,\nt,u,\n", [], ("'x', 'z' are not numeric", "--drop 'x'")),
+    "missing": (GOOD.replace("5", ""), [], ("missing values in 'z' (1)", "row 3", "--drop")),
+    "classes as numbers": (GOOD, ["--method", "lapsvr"], ("row 1 holds 'a'", "--method lapsvc")),
+    "method": (GOOD, ["--method", "svm"], ("--method 'svm' is none of lapsvc, laprls",)),
+    "scale": (GOOD, ["--scale", "log"], ("--scale 'log' is none of auto, standard, none",)),
+    "option": (GOOD, ["--lables", "kind"], ("--lables", "--help")),
+    "seed": (GOOD, ["--seed", "-1"], ("--seed",)),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_one_line_and_leaves_the_output_alone(
+    tmp_path: Path, out: Path, case: str
+) -> None:
+    content, options, parts = WRONG[case]
+    path = tmp_path / "t.csv"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run("fit", path, "--label", "kind", "--predictions", out, *options)
+    assert_refused(done, *parts)
+    assert out.read_text() == "precious"
+    assert {p.name for p in tmp_path.iterdir()} <= {"t.csv", "out.csv"}
+
+
+def test_a_folder_and_an_unknown_format(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, out: Path
+) -> None:
+    (tmp_path / "d.csv").mkdir()
+    done = run("fit", tmp_path / "d.csv", "--label", "y", "--predictions", out)
+    assert_refused(done, "d.csv is a folder")
+    (tmp_path / "t.xlsx").write_text("x")
+    code, _, said = main(capsys, "fit", tmp_path / "t.xlsx", "--label", "y", "--predictions", out)
+    assert code == 2
+    assert "extension '.xlsx'" in said
+
+
+def test_truncated_parquet(tmp_path: Path, out: Path, iris: pl.DataFrame) -> None:
+    path = tmp_path / "t.parquet"
+    iris.write_parquet(path)
+    path.write_bytes(path.read_bytes()[:900])
+    done = run("fit", path, "--label", "kind", "--predictions", out)
+    assert_refused(done, "t.parquet is not a readable Parquet file")
+
+
+def test_not_enough_memory_is_forecast(table: Path, out: Path) -> None:
+    done = run(
+        "fit", table, "--label", "kind", "--id", "flower", "--predictions", out,
+        LAPWING_MEMORY_LIMIT="50k",
+    )  # fmt: skip
+    assert_refused(done, "needs", "available", "LAPWING_MEMORY_LIMIT")
+    assert out.read_text() == "precious"
+
+
+def test_a_missing_extra_is_named() -> None:
+    for module in ("typer", "rich"):
+        code = f"import sys; sys.modules[{module!r}] = None; import lapwing._app.cli as c; "
+        done = subprocess.run(
+            [sys.executable, "-c", code + "sys.exit(c.main(['--version']))"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert_refused(done, f"the lapwing command needs {module!r}", "lapwing[cli]")
+
+
+@POSIX
+def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path) -> None:
+    fifo = tmp_path / "t.csv"
+    os.mkfifo(fifo)
+    command = [*COMMAND, "fit", fifo, "--label", "kind", "--predictions", out]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        fifo.open("wb"),  # returns once the command has opened the table for reading
+    ):
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed, said) == (130, b"", b"error: interrupted\n")
+    assert out.read_text() == "precious"
+    assert {p.name for p in tmp_path.iterdir()} == {"t.csv", "out.csv"}
+
+
+@POSIX
+def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, out: Path) -> None:
+    reader, writer = os.openpty()
+    at_once = (
+        "import sys, lapwing._app.console as c; c.DELAY = 0.0; from lapwing._app.cli import main; "
+    )
+    command = [sys.executable, "-c", at_once + "sys.exit(main())"]
+    command += ["fit", str(table), "--label", "kind", "--id", "flower", "--predictions", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer) as process:
+        os.close(writer)
+        seen = b""
+        try:
+            while chunk := os.read(reader, 4096):
+                seen += chunk
+        except OSError:  # Linux's way to say that the other end of a terminal is closed
+            pass
+        printed = process.communicate(timeout=60)[0]
+    os.close(reader)
+    assert process.returncode == 0
+    assert b"LapSVC" in seen
+    assert b"\x1b" not in printed
+    assert b"150 rows" in printed
+
+
+def test_the_reader_of_a_pipe_may_leave() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+# --- the rest in this process --------------------------------------------------------------------
+
+
+@pytest.fixture
+def fit_args(table: Path, out: Path) -> list[object]:
+    return ["fit", table, "--label", "kind", "--id", "flower", "--predictions", out]
+
+
+def test_the_same_seed_gives_the_same_bytes(
+    capsys: pytest.CaptureFixture[str], fit_args: list[object], out: Path
+) -> None:
+    written = []
+    for _ in range(2):
+        assert main(capsys, *fit_args, "--seed", "3", "--quiet") == (0, "", "")
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(capsys, "--version") == (0, f"lapwing {lapwing.__version__}\n", "")
+    code, printed, _ = main(capsys, "fit", "--help")
+    assert code == 0
+    assert "--unlabeled" in printed
+    assert "Examples" in printed
+    code, printed, said = main(capsys)
+    assert (code, said) == (0, "")
+    assert "Usage: lapwing" in printed
+
+
+def test_standardises_when_scales_differ_and_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    X, y = load_wine(return_X_y=True)
+    given = [str(c) if i % 12 == 0 else "" for i, c in enumerate(y)]
+    frame = pl.DataFrame(X, schema=load_wine().feature_names).with_columns(kind=pl.Series(given))
+    frame.write_csv(tmp_path / "wine.csv")
+    args = ["fit", tmp_path / "wine.csv", "--label", "kind", "--predictions", tmp_path / "p.csv"]
+    code, printed, said = main(capsys, *args)
+    assert (code, said) == (0, "")
+    assert "Columns standardised: 'proline' varies 3" in printed
+    assert "--scale none" in printed
+    y_given = np.array([int(c) if c else -1 for c in given])
+    Z = StandardScaler().fit_transform(X)
+    expected = LapSVC(random_state=0).fit(Z, y_given).predict(Z)
+    assert [int(row["label"]) for row in rows(tmp_path / "p.csv")] == expected.tolist()
+    assert np.mean(expected != y) < 0.1
+
+    code, printed, _ = main(capsys, *args, "--scale", "none")
+    assert code == 0
+    assert "Columns as they are, as told" in printed
+    labels = [int(row["label"]) for row in rows(tmp_path / "p.csv")]
+    assert np.mean(labels != y) > 0.2
+    assert "Columns standardised, as told" in main(capsys, *args, "--scale", "standard")[1]
+
+
+@pytest.mark.parametrize(
+    ("spreads", "standardised"),
+    [
+        ([1, 9], False),
+        ([1, 11], True),
+        ([1, 0, 0, 1], False),
+        ([1e-3, 1, 1, 1], False),
+        ([5], False),
+    ],
+)
+def test_when_scales_differ(spreads: list[float], standardised: bool) -> None:
+    names = [f"x{j}" for j in range(len(spreads))]
+    assert fitting.choose_scaling(np.array(spreads), names, "auto").standardize is standardised
+
+
+@pytest.mark.parametrize("method", fitting.METHODS)
+def test_every_method(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, iris: pl.DataFrame, method: str
+) -> None:
+    regression = fitting.METHODS[method].regression
+    label = pl.Series([None if i % 5 else v for i, v in enumerate(iris["petal_width"])])
+    frame = iris.with_columns(kind=label) if regression else iris
+    frame.write_csv(tmp_path / "t.csv")
+    code, printed, said = main(
+        capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--drop", "flower",
+        "--predictions", tmp_path / "p.csv", "--method", method,
+    )  # fmt: skip
+    assert (code, said) == (0, "")
+    assert fitting.METHODS[method].estimator.__name__ in printed
+    found = pl.read_csv(tmp_path / "p.csv")
+    if regression:
+        assert found.columns == ["id", "label", "was_labeled"]
+        truth = iris["petal_width"].to_numpy()
+        assert np.mean((found["label"].to_numpy() - truth) ** 2) < 0.25 * truth.var()
+    else:
+        assert found["label"].n_unique() == 3
+
+
+def test_warnings_are_single_lines_on_stderr(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = "".join(f"{i},{i % 2 * 9 + i / 99},{'ab'[i % 2] if i < 4 else ''}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("row,x,kind\n" + lines)
+    code, _, said = main(
+        capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--predictions", tmp_path / "p.csv"
+    )
+    assert code == 0
+    assert said.startswith("warning: column 'row' counts the rows")
+    assert all(line.startswith("warning: ") for line in said.splitlines())
+
+
+def test_a_warning_is_said_once(
+    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(*_: object, **__: object) -> None:
+        for text in ("first", "second", "first"):
+            warnings.warn(text, lapwing.exceptions.LapwingWarning, stacklevel=1)
+        warnings.warn("of no use to a user", DeprecationWarning, stacklevel=1)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(fitting, "fit", warn)
+    said = "warning: first\nwarning: second\nerror: enough\n"
+    assert main(capsys, *fit_args) == (2, "", said)
+
+
+def test_an_error_of_the_estimator_is_one_line(
+    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for error, said in (
+        (ValueError("gamma_A is\n  wrong"), "error: gamma_A is wrong\n"),
+        (MemoryError(), "error: not enough memory\n"),
+        (OSError(errno.EIO, "Input/output error", "f"), "error: f: Input/output error\n"),
+    ):
+        monkeypatch.setattr(fitting, "fit", lambda *_, error=error, **__: raise_(error))
+        assert main(capsys, *fit_args) == (2, "", said)
+
+
+def raise_(error: BaseException) -> None:
+    raise error
+
+
+def test_a_defect_is_said_to_be_one_and_can_be_traced(
+    capsys: pytest.CaptureFixture[str], fit_args: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "fit", lambda *_, **__: raise_(TypeError("oops")))
+    code, _, said = main(capsys, *fit_args)
+    assert code == 1
+    assert said.startswith("error: unexpected TypeError: oops. This is a defect of lapwing")
+    assert said.count("\n") == 1
+    monkeypatch.setenv("LAPWING_DEBUG", "1")
+    with pytest.raises(TypeError, match="oops"):
+        cli.main([str(arg) for arg in fit_args])
+
+
+def test_interrupted_while_fitting(
+    capsys: pytest.CaptureFixture[str],
+    fit_args: list[object],
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "fit", lambda *_, **__: raise_(KeyboardInterrupt()))
+    assert main(capsys, *fit_args) == (130, "", "error: interrupted\n")
+    assert out.read_text() == "precious"
+
+
+def test_a_full_disk_loses_nothing(
+    capsys: pytest.CaptureFixture[str],
+    fit_args: list[object],
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(os, "fsync", lambda _: raise_(full))
+    assert main(capsys, *fit_args) == (2, "", "error: No space left on device\n")
+    assert out.read_text() == "precious"
+    assert [p.name for p in out.parent.iterdir() if p.suffix == ".tmp"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.txt", "the extension must be .csv or .parquet"),
+        ("none/out.csv", "there is no folder"),
+        ("folder.csv", "it is a folder"),
+        ("iris.csv", "is the input itself"),
+    ],
+)
+def test_places_that_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], table: Path, name: str, message: str
+) -> None:
+    before = table.read_bytes()
+    (table.parent / "folder.csv").mkdir()
+    path = table.parent / name
+    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
+    assert code == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert table.read_bytes() == before
+
+
+@POSIX
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
+def test_a_protected_folder(capsys: pytest.CaptureFixture[str], table: Path) -> None:
+    folder = table.parent / "locked"
+    folder.mkdir(mode=0o500)
+    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", folder / "p.csv")
+    assert code == 2
+    assert "no permission" in said
+
+
+def test_parquet_output_needs_an_extra_before_the_work(
+    capsys: pytest.CaptureFixture[str], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    path = table.parent / "p.parquet"
+    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
+    assert code == 2
+    assert "lapwing[cli]" in said
+
+
+def test_demo_without_matplotlib_still_compares(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = tmp_path / "p.png"
+    code, printed, said = main(capsys, "demo", "--draws", "1", "--output", picture)
+    assert (code, said) == (0, "")
+    assert "LapSVC()" in printed
+    assert "No picture" in printed
+    assert "lapwing[plot]" in printed
+    assert not picture.exists()
+
+
+def test_demo_refuses_wrong_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for args, message in (
+        (["--output", tmp_path / "p.bmp"], ".png, .pdf or .svg"),
+        (["--output", tmp_path / "none" / "p.png"], "there is no folder"),
+        (["--labels-per-class", "0"], "--labels-per-class"),
+    ):
+        code, printed, said = main(capsys, "demo", *args)
+        assert (code, printed) == (2, "")
+        assert message in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels_per_class": 0}, "labels_per_class must be from 1 to 100, got 0"),
+        ({"labels_per_class": 101}, "got 101"),
+        ({"n_draws": 0}, "n_draws must be 1 or more"),
+        ({"seed": -1}, "seed must be 0 or more"),
+    ],
+)
+def test_wrong_parameters_of_the_demonstration(options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        demo.run_demo(**options)
+
+
+def test_the_demonstration_is_honest() -> None:
+    result = demo.run_demo(labels_per_class=2, n_draws=3, seed=1)
+    assert result.labeled.sum() == 20
+    assert np.bincount(result.y[result.labeled]).tolist() == [2] * 10
+    hidden = ~result.labeled
+    shown = np.mean(result.predicted[hidden] != result.y[hidden])
+    # The picture is of the draw in the middle, not of the best.
+    assert shown == np.median(result.scores[-1].errors)
+    again = demo.run_demo(labels_per_class=2, n_draws=3, seed=1)
+    for one, other in zip(result.scores, again.scores, strict=True):
+        np.testing.assert_array_equal(one.errors, other.errors)
+
+
+def test_predictions_survive_the_file_to_the_bit(tmp_path: Path) -> None:
+    scores = (
+        np.random.default_rng(0).normal(size=(5, 2)) * 10.0 ** np.arange(-200, 300, 100)[:, None]
+    )
+    predictions = Predictions(
+        np.array(['a,"b"', "c\nd", "é", " f", "g"], dtype=object),
+        np.array([1, 2, 1, 2, 1]),
+        np.array([True, False, True, False, False]),
+        np.array([1, 2]),
+        scores,
+    )
+    for name in ("p.csv", "p.parquet"):
+        write_predictions(predictions, tmp_path / name)
+        read = pl.read_csv if name == "p.csv" else pl.read_parquet
+        frame: Any = read(tmp_path / name)
+        assert frame["id"].to_list() == predictions.ids.tolist()
+        np.testing.assert_array_equal(frame["score_2"].to_numpy(), scores[:, 1])
+        assert frame["was_labeled"].to_list() == predictions.was_labeled.tolist()
+
+
+def test_atomic_write_replaces_whole_files_only(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+
+    def stop_half_way() -> None:
+        with atomic_write(path) as temporary:
+            temporary.write_text("half")
+            assert temporary.parent == tmp_path
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_half_way()
+    assert path.read_text() == "old"
+    with atomic_write(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@POSIX
+def test_atomic_write_keeps_links_and_the_usual_permissions(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    link.symlink_to(real)
+    before = os.umask(0o027)
+    try:
+        with atomic_write(link) as temporary:
+            temporary.write_text("x")
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert real.read_text() == "x"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    with pytest.raises(ValueError, match="not a regular file"), atomic_write("/dev/null"):
+        pass

@@ -1,0 +1,176 @@
+"""Damaged and hostile files: always an answer or one line, never a traceback, never half a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from lapwing._app import cli
+
+CASES = settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+FEW = settings(CASES, max_examples=25)
+N = 24
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "name": [f"r{i}" for i in range(N)],
+            "x": rng.normal(size=N).round(3),
+            "z": rng.normal(size=N).round(3),
+            "site": ["a", "b", "c"] * (N // 3),
+            "y": ["u" if i % 2 else "v" if i < 12 else None for i in range(N)],
+        }
+    )
+    frame.write_csv(folder / "t.csv")
+    frame.write_parquet(folder / "t.parquet")
+    options = ["--label", "y", "--id", "name", "--quiet", "--model", str(folder / "m.lapwing")]
+    code = cli.main(["fit", str(folder / "t.csv"), *options])
+    assert code == 0
+    return folder
+
+
+# Where to change, and how: flips, cuts, insertions and repetitions.
+edits = st.lists(
+    st.tuples(
+        st.floats(0, 1),
+        st.sampled_from(["flip", "cut", "insert", "repeat", "delete"]),
+        st.binary(min_size=1, max_size=6),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def damage(content: bytes, changes: list[tuple[float, str, bytes]]) -> bytes:
+    for where, how, extra in changes:
+        at = int(where * len(content))
+        if how == "flip" and content:
+            at = min(at, len(content) - 1)
+            content = content[:at] + bytes([content[at] ^ extra[0] or 1]) + content[at + 1 :]
+        elif how == "cut":
+            content = content[:at]
+        elif how == "insert":
+            content = content[:at] + extra + content[at:]
+        elif how == "repeat":
+            content = content[:at] + content[max(0, at - 40) :]
+        else:
+            content = content[:at] + content[at + len(extra) :]
+    return content
+
+
+Check = Callable[..., None]
+
+
+@pytest.fixture
+def check(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Check:
+    """Run a verb; see that it ends as it should and that its output is whole or as before."""
+
+    def run(*args: object) -> None:
+        out = tmp_path / "out.csv"
+        out.write_text("precious")
+        code = cli.main([*map(str, args), "--predictions", str(out), "--quiet"])
+        said = capfd.readouterr()
+        assert code in (0, 2), said.err
+        assert "Traceback" not in said.err
+        assert said.out == ""
+        lines = said.err.splitlines()
+        errors = [line for line in lines if line.startswith("error: ")]
+        assert len(errors) == (code != 0), said.err
+        assert all(line.startswith(("error: ", "warning: ")) for line in lines), said.err
+        if code == 0:
+            rows = list(csv.reader(io.StringIO(out.read_text())))
+            assert len({len(row) for row in rows}) == 1
+            assert rows[0][:2] == ["id", "label"]
+        else:
+            assert out.read_text() == "precious"
+        assert not [path for path in tmp_path.iterdir() if path.suffix == ".tmp"]
+
+    return run
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@CASES
+@given(changes=edits)
+def test_damaged_tables(
+    files: Path, tmp_path: Path, check: Check, suffix: str, changes: Any
+) -> None:
+    path = tmp_path / f"d.{suffix}"
+    path.write_bytes(damage((files / f"t.{suffix}").read_bytes(), changes))
+    check("fit", path, "--label", "y", "--id", "name")
+
+
+@FEW
+@given(changes=edits)
+def test_damaged_models(files: Path, tmp_path: Path, check: Check, changes: Any) -> None:
+    path = tmp_path / "d.lapwing"
+    path.write_bytes(damage((files / "m.lapwing").read_bytes(), changes))
+    check("predict", path, files / "t.csv")
+
+
+@FEW
+@given(changes=edits)
+def test_damaged_tables_at_predict_time(
+    files: Path, tmp_path: Path, check: Check, changes: Any
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(damage((files / "t.csv").read_bytes(), changes))
+    check("predict", files / "m.lapwing", path)
+
+
+cells = st.one_of(
+    st.sampled_from(["", "1", "-2.5", "nan", "inf", "1e400", "a", "b", "true", "NA", '"', " 7 "]),
+    st.text(max_size=4),
+)
+
+
+@CASES
+@given(
+    names=st.lists(st.text(max_size=3), min_size=1, max_size=4),
+    rows=st.lists(st.lists(cells, min_size=1, max_size=5), max_size=9),
+)
+@example(names=["y", "x"], rows=[["a", "1"], ["b", "1"], ["", "1"]])
+@example(names=["y", "x"], rows=[["a", "1e308"], ["b", "-1e308"], ["", "0"]])
+@example(names=["y"], rows=[])
+def test_tables_of_anything(tmp_path: Path, check: Check, names: Any, rows: Any) -> None:
+    stream = io.StringIO()
+    csv.writer(stream).writerows([["y", *names], *rows])
+    path = tmp_path / "any.csv"
+    path.write_bytes(stream.getvalue().encode("utf-8", "surrogatepass"))
+    check("fit", path, "--label", "y")
+
+
+@FEW
+@given(
+    name=st.sampled_from(
+        [
+            *("gamma", "gamma_A", "gamma_I", "degree", "coef0", "kernel", "tol", "max_iter"),
+            *("solver", "loss", "stopping", "class_weight", "fit_intercept", "graph.weights"),
+            *("graph.n_neighbors", "graph.metric", "graph.power", "graph.normalized"),
+            *("graph.n_jobs", "graph.mutual"),
+        ]
+    ),
+    value=st.one_of(
+        st.sampled_from(["0", "-1", "none", "true", "1e308", "nan", "poly", "haversine", "dice"]),
+        st.text(max_size=5),
+        st.integers(-3, 4).map(str),
+    ),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_settings_of_anything(files: Path, check: Check, name: str, value: str) -> None:
+    check("fit", files / "t.csv", "--label", "y", "--id", "name", "--set", f"{name}={value}")

@@ -1,0 +1,738 @@
+"""The verbs and options that came after fit and demo: mostly in this process, for speed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+from lapwing import S3VC, KNNGraph, Landmarks, LapSVC
+from lapwing._app import cli, console, fitting, forecast
+from lapwing._app.settings import apply_settings, parse_settings, setting_names
+from lapwing._tables.tables import read_table
+from lapwing.exceptions import LapwingWarning
+from lapwing.models import load_model
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
+KINDS = ["setosa", "versicolor", "virginica"]
+
+
+def installed(*args: object, stdin: bytes | None = None, **environment: str) -> Any:
+    """The command as a user has it, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "lapwing", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+Main = Any
+
+
+@pytest.fixture
+def main(capsys: pytest.CaptureFixture[str]) -> Main:
+    def call(*args: object) -> tuple[int, str, str]:
+        code = cli.main([str(arg) for arg in args])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def refused(said: tuple[int, str, str], *parts: str) -> None:
+    code, out, err = said
+    assert (code, out) == (2, ""), err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1, err
+    for part in parts:
+        assert part in err
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    """Iris with a column of text, five labels a class, and the truth."""
+    X, y = load_iris(return_X_y=True)
+    kinds = np.array(KINDS)[y]
+    given = np.concatenate([np.flatnonzero(y == c)[:5] for c in range(3)])
+    site = np.array(["north", "south", "west"])[np.random.default_rng(0).integers(0, 3, 150)]
+    columns: dict[str, Any] = {"flower": [f"f{i}" for i in range(150)]}
+    columns |= dict(zip(["sl", "sw", "pl", "pw"], X.T, strict=True))
+    columns |= {"site": site, "kind": [kinds[i] if i in given else None for i in range(150)]}
+    return pl.DataFrame(columns | {"truth": kinds})
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, frame: pl.DataFrame) -> Path:
+    """The table in files, and a model of it with everything that a fit can write."""
+    folder = tmp_path_factory.mktemp("home")
+    frame.write_csv(folder / "t.csv")
+    frame.write_parquet(folder / "t.parquet")
+    done = installed(
+        "fit", folder / "t.csv", "--label", "kind", "--id", "flower", "--truth", "truth",
+        "--model", folder / "m.lapwing", "--predictions", folder / "p.csv",
+        "--report", folder / "r.html", "--onnx", folder / "m.onnx",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    return folder
+
+
+FIT = ("--label", "kind", "--id", "flower", "--truth", "truth")
+
+
+# --- fit, predict, report -------------------------------------------------------------------------
+
+
+def test_a_model_predicts_what_its_fit_predicted(home: Path, tmp_path: Path, main: Main) -> None:
+    code, said, err = main(
+        "predict", home / "m.lapwing", home / "t.parquet", "--predictions", tmp_path / "q.csv"
+    )
+    assert (code, err) == (0, "")
+    assert "150 rows" in said
+    first, second = pl.read_csv(home / "p.csv"), pl.read_csv(tmp_path / "q.csv")
+    assert first.drop("was_labeled").equals(second.drop("was_labeled"))
+    assert not second["was_labeled"].any()
+
+
+def test_the_pipeline_encodes_text_and_is_scikit_learns(home: Path, frame: pl.DataFrame) -> None:
+    model = load_model(home / "m.lapwing")
+    columns = model.pipeline.named_steps["columns"]
+    assert isinstance(columns, ColumnTransformer)
+    assert isinstance(columns.named_transformers_["categorical"], OneHotEncoder)
+    table = frame.select("sl", "sw", "pl", "pw", "site")
+    assert model.pipeline.predict(table).tolist() == pl.read_csv(home / "p.csv")["label"].to_list()
+    # By hand: the same numbers give the same estimator.
+    sites = np.unique(frame["site"].to_numpy())
+    one_hot = (frame["site"].to_numpy()[:, None] == sites).astype(float)
+    Z = np.hstack([table.drop("site").to_numpy(), one_hot])
+    own = LapSVC(unlabeled="").fit(Z, frame["kind"].fill_null("").to_numpy())
+    np.testing.assert_allclose(
+        model.pipeline.decision_function(table), own.decision_function(Z), rtol=1e-8, atol=1e-10
+    )
+
+
+def test_a_table_goes_through_pipes(home: Path, frame: pl.DataFrame) -> None:
+    content = (home / "t.csv").read_bytes()
+    done = installed("predict", home / "m.lapwing", "-", stdin=content)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = pl.read_csv(done.stdout)
+    assert found["id"].to_list() == frame["flower"].to_list()
+    assert found["label"].to_list() == pl.read_csv(home / "p.csv")["label"].to_list()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "mtx"])
+def test_standard_input_tells_its_format(
+    home: Path, main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    path = tmp_path / f"s.{suffix}"
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    if suffix in ("csv", "parquet"):
+        path = home / f"t.{suffix}"
+    elif suffix == "npy":
+        np.save(path, X)
+    else:
+        scipy.io.mmwrite(path, X)
+    stream = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    code, said, err = main("info", "-", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(said)["rows"] == (150 if suffix in ("csv", "parquet") else 12)
+    assert json.loads(said)["source"] == "standard input"
+
+
+@POSIX
+def test_a_named_pipe_is_read_to_its_end(home: Path, main: Main, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = (home / "t.csv").read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    code, said, _ = main("info", pipe, "--json")
+    writer.join()
+    assert (code, json.loads(said)["rows"]) == (0, 150)
+
+
+def test_the_report_of_a_model_is_the_one_of_the_fit(
+    home: Path, tmp_path: Path, main: Main
+) -> None:
+    code, said, err = main("report", home / "m.lapwing", "--output", tmp_path / "again.html")
+    assert (code, err) == (0, "")
+    assert "again.html" in said
+    page = (tmp_path / "again.html").read_bytes()
+    assert page == (home / "r.html").read_bytes()
+    assert b"<!doctype html>" in page[:200].lower()
+
+
+def test_the_same_seed_gives_the_same_bytes_in_all_files(
+    home: Path, tmp_path: Path, main: Main
+) -> None:
+    options = ["--predictions", tmp_path / "p.csv", "--report", tmp_path / "r.html"]
+    options += ["--model", tmp_path / "m.lapwing", "--onnx", tmp_path / "m.onnx", "--quiet"]
+    # In the same place under another name: the input's name is part of the report.
+    assert main("fit", home / "t.csv", *FIT, *options) == (0, "", "")
+    for name in ("p.csv", "r.html", "m.lapwing", "m.onnx"):
+        assert (tmp_path / name).read_bytes() == (home / name).read_bytes(), name
+
+
+def test_json_for_machines(home: Path, tmp_path: Path, main: Main) -> None:
+    path = tmp_path / "p.parquet"
+    code, said, err = main(
+        "fit", home / "t.csv", *FIT, "--set", "gamma_I=2", "--set", "graph.n_neighbors=7",
+        "--predictions", path, "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    found = json.loads(said)
+    assert (found["rows"], found["labeled"], found["method"]) == (150, 15, "lapsvc")
+    assert found["parameters"]["gamma_I"] == 2
+    assert found["parameters"]["graph.n_neighbors"] == 7
+    assert found["written"] == {"predictions": str(path)}
+    predicted = pl.read_parquet(path)
+    assert found["predicted"] == {k: int((predicted["label"] == k).sum()) for k in KINDS}
+    hidden = predicted.filter(~pl.col("was_labeled"))
+    truth = np.repeat(KINDS, 50)[~predicted["was_labeled"].to_numpy()]
+    assert found["error"] == {
+        "rows": 135,
+        "share_wrong": float(np.mean(hidden["label"].to_numpy() != truth)),
+    }
+    code, said, _ = main("predict", home / "m.lapwing", home / "t.csv", "--json", "--predictions",
+                         tmp_path / "q.csv")  # fmt: skip
+    assert (code, json.loads(said)["rows"]) == (0, 150)
+
+
+def test_without_outputs_a_fit_says_what_it_found(home: Path, main: Main) -> None:
+    code, said, _ = main("fit", home / "t.csv", *FIT)
+    assert code == 0
+    assert "Nothing was written" in said
+    assert "one-hot encoded: site" in said
+
+
+def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_path: Path) -> None:
+    settings = ["gamma_A=0.5", "graph.power=3", "kernel=laplacian", "gamma=0.2"]
+    pairs = [part for text in settings for part in ("--set", text)]
+    code, *_ = main("fit", home / "t.csv", *FIT, *pairs, "--model", tmp_path / "m.lapwing", "-q")
+    assert code == 0
+    estimator = load_model(tmp_path / "m.lapwing").pipeline[-1]
+    assert (estimator.gamma_A, estimator.kernel, estimator.gamma) == (0.5, "laplacian", 0.2)
+    assert (estimator.graph.power, estimator.graph.n_neighbors) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["gama_I=1"], "LapSVC has no parameter 'gama_I'. Did you mean 'gamma_I'?"),
+        (["graph.n_neigbours=1"], "Did you mean 'graph.n_neighbors'?"),
+        (["n_neighbors=1"], "Did you mean 'graph.n_neighbors'?"),
+        (["zzzz=1"], "It has class_prior, class_weight, coef0"),
+        (["gamma_I"], "must be NAME=VALUE"),
+        (["=1"], "must be NAME=VALUE"),
+        (["gamma_I=1", "gamma_I=2"], "given twice"),
+        (["gamma_I=[1]"], "must be a number, true, false, none or a word"),
+        (["gamma_I="], "must be a number"),
+        (["unlabeled=0"], "use --unlabeled"),
+        (["random_state=0"], "use --seed"),
+        (["graph=5"], "graph.n_neighbors"),
+        (["kernel=precomputed"], "no kernel matrix"),
+    ],
+)
+def test_wrong_settings(texts: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=r"--set") as caught:
+        parse_settings(texts, LapSVC())
+    assert message in str(caught.value)
+
+
+def test_values_of_settings() -> None:
+    texts = ["gamma_I=1e-3", "max_iter=7", "stopping=none", "fit_intercept=true", "loss=hinge"]
+    values = parse_settings(texts, LapSVC())
+    assert list(values.values()) == [1e-3, 7, None, True, "hinge"]
+    assert parse_settings(["graph__power=2"], LapSVC()) == {"graph.power": 2}
+    assert "epsilon" in setting_names(fitting.LapSVR())
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("gamma_A=-1", "gamma_A=-1 must be a number > 0"),
+        ("graph.n_neighbors=0", "n_neighbors=0 must be a whole number"),
+        ("graph.n_neighbors=150", "n_neighbors=150 must be smaller"),
+        ("graph.metric=seuclidean2", "metric='seuclidean2' is not known"),
+        ("kernel=rbff", "rbff"),
+        ("solver=quick", "solver='quick'"),
+    ],
+)
+def test_settings_out_of_range(home: Path, main: Main, setting: str, message: str) -> None:
+    refused(main("fit", home / "t.csv", *FIT, "--set", setting), message)
+
+
+@pytest.mark.parametrize("name", ["lapsvc", "LapSVC", "LAPRLS", "LapRLSClassifier"])
+def test_methods_by_their_names(name: str) -> None:
+    assert fitting.find_method(name)[0] in ("lapsvc", "laprls")
+
+
+def test_the_nearest_method_is_named(home: Path, main: Main) -> None:
+    refused(
+        main("fit", home / "t.csv", *FIT, "--method", "lapsvm"),
+        "Did you mean 'lapsvr' or 'lapsvc'?",
+    )
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def test_several_files_are_one_table(
+    home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path
+) -> None:
+    frame[:70].write_csv(tmp_path / "a.csv")
+    frame[70:].select(reversed(frame.columns)).write_parquet(tmp_path / "b.parquet")
+    code, *_ = main(
+        "fit", tmp_path / "a.csv", tmp_path / "b.parquet", *FIT, "--predictions",
+        tmp_path / "p.csv", "-q",
+    )  # fmt: skip
+    assert code == 0
+    assert (tmp_path / "p.csv").read_bytes() == (home / "p.csv").read_bytes()
+    frame[70:].drop("pw").write_csv(tmp_path / "b.csv")
+    refused(main("fit", tmp_path / "a.csv", tmp_path / "b.csv", *FIT), "b.csv has no column 'pw'")
+    frame[70:].with_columns(more=pl.lit(1)).write_csv(tmp_path / "b.csv")
+    refused(main("fit", tmp_path / "a.csv", tmp_path / "b.csv", *FIT), "'more' that the first")
+
+
+def test_features_by_name(home: Path) -> None:
+    table = read_table(home / "t.csv", "kind", id_column="flower", features=["pw,sl", "site"])
+    assert table.feature_names == ("pw", "sl", "site")
+    assert table.kinds == ("numeric", "numeric", "categorical")
+    table = read_table(home / "t.csv", "kind", drop=["flower, truth", "site"])
+    assert table.feature_names == ("sl", "sw", "pl", "pw")
+    with pytest.raises(ValueError, match=r"no column 'slx' \(--features\)"):
+        read_table(home / "t.csv", "kind", features=["slx"])
+    with pytest.raises(ValueError, match="'kind' is in --features and has another role"):
+        read_table(home / "t.csv", "kind", features=["sl,kind"])
+
+
+def test_own_places_on_the_map(home: Path, main: Main, tmp_path: Path) -> None:
+    table = read_table(home / "t.csv", "kind", id_column="flower", layout=["pl", "pw"])
+    assert table.layout is not None
+    assert table.layout.shape == (150, 2)
+    assert "pl" not in table.feature_names
+    options = ["--map", "pl", "--map", "pw", "--report", tmp_path / "r.html", "-q"]
+    assert main("fit", home / "t.csv", *FIT, *options)[0] == 0
+    refused(main("fit", home / "t.csv", *FIT, "--map", "pl"), "--map takes two columns")
+    refused(main("fit", home / "t.csv", *FIT, "--map", "pl", "--map", "site"), "'site' (--map)")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_missing_values_are_imputed_on_request(
+    main: Main, frame: pl.DataFrame, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"h.{suffix}"
+    rows = pl.int_range(pl.len())
+    holes = frame.with_columns(
+        pl.when(rows % 7 != 0).then("pl").alias("pl"), pl.when(rows % 9 != 0).then("site")
+    )
+    holes.write_csv(path) if suffix == "csv" else holes.write_parquet(path)
+    refused(main("fit", path, *FIT), "missing values in 'pl' (22), 'site' (17)", "--impute median")
+    model = tmp_path / "m.lapwing"
+    code, said, _ = main("fit", path, *FIT, "--impute", "median", "--model", model)
+    assert code == 0
+    assert "missing numbers replaced by the median of their column" in said
+    columns = load_model(model).pipeline.named_steps["columns"]
+    medians = columns.named_transformers_["numeric"].named_steps["impute"].statistics_
+    assert medians[2] == holes["pl"].median()
+    assert main("predict", model, path, "--predictions", tmp_path / "q.csv", "-q")[0] == 0
+    refused(main("fit", path, *FIT, "--impute", "zero"), "none, median, mean")
+
+
+def test_a_column_without_any_value_cannot_be_imputed(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,z,y\n1,,a\n2,,b\n3,,\n")
+    with pytest.raises(ValueError, match="no row has a value in 'z'"):
+        read_table(tmp_path / "t.csv", "y", missing=True)
+
+
+def test_text_that_has_too_many_values(home: Path, main: Main) -> None:
+    said = main("fit", home / "t.csv", "--label", "kind", "--drop", "truth")
+    refused(said, "'flower' is not numeric", "up to 20 values", "--drop 'flower'", "--id")
+
+
+def test_numbers_among_text_keep_their_spelling(tmp_path: Path) -> None:
+    rows = "".join(f"{k},{i % 5},{'ab'[i % 2]}\n" for i, k in enumerate(["01", "1", "x", "y"] * 5))
+    (tmp_path / "t.csv").write_text("k,v,y\n" + rows)
+    with pytest.warns(LapwingWarning, match="every row has a label"):
+        table = read_table(tmp_path / "t.csv", "y")
+    assert sorted(set(table.X["k"])) == ["01", "1", "x", "y"]
+
+
+@pytest.mark.parametrize("suffix", ["svm", "mtx", "npy"])
+def test_matrices_with_labels(main: Main, tmp_path: Path, suffix: str) -> None:
+    X, y = make_blobs(60, 4, centers=2, random_state=0)
+    X[np.abs(X) < 1] = 0
+    path, labels = tmp_path / f"t.{suffix}", tmp_path / "labels.txt"
+    given = [str(c) if i < 10 else "" for i, c in enumerate(y)]
+    labels.write_text("\n".join(given) + "\n")
+    options: list[object] = ["--labels", labels]
+    if suffix == "svm":
+        target = np.where(np.arange(60) < 10, y, -1)
+        dump_svmlight_file(X, target, str(path), zero_based=False)
+        options = ["--unlabeled", "-1"]
+    elif suffix == "mtx":
+        scipy.io.mmwrite(path, sp.csr_matrix(X))
+    else:
+        np.save(path, X)
+    out = tmp_path / "p.csv"
+    model = tmp_path / "m.lapwing"
+    code, _, err = main("fit", path, *options, "--predictions", out, "--model", model, "-q")
+    assert (code, err) == (0, "")
+    assert pl.read_csv(out)["label"].to_list() == y.tolist()
+    assert main("predict", model, path, "--predictions", tmp_path / "q.csv", "-q")[0] == 0
+    again = pl.read_csv(tmp_path / "q.csv").drop("was_labeled")
+    assert again.equals(pl.read_csv(out).drop("was_labeled"))
+    assert main("info", path, *options[:2])[0] == 0
+
+
+def test_wrong_matrices_and_labels(main: Main, tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", np.ones((4, 2)))
+    (tmp_path / "l.txt").write_text("a\nb\n")
+    fit = ["fit", tmp_path / "t.npy"]
+    refused(main(*fit, "--labels", tmp_path / "l.txt"), "has 2 labels, but the table has 4 rows")
+    refused(main(*fit), "name the column of the labels with --label")
+    refused(main(*fit, "--label", "y", "--labels", tmp_path / "l.txt"), "two places")
+    (tmp_path / "l.txt").write_bytes(b"a\n\xff\n")
+    refused(main(*fit, "--labels", tmp_path / "l.txt"), "line 2 is not UTF-8")
+    np.save(tmp_path / "l.npy", np.ones((4, 2)))
+    refused(main(*fit, "--labels", tmp_path / "l.npy"), "one label for each row")
+    for name in ("t.mtx", "t.svm", "bad.npy"):
+        (tmp_path / name).write_bytes(b"1 nonsense\x00")
+        said = main("fit", tmp_path / name, "--labels", tmp_path / "l.npy")
+        refused(said, "is not a readable")
+    np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
+    refused(main("fit", tmp_path / "o.npy", "--labels", tmp_path / "l.npy"), "is not a readable")
+
+
+def test_the_truth_must_be_written_as_the_labels_are(main: Main, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,y,t\n1,0,0\n2.5,1,1\n3,,b\n4,,1\n")
+    refused(main("fit", tmp_path / "t.csv", "--label", "y", "--truth", "t"), "row 3 holds 'b'")
+
+
+def test_a_class_seen_once_among_others_is_told(tmp_path: Path) -> None:
+    rows = "".join(f"{i * 3 % 7},{'aabbbc    '[i]}\n" for i in range(10))
+    (tmp_path / "t.csv").write_text("x,y\n" + rows)
+    with pytest.warns(LapwingWarning, match=r"only one row has the label 'c' \(row 6\)"):
+        read_table(tmp_path / "t.csv", "y")
+
+
+# --- what predict and report say of wrong input ---------------------------------------------------
+
+
+def test_columns_at_predict_time(
+    home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path
+) -> None:
+    path, model = tmp_path / "n.csv", home / "m.lapwing"
+    predict = ["predict", model, path, "--predictions", tmp_path / "q.csv"]
+    (tmp_path / "q.csv").write_text("precious")
+    frame.rename({"sl": "SL"}).write_csv(path)
+    refused(main(*predict), "has no column 'sl'", "Is it 'SL' here?")
+    frame.with_columns(sw=pl.lit("wide")).write_csv(path)
+    refused(main(*predict), "'sw' holds text in 150 rows; the first is row 1: 'wide'")
+    frame.with_columns(flower=pl.lit("f")).write_csv(path)
+    refused(main(*predict), "id column 'flower' does not tell rows apart")
+    frame.with_columns(pl.when(pl.col("sl") > 5).then("sl")).write_csv(path)
+    refused(main(*predict), "missing values in 'sl'")
+    assert (tmp_path / "q.csv").read_text() == "precious"
+    # Other order, more columns, no label, other text: said, and predicted.
+    other = frame.select(reversed(frame.columns)).drop("kind", "truth")
+    other.with_columns(new=pl.lit(1), site=pl.lit("moon")).write_csv(path)
+    code, _, err = main(*predict, "-q")
+    assert code == 0
+    assert "does not know the column 'new'" in err
+    assert "'moon' in 'site' was not there when the model was fitted" in err
+    refused(main("predict", model, path, "--json"), "--json needs --predictions")
+    refused(main(*predict[:3], "--predictions", path), "is the input itself")
+
+
+def test_model_files_that_are_none(home: Path, main: Main, tmp_path: Path) -> None:
+    for content, name in (
+        (b"", "empty"),
+        (b"garbage", "garbage"),
+        ((home / "m.lapwing").read_bytes()[:2000], "cut"),
+        ((home / "t.parquet").read_bytes(), "other"),
+    ):
+        path = tmp_path / f"{name}.lapwing"
+        path.write_bytes(content)
+        refused(main("predict", path, home / "t.csv"), f"{name}.lapwing")
+        refused(main("report", path), f"{name}.lapwing")
+        assert not path.with_suffix(".html").exists()
+    refused(main("predict", tmp_path / "none.lapwing", home / "t.csv"), "none.lapwing")
+    refused(main("predict", tmp_path, home / "t.csv"), "folder")
+
+
+def test_outputs_are_checked_before_the_work(home: Path, main: Main, tmp_path: Path) -> None:
+    fit = ["fit", home / "t.csv", *FIT]
+    same = tmp_path / "same.csv"
+    for options, part in (
+        (["--report", tmp_path / "r.pdf"], "the extension of a report is .html"),
+        (["--onnx", tmp_path / "m.zip"], "the extension of a onnx is .onnx"),
+        (["--model", tmp_path / "none" / "m"], "there is no folder"),
+        (["--model", tmp_path], "it is a folder"),
+        (["--model", same, "--predictions", same], "is --predictions itself"),
+        (["--model", home / "t.csv"], "is the input itself"),
+    ):
+        refused(main(*fit, *options), part)
+    assert list(tmp_path.iterdir()) == []
+
+
+@POSIX
+def test_a_full_disk_leaves_no_file_and_no_half(home: Path, tmp_path: Path) -> None:
+    for name in ("p.csv", "p.parquet", "m.lapwing", "r.html"):
+        (tmp_path / name).write_text("precious")
+    limit = (
+        "import resource, signal, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); "
+        "from lapwing._app.cli import main; sys.exit(main())"
+    )
+    for outputs in (
+        ("--predictions", "p.csv", "--model", "m.lapwing", "--report", "r.html"),
+        ("--predictions", "p.parquet"),
+    ):
+        places = [text if text[0] == "-" else str(tmp_path / text) for text in outputs]
+        done = subprocess.run(
+            [sys.executable, "-c", limit, "fit", str(home / "t.csv"), *FIT, *places],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("error: ")
+        assert done.stderr.count("\n") == 1
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"precious"}
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "extra"),
+    [
+        ("skops.io", ["--model", "m.lapwing"], "lapwing[model]"),
+        ("jinja2", ["--report", "r.html"], "lapwing[report]"),
+        ("onnx", ["--onnx", "m.onnx"], "lapwing[onnx]"),
+    ],
+)
+def test_missing_extras_are_named_before_the_work(
+    home: Path,
+    main: Main,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    options: list[str],
+    extra: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.chdir(tmp_path)
+    refused(main("fit", home / "t.csv", *FIT, *options), extra)
+
+
+# --- info -----------------------------------------------------------------------------------------
+
+
+def test_info_tells_what_a_fit_would_stumble_over(
+    frame: pl.DataFrame, main: Main, tmp_path: Path
+) -> None:
+    rows = pl.int_range(pl.len())
+    wrong = frame.with_columns(
+        pl.when(rows != 3).then("sl"),
+        pl.when(rows == 5).then(np.inf).otherwise("sw").alias("sw"),
+        pl.when(rows == 9).then(pl.lit("big")).otherwise(pl.col("pw").cast(str)).alias("pw"),
+    )
+    wrong.write_csv(tmp_path / "t.csv")
+    code, said, err = main("info", tmp_path / "t.csv", "--label", "kind", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(said)
+    assert found["missing"] == {"sl": 1}
+    assert found["infinite"] == {"sw": 1}
+    assert found["labels"] == {"": 135, "setosa": 5, "versicolor": 5, "virginica": 5}
+    assert set(found["unusable"]) == {"flower", "pw"}
+    assert found["categorical"] == {"site": 3, "truth": 3}
+    code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
+    assert code == 0
+    for part in ("missing 'sl': 1 rows", "infinite 'sw'", "not usable 'flower'", "(none)"):
+        assert part in said
+
+
+def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> None:
+    X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
+    labels = ["ab"[c] if c < 2 and i < 30 else "" for i, c in enumerate(y)]
+    pl.DataFrame({"x": X[:, 0], "z": X[:, 1], "y": labels}).write_csv(tmp_path / "t.csv")
+    code, said, _ = main("info", tmp_path / "t.csv", "--label", "y", "--json")
+    assert code == 0
+    graph = json.loads(said)["graph"]
+    assert (graph["components"], graph["components_without_label"]) == (3, 1)
+    assert "1 of them without a label" in main("info", tmp_path / "t.csv", "--label", "y")[1]
+
+
+def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    small, large = forecast.forecast_fit(1000, 10), forecast.forecast_fit(5000, 10)
+    assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
+    assert large.seconds > 20 * small.seconds / 2
+    assert forecast.forecast_fit(20_000, 10).solver == "pcg"
+    assert forecast.forecast_fit(20_000, 10, iterative=False).solver == "dual"
+
+
+def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    small, large = (forecast.forecast_low_density(n, 10) for n in (1000, 4000))
+    assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
+    assert large.seconds > 10 * small.seconds
+    # Pairs of ten classes are of a fifth of the points each.
+    assert forecast.forecast_low_density(1000, 10, 10).memory == 24_000_000 / 25
+    single = forecast.forecast_low_density(1000, 10, itemsize=4)
+    assert single.memory < small.memory
+    assert single.seconds < small.seconds
+
+
+LOW_DENSITY = ("--method", "s3vc", "--set", "C=5")
+
+
+def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main) -> None:
+    code, said, errors = main(
+        "fit", home / "t.csv", *FIT, *LOW_DENSITY, "--json", "--set", "space.n_components=30",
+        "--model", home / "m.lapwing", "--onnx", home / "m.onnx", "--report", home / "r.html",
+        "--predictions", home / "p.csv", "--seed", "5",
+    )  # fmt: skip
+    assert (code, errors) == (0, "")
+    found = json.loads(said)
+    assert (found["method"], found["solver"]) == ("s3vc", "lbfgs")
+    assert found["parameters"]["space"] == "Landmarks"
+    assert found["parameters"]["space.n_components"] == 30
+    assert found["parameters"]["space.random_state"] == 5
+    page = (home / "r.html").read_text(encoding="utf-8")
+    assert "no balance" in page
+    assert "taught by the places where they lie dense" in page
+    assert "setosa or versicolor" in page
+    assert "supervised one" not in page
+    # What is loaded says the same.
+    code, said, _ = main("predict", home / "m.lapwing", home / "t.csv", "--id", "flower")
+    assert code == 0
+    again, first = pl.read_csv(io.StringIO(said)), pl.read_csv(home / "p.csv")
+    assert again["label"].to_list() == first["label"].to_list()
+    assert first.columns[2:5] == ["score_setosa", "score_versicolor", "score_virginica"]
+    assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
+
+
+def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
+    table = read_table([home / "t.csv"], "kind", id_column="flower")
+    outcome = fitting.fit(table, "s3vc", settings={"C": 5.0, "gamma_I": 0.1}, supervised=True)
+    twin, estimator = outcome.supervised, outcome.pipeline[-1]
+    assert (twin.C_star, twin.gamma_I, twin.balance, twin.C) == (0.0, 0.0, None, 5.0)
+    assert (estimator.C_star, estimator.balance) == (None, "labels")
+    known = np.flatnonzero(table.labeled)
+    points = fitting.transform(outcome.pipeline, table.X)
+    alone = SVC(C=5.0, gamma=estimator.kernel_.gamma, tol=1e-8)
+    alone.fit(points[known], table.y[known])
+    assert np.mean(alone.predict(points) == twin.transduction_) > 0.98
+
+
+def test_space_settings() -> None:
+    estimator = S3VC(random_state=3)
+    values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], estimator)
+    apply_settings(estimator, values, KNNGraph)
+    assert repr(estimator.space) == repr(Landmarks(7, method="kmeans", random_state=3))
+    assert estimator.s == 2
+    assert not any(name.startswith("space") for name in setting_names(LapSVC()))
+    for text, message in (
+        ("space.n_component=7", "Did you mean 'space.n_components'?"),
+        ("space=Linear", "set its parameters, such as space.n_components"),
+        ("space.random_state=1", "use --seed"),
+        ("space.centers=1", "landmarks are drawn from the rows, see space.method"),
+        ("Cstar=1", "Did you mean 'C_star'?"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            parse_settings([text], S3VC())
+
+
+def test_info_says_what_does_not_fit(
+    home: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "50k")
+    code, said, _ = main("info", home / "t.csv", "--label", "kind", "--id", "flower")
+    assert code == 0
+    assert "(too much)" in said
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["fit", "predict", "report", "info", "demo"])
+def test_every_verb_has_help(main: Main, verb: str) -> None:
+    code, said, err = main(verb, "--help")
+    assert (code, err) == (0, "")
+    assert f"Usage: lapwing {verb}" in said
+    assert "\x1b" not in said
+    assert verb == "demo" or "Example" in said
+
+
+def test_shell_completion() -> None:
+    environment = {"_LAPWING_COMPLETE": "complete_bash", "COMP_WORDS": "lapwing pre"}
+    done = installed(COMP_CWORD="1", **environment)
+    assert (done.returncode, done.stdout.split()) == (0, [b"predict"])
+    environment["COMP_WORDS"] = "lapwing fit --method lapr"
+    assert installed(COMP_CWORD="3", **environment).stdout.split() == [
+        b"laprls",
+        b"laprls-regressor",
+    ]
+
+
+def test_progress_names_stages_only_when_slow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with console.Progress(quiet=False).stage("Reading"):
+        pass
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(console, "DELAY", 0.0)
+    shown = console.Progress(quiet=False)
+    X, y = make_blobs(400, 2, centers=2, random_state=0)
+    with shown.stage("LapSVC", forecast=30.0) as stage:
+        labels = np.where(np.arange(400) < 20, y, -1)
+        model = LapSVC(solver="pcg", tol=1e-2).set_callbacks(stage).fit(X, labels)
+    assert model.n_iter_ >= 1
+    assert not console.Progress(quiet=True).shown
+
+
+def test_standardised_as_scikit_learn_does(main: Main, tmp_path: Path) -> None:
+    X, y = make_blobs(60, 3, centers=2, random_state=1)
+    X = X * [1, 1000, 1]
+    labels = [str(c) if i < 8 else "" for i, c in enumerate(y)]
+    columns = dict(zip("abc", X.T, strict=True)) | {"y": labels}
+    pl.DataFrame(columns).write_csv(tmp_path / "t.csv")
+    model = tmp_path / "m.lapwing"
+    assert main("fit", tmp_path / "t.csv", "--label", "y", "--model", model, "-q")[0] == 0
+    pipeline = load_model(model).pipeline
+    assert isinstance(pipeline[0], StandardScaler)
+    np.testing.assert_allclose(pipeline[0].mean_, X.mean(axis=0))
+
+
+def test_the_readme_transcript_is_true() -> None:
+    script = Path(__file__).resolve().parents[2] / "docs" / "make_transcript.py"
+    done = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
+    from benchmarks.reading.command import LIMIT, measure
+
+    use = measure(60_000, 20)
+    assert use.numeric_bytes == 9_600_000
+    assert use.ratio <= LIMIT

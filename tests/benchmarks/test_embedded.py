@@ -1,0 +1,365 @@
+"""The benchmark of the embedded-regression paper: grids, protocol, expectations, a small run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from benchmarks.__main__ import main
+from benchmarks.embedded import paper
+from benchmarks.embedded.command import QUICK_SETS, SECTIONS
+from benchmarks.embedded.digits import DigitsResult, predictions
+from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
+from benchmarks.embedded.large import (
+    LABELS_A_CLASS,
+    N_VALIDATION,
+    SOURCES,
+    Draw,
+    Ground,
+    LargeResult,
+    Recipe,
+    draw,
+    errors,
+    fit_draws,
+    prepare_ground,
+    validation_errors,
+)
+from benchmarks.embedded.library import SOLVERS, Agreement, library_values
+from benchmarks.embedded.outside import OutsideResult
+from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
+from benchmarks.embedded.scaling import N_FEATURES, Use, run_here, sheets
+from benchmarks.embedded.small import SETS, Points, SmallResult, grid_errors, prepare
+from benchmarks.embedded.tube import tube_fit
+from benchmarks.shared.data import Data, shifted
+from benchmarks.shared.stats import Stat
+from lapwing import AffinityGraph, KNNGraph, Landmarks
+
+
+@pytest.fixture(scope="module")
+def points() -> Points:
+    """Two bent clouds, twice ten labels."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1], 60))
+    X = rng.standard_normal((120, 4)) + 1.5 * y[:, None]
+    splits = [
+        np.concatenate([np.flatnonzero(y == c)[5 * k : 5 * k + 5] for c in (0, 1)])
+        for k in range(2)
+    ]
+    return prepare(Data(X, y), splits, KNNGraph(5, power=2), paper_gamma(X), 20)
+
+
+def marked(points: Points, split: int = 0) -> np.ndarray:
+    y = np.full(len(points.data.y), -1)
+    y[points.splits[split]] = points.data.y[points.splits[split]]
+    return y
+
+
+# Grids
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize(
+    "tuning", [Tuning(0.1, 1e2, 1.0), Tuning(10.0, 1e4, 1e2), Tuning(1e4, 1e2, 1e-2)]
+)
+def test_grid_is_the_library(points: Points, method: str, tuning: Tuning) -> None:
+    sides = [points.side(rows, tuning) for rows in points.splits]
+    fit = SOLVERS[method](points.embedding, tuning.C, sides)
+    theirs, seconds = library_values(
+        method,
+        points.data.X,
+        marked(points, 1),
+        tuning,
+        gamma=paper_gamma(points.data.X),
+        n_eigenvectors=20,
+        graph=AffinityGraph(points.affinity, power=2),
+        space=None,
+    )
+    found = Agreement.of(points.embedding.values(fit)[:, 1], theirs)
+    assert found.difference < (1e-6 if method == "laperls" else 2e-2)
+    assert found.signs == 0
+    assert seconds > 0
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_landmark_grid_is_the_library(points: Points, method: str) -> None:
+    tuning, X, y = Tuning(1.0, 1e4, 1.0), points.data.X, points.data.y
+    recipe = Recipe(KNNGraph(5, power=1), 15, paper_gamma(X), 30)
+    none = np.arange(0)
+    one = Draw(points.splits[0], none, np.setdiff1d(np.arange(len(y)), points.splits[0]))
+    ground = prepare_ground(points.data, recipe, [one])
+    fit = fit_draws(method, ground, y, [tuning], 10)
+    theirs, _ = library_values(
+        method,
+        X,
+        marked(points),
+        tuning,
+        gamma=recipe.gamma,
+        n_eigenvectors=10,
+        graph=AffinityGraph(ground.affinity),
+        space=Landmarks(30),
+    )
+    found = Agreement.of(ground.embedding.values(fit)[:, 0], theirs)
+    assert found.difference < (1e-6 if method == "laperls" else 2e-2)
+    assert_allclose(
+        ground.embedding.predict(X[:7], fit), ground.embedding.values(fit, slice(0, 7)), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("tuning", [GRID[0], GRID[70], GRID[-1]])
+def test_left_out_is_a_fit_without_the_label(points: Points, tuning: Tuning) -> None:
+    e, labeled = points.embedding, points.splits[0]
+    y = points.targets(labeled)
+    f, g = left_out(e, tuning, labeled, y)
+    for i, row in enumerate(labeled):
+        side = e.side(np.delete(labeled, i), np.delete(y, i, axis=0), tuning)
+        fit = squared_fit(e, tuning.C, [side])
+        assert_allclose(f[i], e.values(fit, [row])[0], rtol=1e-5, atol=1e-7)
+        assert_allclose(g[i], e.virtual(fit, [row])[0], rtol=1e-5, atol=1e-7)
+
+
+def test_grid_errors_are_those_of_single_fits(points: Points) -> None:
+    grid = grid_errors(points, squared_fit, 8)
+    assert grid["f"].shape == grid["g"].shape == (2, len(GRID))
+    for j in (0, 50, 146):
+        fit = squared_fit(points.embedding, GRID[j].C, [points.side(points.splits[1], GRID[j], 8)])
+        expected = points.errors(points.embedding.virtual(fit), points.splits[1])
+        assert_array_equal(grid["g"][1, [j]], expected)
+
+
+def test_errors_leave_the_labels_out(points: Points) -> None:
+    labeled = points.splits[0]
+    values = np.where(points.data.y == 1, 1.0, -1.0)[:, None]
+    values[labeled] *= -1
+    assert points.errors(values, labeled) == [0]
+    assert points.errors(-values, labeled) == [100]
+
+
+def test_paper_gamma_is_the_mean_squared_distance() -> None:
+    X = np.random.default_rng(1).standard_normal((30, 3))
+    squares = ((X[:, None] - X) ** 2).sum()
+    assert paper_gamma(X) == pytest.approx(30**2 / squares)
+
+
+def test_tube_of_a_wide_box_interpolates(points: Points) -> None:
+    # Without an active bound f = g: the exact solution has no loss.
+    sides = [points.side(points.splits[0], Tuning(1e6, 1e2, 1.0))]
+    fit = tube_fit(points.embedding, 1e6, sides)
+    f, g = points.embedding.values(fit), points.embedding.virtual(fit)
+    assert_allclose(f, g, atol=1e-2 * np.abs(g).max())
+
+
+# Protocol
+
+
+def test_draws_have_ten_labels_a_class() -> None:
+    y = np.repeat([0, 1, 2], [20, 3000, 500])
+    one, same, other = draw(y, 0, 0), draw(y, 0, 0), draw(y, 0, 1)
+    assert_array_equal(np.bincount(y[one.labeled]), [LABELS_A_CLASS] * 3)
+    assert one.validation.size == N_VALIDATION
+    assert_array_equal(np.sort(np.concatenate(one)), np.arange(y.size))
+    assert_array_equal(one.labeled, same.labeled)
+    assert not np.array_equal(one.labeled, other.labeled)
+
+
+def test_validation_errors_are_on_validation_points(points: Points) -> None:
+    y, labeled = points.data.y, points.splits[0]
+    rest = np.setdiff1d(np.arange(len(y)), labeled)
+    ground = Ground(
+        points.data,
+        Recipe(KNNGraph(5), 20, 1.0, 120),
+        points.affinity,
+        points.embedding,
+        [Draw(labeled, rest[:50], rest[50:])],
+    )
+    grid = [Tuning(1.0, 1e2, 1.0), Tuning(10.0, 1e2, 1.0)]
+    found = validation_errors(ground, y, "laperls", grid, 20)
+    for j, tuning in enumerate(grid):
+        fit = fit_draws("laperls", ground, y, [tuning], 20)
+        wrong = (points.embedding.values(fit)[:, 0] >= 0) != (y == 1)
+        assert found["f"][0, j] == pytest.approx(100 * wrong[rest[:50]].mean())
+        assert errors(ground, y, fit)["f"] == [pytest.approx(100 * wrong[rest[50:]].mean())]
+
+
+def test_tasks_of_mnist() -> None:
+    one, two = SOURCES["mnist"].tasks
+    digits = np.arange(10)
+    assert_array_equal(one.targets(digits), digits >= 5)
+    assert_array_equal(two.targets(digits), digits % 2)
+
+
+def test_shifted_images_are_at_all_offsets() -> None:
+    images = np.random.default_rng(0).uniform(0.5, 1, (2, 16, 16)).astype(np.float32)
+    canvas = shifted(images).reshape(2, 11, 11, 26, 26)
+    assert_array_equal(canvas[1, 3, 10, 3:19, 10:26], images[1])
+    expected = np.broadcast_to(images.sum(axis=(1, 2))[:, None, None], (2, 11, 11))
+    assert_allclose(canvas.sum(axis=(3, 4)), expected, rtol=1e-5)
+
+
+def test_digits_meet_the_prior() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), 20)
+    X = rng.standard_normal((200, 5)) + 3 * rng.standard_normal((10, 5))[y]
+    labeled = np.flatnonzero(np.arange(200) % 20 == 0)
+    e = prepare(Data(X, y), [labeled], KNNGraph(5, power=2), paper_gamma(X), 30).embedding
+    found = predictions(e, y, labeled, 20)
+    assert set(found) == {"g", "g prior", "f", "f prior"}
+    assert_array_equal(np.bincount(found["g prior"]), np.full(10, 20))
+
+
+# Scaling
+
+
+def test_sheets_are_the_same_every_time() -> None:
+    X, y = sheets(500)
+    assert X.shape == (500, N_FEATURES)
+    assert X.dtype == np.float32
+    assert_array_equal(np.bincount(y), np.full(10, 50))
+    assert_array_equal(X, sheets(500)[0])
+
+
+def test_scaling_measures_every_stage() -> None:
+    pytest.importorskip("faiss")
+    use = run_here("2000")
+    assert use.n_points == 2000
+    assert use.error < 5
+    assert 0.9 < use.recall <= 1
+    assert use.total == pytest.approx(sum(use.seconds.values()))
+    assert min(use.seconds.values()) > 0
+
+
+# Expectations
+
+
+def small(name: str, error: float, difference: float = 0.0) -> SmallResult:
+    rows = {f"{m} {a} tuned": [error] for m in SOLVERS for a in "fg"}
+    chosen = {f"{m} {a}": GRID[0] for m in SOLVERS for a in "fg"}
+    agreement = {"laperls": Agreement(difference, 100 * difference)}
+    return SmallResult(name, rows, chosen, {}, agreement)
+
+
+@pytest.mark.parametrize(("error", "passed"), [(27.9, True), (28.2, False)])
+def test_limit_of_table_2(error: float, passed: bool) -> None:
+    run = Run(small=[small(name, error) for name in SETS])
+    checks = {check.what: check for check in check_all(run)}
+    assert checks["Table II, mean of six sets, LapERLS"].passed is passed
+    assert checks["Table II, mean of six sets, LapERLS"].paper == "27.86 %"
+    assert checks["Table II, mean of six sets, LapESVR"].paper == "28.09 %"
+    assert not any("Table II" in check.what for check in check_all(Run(small=run.small[:2])))
+
+
+@pytest.mark.parametrize("method", ["laperls"])
+def test_limit_of_the_agreement(method: str) -> None:
+    limit = AGREEMENT_LIMITS[method][0]
+    for difference, passed in ((limit / 2, True), (limit * 2, False)):
+        (check,) = check_all(Run(small=[small("usps", 1.0, difference)]))
+        assert check.passed is passed
+
+
+@pytest.mark.parametrize(("error", "passed"), [(5.4, True), (5.5, False)])
+def test_limit_of_table_3(error: float, passed: bool) -> None:
+    task = SOURCES["mnist"].tasks[0]
+    rates = {f"laperls {a} {c}": [error, error] for a in "fg" for c in ("validated", "default")}
+    run = Run(large=[LargeResult(task, 60_000, rates)])
+    checks = {check.what: check for check in check_all(run)}
+    assert len(checks) == 4
+    assert checks["MNIST1, LapERLS f, defaults"].passed is passed
+    assert checks["MNIST1, LapERLS f, by validation points"].paper == "5.43 (0.83) %"
+    assert not checks["MNIST1, LapERLS g, defaults"].passed
+    table = next(table for table in all_tables(run) if table.title == "Table III")
+    assert [row[1] for row in table.rows if row[0] == "LapERLS, f, defaults"] == [
+        f"{error:.2f} (0.00)"
+    ]
+
+
+@pytest.mark.parametrize(("error", "differ", "passed"), [(4.5, 0.0, True), (4.6, 0.2, False)])
+def test_limit_of_ten_classes(error: float, differ: float, passed: bool) -> None:
+    rates = {f"{count} 50 g prior": [error] for count in (1, 5)}
+    checks = check_all(Run(digits=DigitsResult(70_000, rates, {"5 50": differ})))
+    assert [check.passed for check in checks] == [True, passed, passed]
+
+
+@pytest.mark.parametrize(("seconds", "gigabytes", "passed"), [(29, 2.9, 1), (31, 2, 0), (20, 4, 0)])
+def test_limit_of_time_and_memory(seconds: float, gigabytes: float, passed: bool) -> None:
+    (check,) = check_all(
+        Run(uses=[Use("mnist", 70_000, {"fit": seconds}, int(gigabytes * 1e9), 1.0, 1.0)])
+    )
+    assert check.passed is bool(passed)
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [(12.0, True), (13.0, False)])
+def test_limit_of_growth(seconds: float, passed: bool) -> None:
+    uses = [Use("10000", 10_000, {"fit": 1.0}, 1, 1.0, 1.0)]
+    uses.append(Use("100000", 100_000, {"fit": seconds}, 1, 1.0, 1.0))
+    (check,) = check_all(Run(uses=uses))
+    assert check.passed is passed
+
+
+def test_paper_tables_are_complete() -> None:
+    assert set(SETS) == set(paper.SETS)
+    assert all(set(rows) == set(paper.SETS) for rows in paper.SMALL.values())
+    assert paper.SMALL["lapesvr"]["coil2"] == Stat(35.10, 5.91)
+    tasks = [task.name for source in SOURCES.values() for task in source.tasks]
+    assert set(tasks) == set(paper.TASKS)
+    known = {*paper.SMALL, *paper.LARGE, *paper.OUTSIDE, *paper.OUTSIDE_SECONDS}
+    assert known <= set(paper.TITLES)
+
+
+def test_notes_are_about_checks_that_exist() -> None:
+    tasks = [task for source in SOURCES.values() for task in source.tasks]
+    rates = {f"laperls {a} {c}": [1.0] for a in "fg" for c in ("validated", "default")}
+    outside = {"laperls validated": [1.0], "laperls default": [1.0]}
+    digits = {f"{count} 50 g prior": [1.0] for count in (1, 5)}
+    run = Run(
+        large=[LargeResult(task, 1, rates) for task in tasks],
+        outside=OutsideResult(1, outside, dict.fromkeys(outside, 1.0)),
+        digits=DigitsResult(1, digits, {}),
+    )
+    assert set(NOTES) <= {check.what for check in check_all(run)}
+
+
+def test_tables_of_nothing_hold_the_expectations_only() -> None:
+    (table,) = all_tables(Run())
+    assert table.rows == []
+
+
+# A run
+
+
+def test_quick_run(
+    archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    archive("ssl2_usps")
+    assert main(["embedded", "--quick", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert "### Table II" in printed.out
+    assert "### Figure 1" in printed.out
+    assert "MISS" not in printed.out
+    assert (tmp_path / "embedded.md").read_text(encoding="utf-8") == printed.out
+    assert [path.name for path in tmp_path.glob("*.png")] == ["embedded_figure1_two_moons.png"]
+    raw = json.loads((tmp_path / "embedded.json").read_text(encoding="utf-8"))
+    assert [result["name"] for result in raw["small"]] == list(QUICK_SETS)
+    assert all(len(rows) == 2 for r in raw["small"] for rows in r["errors"].values())
+    # The paper's figure on the first two splits of USPS, g and f tuned on the test labels.
+    assert np.mean(raw["small"][0]["errors"]["laperls f tuned"]) < 15
+
+
+def test_missing_set_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
+    assert main(["embedded", "--tables", "small", "large", "--output", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "small: skipped" in told
+    assert "large: skipped" in told
+
+
+def test_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["embedded", "--tables", "table9"])
+    assert all(section in capsys.readouterr().err for section in SECTIONS[:1])

@@ -1,0 +1,447 @@
+"""The benchmarks: protocol, statistics, tables, expectations, and one small run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.lapsvm import paper
+from benchmarks.lapsvm.figures import ERROR_FIGURES, settled_at
+from benchmarks.lapsvm.limits import NOTES, accuracy_loss, check_all
+from benchmarks.lapsvm.methods import METHODS, STOPS, Outcome, run_method
+from benchmarks.lapsvm.moons import SHOWN, run_moons
+from benchmarks.lapsvm.paths import Path as Descent
+from benchmarks.lapsvm.paths import descend, mean_path
+from benchmarks.lapsvm.report import SetResult, all_tables
+from benchmarks.lapsvm.setting import Setting, prepare
+from benchmarks.lapsvm.spread import spread_table
+from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.memory import MemoryUse, resident_bytes
+from benchmarks.shared.problems import PROBLEMS, Problem, gaussian
+from benchmarks.shared.protocol import (
+    cross_validation_splits,
+    draw_covering,
+    error_rate,
+    macro_error_rate,
+    official_splits,
+    stratified_folds,
+)
+from benchmarks.shared.stats import Stat, beside
+from benchmarks.shared.tables import Table
+
+# Points of each class, as the sets of the paper have them.
+G50C, PCMAC = (275, 275), (961, 985)
+USPST = (327, 273, 206, 178, 196, 140, 174, 173, 160, 180)
+
+
+def classes(counts: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+
+
+# Protocol
+
+
+@pytest.mark.parametrize(
+    ("counts", "name"),
+    [(G50C, "g50c"), (PCMAC, "pcmac"), (USPST, "uspst"), ((72,) * 20, "coil20")],
+)
+def test_last_fold_has_the_sizes_of_table_2(counts: tuple[int, ...], name: str) -> None:
+    sizes = paper.SIZES[name]
+    splits = cross_validation_splits(classes(counts), (sizes[0], sizes[2]))
+    assert len(splits) == 12
+    last = splits[3]
+    found = tuple(p.size for p in (last.labeled, last.unlabeled, last.validation, last.test))
+    assert found == sizes
+
+
+@given(
+    counts=st.lists(st.integers(8, 60), min_size=2, max_size=6).map(tuple),
+    n_folds=st.integers(2, 5),
+    seed=st.integers(0, 9),
+)
+def test_splits_are_disjoint_stratified_and_cover(
+    counts: tuple[int, ...], n_folds: int, seed: int
+) -> None:
+    y = classes(counts, seed)
+    sizes = (len(counts), len(counts) + 1)
+    splits = cross_validation_splits(y, sizes, n_folds=n_folds, n_repeats=2, seed=seed)
+    assert len(splits) == 2 * n_folds
+    for split in splits:
+        parts = [split.labeled, split.unlabeled, split.validation, split.test]
+        assert_array_equal(np.sort(np.concatenate(parts)), np.arange(y.size))
+        assert (split.labeled.size, split.validation.size) == sizes
+        for part in (split.labeled, split.validation):
+            assert_array_equal(np.unique(y[part]), np.arange(len(counts)))
+        assert_array_equal(split.train, np.concatenate([split.labeled, split.unlabeled]))
+        assert_array_equal(split.held_out, np.concatenate([split.validation, split.test]))
+        # Rounding leaves the last fold n_folds / 2 points a class away from the mean at most.
+        per_class = np.bincount(y[split.test], minlength=len(counts))
+        assert np.all(np.abs(per_class - np.array(counts) / n_folds) <= n_folds / 2)
+    for repeat in range(2):
+        tests = [s.test for s in splits[repeat * n_folds : (repeat + 1) * n_folds]]
+        assert_array_equal(np.sort(np.concatenate(tests)), np.arange(y.size))
+
+
+def test_splits_depend_on_the_seed_only() -> None:
+    y = classes(G50C)
+    one, same = (cross_validation_splits(y, (50, 50), seed=3) for _ in range(2))
+    for a, b in zip(one, same, strict=True):
+        assert_array_equal(a.train, b.train)
+        assert_array_equal(a.test, b.test)
+    other = cross_validation_splits(y, (50, 50), seed=4)
+    assert not np.array_equal(one[0].labeled, other[0].labeled)
+    # Repetitions and folds differ, and fewer repetitions are the first of more.
+    assert len({tuple(split.labeled) for split in one}) == 12
+    short = cross_validation_splits(y, (50, 50), n_repeats=1, seed=3)
+    assert_array_equal(short[2].validation, one[2].validation)
+
+
+def test_fold_sizes_round_halves_up_and_leave_the_rest_to_the_last() -> None:
+    y = classes((206, 178))
+    folds = stratified_folds(y, 4, np.random.default_rng(0))
+    assert [fold.size for fold in folds] == [52 + 45, 52 + 45, 52 + 45, 50 + 43]
+
+
+def test_official_splits_keep_the_test_part() -> None:
+    y = classes((40, 60))
+    is_test = np.arange(100) % 4 == 0
+    splits = official_splits(y, is_test, (2, 10), n_repeats=3)
+    assert len(splits) == 3
+    for split in splits:
+        assert_array_equal(split.test, np.flatnonzero(is_test))
+        assert_array_equal(np.unique(y[split.labeled]), [0, 1])
+        assert split.unlabeled.size == 75 - 12
+    assert not np.array_equal(splits[0].validation, splits[1].validation)
+
+
+def test_draw_covering_takes_every_point_when_asked_for_all() -> None:
+    y = classes((3, 3))
+    pool = np.arange(6)
+    assert_array_equal(draw_covering(pool, y, 6, np.random.default_rng(0)), pool)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_draw_covering_refuses_what_cannot_be_drawn(size: int) -> None:
+    y = classes((3, 3))
+    with pytest.raises(ValueError, match=rf"size={size} .*from 2 to 6"):
+        draw_covering(np.arange(6), y, size, np.random.default_rng(0))
+
+
+def test_two_class_versions_have_the_splits_of_the_classes() -> None:
+    from benchmarks.shared.data import Data
+
+    data = Data(np.zeros((2007, 1)), classes(USPST))
+    ten, two = PROBLEMS["uspst"], PROBLEMS["uspstb"]
+    for a, b in zip(ten.splits(data), two.splits(data), strict=True):
+        assert_array_equal(a.labeled, b.labeled)
+        assert_array_equal(a.test, b.test)
+    assert_array_equal(ten.targets(data), data.y)
+    assert_array_equal(two.targets(data), (data.y >= 5).astype(int))
+
+
+def test_error_rates() -> None:
+    y, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 0])
+    assert error_rate(y, predicted) == 50.0
+    assert macro_error_rate(y, predicted) == pytest.approx(100 * (1 / 3 + 1) / 2)
+    assert macro_error_rate(y, y) == 0.0
+
+
+# Statistics, tables, and the paper's figures
+
+
+def test_stat_is_the_sample_deviation() -> None:
+    # MNIST3VS8 in Table 4: 1.67 (1.44) % on 80 validation points is 0, 2 and 2 errors.
+    assert Stat.of([0.0, 2.5, 2.5]).show() == "1.67 (1.44)"
+    assert Stat.of([3.0]) == (3.0, 0.0)
+    with pytest.raises(ValueError, match="one value at least"):
+        Stat.of([])
+
+
+def test_beside_leaves_out_what_is_not_known() -> None:
+    ours, theirs = Stat(1.0, 0.25), Stat(2.0, 0.5)
+    assert beside(ours, theirs) == "1.00 (0.25) [2.00 (0.50)]"
+    assert beside(ours, None) == "1.00 (0.25)"
+    assert beside(None, theirs, 1) == "- [2.0 (0.5)]"
+
+
+def test_table_is_aligned_markdown() -> None:
+    table = Table("T", ["a", "long"], [["x|y", "1"]], ["note"])
+    assert table.render().splitlines() == [
+        "### T",
+        "",
+        "| a    | long |",
+        "|------|------|",
+        "| x\\|y | 1    |",
+        "",
+        "note",
+    ]
+    with pytest.raises(ValueError, match=r"row of 'T' has 1 cells for 2 columns"):
+        Table("T", ["a", "b"], [["1"]]).render()
+
+
+def test_every_set_has_parameters_and_figures_of_the_paper() -> None:
+    for table in (paper.WEIGHTS, paper.ERRORS, paper.SECONDS, paper.EFFORT, paper.SIZES):
+        assert set(table) == set(PROBLEMS)
+    assert set(paper.BEST_STOP) == set(ERROR_FIGURES) == set(PROBLEMS)
+    for name, problem in PROBLEMS.items():
+        assert set(paper.ERRORS[name]) == set(paper.WEIGHTS[name])
+        assert set(paper.EFFORT[name]) == set(STOPS)
+        assert problem.sizes == (paper.SIZES[name][0], paper.SIZES[name][2])
+        assert {method.weights for method in METHODS.values()} >= set(paper.WEIGHTS[name])
+
+
+def test_the_papers_loss_of_accuracy_is_half_a_point() -> None:
+    results = [result_of(problem, {}) for problem in PROBLEMS.values()]
+
+    def printed(result: SetResult, method: str) -> float | None:
+        errors = paper.ERRORS[result.problem.name].get(method)
+        return None if errors is None else errors.U.mean
+
+    for stop in STOPS:
+        loss = accuracy_loss(results, stop, printed)
+        assert loss == pytest.approx(0.5, abs=0.02)
+
+
+# Expectations
+
+
+def outcome(error: float = 1.0, seconds: float = 1.0, objective: float = 2.0) -> Outcome:
+    return Outcome(dict.fromkeys("LUVT", error), seconds, 7, (objective,), "pcg", "converged")
+
+
+def result_of(
+    problem: Problem, outcomes: dict[str, list[Outcome]], **references: list[float]
+) -> SetResult:
+    return SetResult(problem, (1, 2, 3, 4), outcomes, references)
+
+
+def checks_of(result: SetResult, memory: MemoryUse | None = None) -> dict[str, Check]:
+    return {check.what: check for check in check_all([result], memory)}
+
+
+@pytest.mark.parametrize(("error", "passed"), [(6.6, True), (6.61, False)])
+def test_error_limit(error: float, passed: bool) -> None:
+    checks = checks_of(result_of(PROBLEMS["g50c"], {"newton": [outcome(error)] * 2}))
+    assert checks["error U, exact, G50C"].passed is passed
+
+
+@pytest.mark.parametrize(("early", "passed"), [(1.29, True), (1.31, False)])
+def test_loss_limit(early: float, passed: bool) -> None:
+    runs = {"newton": [outcome(1.0)], "mixed": [outcome(early)]}
+    checks = checks_of(result_of(PROBLEMS["coil20"], runs))
+    check = checks["loss of accuracy, PCG [Mixed Check]"]
+    assert check.passed is passed
+    assert check.paper == "+1.89 points"
+
+
+@pytest.mark.parametrize(("gap", "passed"), [(1e-9, True), (-1e-7, False), (1e-7, False)])
+def test_objective_limit(gap: float, passed: bool) -> None:
+    runs = {"newton": [outcome()] * 2, "pcg": [outcome(objective=2 + 2 * gap)]}
+    checks = checks_of(result_of(PROBLEMS["g50c"], runs))
+    assert checks["objective of PCG against Newton, G50C"].passed is passed
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [(0.39, True), (0.41, False)])
+def test_time_limit_of_the_exact_solution(seconds: float, passed: bool) -> None:
+    runs = {"newton": [outcome()], "exact": [outcome(seconds=seconds)]}
+    checks = checks_of(result_of(PROBLEMS["uspst"], runs, lu=[0.2]))
+    assert checks["USPST, ten classes, exact, seconds"].passed is passed
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [(2.9, True), (3.1, False)])
+def test_time_limit_of_pcg(seconds: float, passed: bool) -> None:
+    runs = {"newton": [outcome()], "stability": [outcome(seconds=seconds)]}
+    checks = checks_of(result_of(PROBLEMS["mnist3vs8"], runs, products=[2.0]))
+    assert checks["MNIST3VS8, PCG to the stability stop, seconds"].passed is passed
+
+
+@pytest.mark.parametrize(("peak", "passed"), [(120, True), (121, False)])
+def test_memory_limit(peak: int, passed: bool) -> None:
+    use = MemoryUse(5, 100, 10, peak, 3, 1.0)
+    (check,) = check_all([], use)
+    assert check.passed is passed
+
+
+def test_missed_expectations_carry_their_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NOTES, "a", "because")
+    monkeypatch.setitem(NOTES, "b", "not shown")
+    checks = [Check("a", "2", "1", passed=False), Check("b", "1", "1", passed=True)]
+    table = limits_table(checks, NOTES)
+    assert table.notes == ["- a: because"]
+    assert [row[4] for row in table.rows] == ["MISS", "pass"]
+
+
+def test_spread_counts_the_seeds_within_the_limit() -> None:
+    table = spread_table({"g50c": [6.0, 6.6, 7.0]}, {"g50c": "G50C"})
+    assert table.rows == [["G50C", "6.53 (0.50)", "6.16", "0.44", "2 of 3"]]
+
+
+def test_notes_are_about_checks_that_exist() -> None:
+    runs = {name: [outcome()] for name in METHODS}
+    results = [result_of(problem, runs, lu=[1.0], products=[1.0]) for problem in PROBLEMS.values()]
+    known = {check.what for check in check_all(results, MemoryUse(1, 1, 1, 1, 1, 1.0))}
+    assert set(NOTES) <= known
+
+
+def test_resident_memory_is_of_this_process() -> None:
+    assert 2**24 < resident_bytes("VmRSS") <= resident_bytes("VmHWM") < 2**36
+
+
+# Runs
+
+
+@pytest.fixture(scope="module")
+def setting() -> Setting:
+    """Three well separated clouds as a problem of the benchmark."""
+    from benchmarks.shared.data import Data
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 40)
+    X = rng.standard_normal((120, 2)) + 7.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    problem = Problem("g50c", "Clouds", lambda: Data(X, y), gaussian(2.0), 5, 2, (6, 6))
+    data = problem.load()
+    return prepare(problem, data, problem.splits(data)[0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_learns_three_clouds(setting: Setting, name: str) -> None:
+    weights = paper.Weights(1e-2, 0.0 if METHODS[name].supervised else 1.0)
+    found = run_method(METHODS[name], setting, weights)
+    assert found.errors == dict.fromkeys("LUVT", 0.0)
+    assert found.seconds > 0
+    assert len(found.objective) == 3
+    assert (found.solver == "pcg") == (name in (*STOPS, "pcg"))
+
+
+def test_exact_methods_agree(setting: Setting) -> None:
+    weights = paper.Weights(1e-2, 1.0)
+    newton, exact, pcg = (
+        run_method(METHODS[name], setting, weights).objective for name in ("newton", "exact", "pcg")
+    )
+    np.testing.assert_allclose(exact, newton, rtol=1e-9)
+    np.testing.assert_allclose(pcg, newton, rtol=1e-8)
+
+
+def test_setting_is_in_the_order_of_its_parts(setting: Setting) -> None:
+    split, y = setting.split, setting.problem.load().y
+    for part, rows in zip(
+        "LUVT", (split.labeled, split.unlabeled, split.validation, split.test), strict=True
+    ):
+        assert_array_equal(setting.y[setting.parts()[part]], y[rows])
+    X = setting.problem.load().X
+    distances = ((X[split.held_out][:, None] - X[split.train]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(setting.K_new, np.exp(-distances / (2 * 2.0**2)), atol=1e-12)
+    assert_array_equal(setting.y_train[: setting.n_labeled], y[split.labeled])
+    assert (setting.y_train[setting.n_labeled :] == -1).all()
+
+
+def test_descent_is_that_of_the_estimator(setting: Setting) -> None:
+    weights = paper.Weights(1e-2, 1.0)
+    path = descend(setting, weights, 30)
+    assert all(curve.shape == (30,) for curve in (*path.errors.values(), *path.values.values()))
+    assert all(curve[0] == 1 for curve in path.values.values())
+    assert (np.diff(path.values["objective"]) <= 1e-12).all()
+    assert path.values["mixed"][-1] < 1e-2
+    final = run_method(METHODS["newton"], setting, weights)
+    assert {part: curve[-1] for part, curve in path.errors.items()} == final.errors
+
+
+def test_mean_path_continues_short_curves() -> None:
+    def path(curve: list[float]) -> Descent:
+        values = {"objective", "gradient", "preconditioned", "mixed"}
+        array = np.array(curve)
+        return Descent(dict.fromkeys("LUVT", array), dict.fromkeys(values, array))
+
+    mean = mean_path([path([4.0, 2.0]), path([2.0, 2.0, 0.0])])
+    assert_array_equal(mean.errors["U"], [3.0, 2.0, 1.0])
+    assert [settled_at(mean, within) for within in (0.5, 1.0, 2.0)] == [3, 2, 1]
+
+
+def test_moons_settle_within_some_iterations() -> None:
+    moons = run_moons(n_iter=30)
+    assert len(moons.maps) == len(SHOWN) + 1
+    assert moons.errors[-1] == 0
+    # The paper's example is perfect after 4 iterations.
+    assert 1 < moons.settled <= 8
+    assert moons.maps["Optimal solution"].shape == (150, 150)
+    close = np.abs(moons.maps["25 PCG iterations"] - moons.maps["Optimal solution"]).max()
+    assert close < np.abs(moons.maps["1 PCG iteration"] - moons.maps["Optimal solution"]).max() / 5
+
+
+def test_quick_run_on_g50c(
+    archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    archive("g50c")
+    options = ["--quick", "--spread", "1", "--sets", "g50c", "--output", str(tmp_path)]
+    assert main(["lapsvm", *options]) == 0
+    printed = capsys.readouterr()
+    for number in range(2, 8):
+        assert f"### Table {number}:" in printed.out
+    assert "split 2 of 2" in printed.err
+    assert "spread of the protocol" in printed.out
+    assert (tmp_path / "lapsvm.md").read_text(encoding="utf-8") == printed.out
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        "figure03_two_moons.png",
+        "figure04_two_moons_stopping.png",
+        "figure05_g50c.png",
+        "figure13_14_stopping_values.png",
+    }
+    raw = json.loads((tmp_path / "lapsvm.json").read_text(encoding="utf-8"))
+    outcomes = raw["sets"]["g50c"]["outcomes"]
+    assert set(outcomes) == set(METHODS)
+    assert all(len(runs) == 2 - METHODS[name].precise for name, runs in outcomes.items())
+    newton, exact = outcomes["newton"], outcomes["exact"]
+    assert [run["errors"] for run in newton] == [run["errors"] for run in exact]
+    row = re.search(r"LapSVM Primal \(Newton\) *\| ([\d.]+) \(", printed.out)
+    assert row is not None
+    assert float(row[1]) == pytest.approx(
+        np.mean([run["errors"]["U"] for run in newton]), abs=0.005
+    )
+
+
+def test_missing_set_is_skipped_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
+    out = tmp_path / "out"
+    assert main(["lapsvm", "--quick", "--sets", "uspst", "--output", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "USPST: skipped" in printed.err
+    assert "uspst.npz" in printed.err
+
+
+def test_unknown_set_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["lapsvm", "--sets", "iris"])
+    assert "mnist3vs8" in capsys.readouterr().err
+
+
+def test_every_benchmark_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in BENCHMARKS)
+
+
+def test_facemit_is_shown_by_its_best_stop_and_explained() -> None:
+    runs = {name: [outcome()] for name in ("svm", *STOPS)}
+    table = next(
+        t for t in all_tables([result_of(PROBLEMS["facemit"], runs)]) if "Table 4" in t.title
+    )
+    assert [row[1] for row in table.rows] == ["SVM", "PCG [Stability Check]"]
+    assert "one labelled point a class" in table.notes[0]
+
+
+def test_tables_of_nothing_are_empty() -> None:
+    assert all(len(table.rows) == 0 for table in all_tables([]))

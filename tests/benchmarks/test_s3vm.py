@@ -1,0 +1,405 @@
+"""The S3VM benchmark: partitions, model selection, fits, expectations, and one small run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from benchmarks.__main__ import main
+from benchmarks.s3vm import paper_qn
+from benchmarks.s3vm.command import SECTIONS, SETS
+from benchmarks.s3vm.fits import (
+    METHODS,
+    Outcome,
+    Task,
+    Weights,
+    objective_of,
+    self_training,
+    solve,
+    svc,
+)
+from benchmarks.s3vm.landmarks import N_LABELED, draw
+from benchmarks.s3vm.limits import NOTES, TEXT_ON_LABELS, TEXT_ON_TEST, at_most
+from benchmarks.s3vm.partitions import SETS as PROBLEMS
+from benchmarks.s3vm.partitions import Points, box_diagonal, moons, partition
+from benchmarks.s3vm.plan import Plan
+from benchmarks.s3vm.selection import (
+    Grid,
+    Score,
+    best,
+    contenders,
+    folds,
+    on_labels,
+    on_test,
+    weights_of,
+)
+from benchmarks.s3vm.transduction import (
+    FAMILIES,
+    STANDARD,
+    Record,
+    agreement,
+    differences,
+    labeled_sets,
+    run_pairs,
+    shown,
+)
+from benchmarks.shared.data import Data
+from lapwing.spaces import LinearSpace
+
+
+def clouds(n: int = 60, apart: float = 4.0, seed: int = 0) -> Points:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return Points(rng.standard_normal((n, 3)) + apart * y[:, None] * [1, 0, 0], y)
+
+
+@pytest.fixture
+def task() -> Task:
+    X, y = clouds()
+    return Task(LinearSpace(X), y, np.array([0, 1, 2, 4]), np.arange(5, 60))
+
+
+# Fits
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_separates_two_clouds(task: Task, name: str) -> None:
+    found = METHODS[name].fit(task, Weights(1.0, 0.1))
+    assert task.error(found.values(task.space.features)) == 0
+    assert found.seconds > 0
+    assert np.isnan(found.objective) == (name in ("svc", "self-training"))
+
+
+def test_values_of_a_fit_are_those_of_its_objective(task: Task) -> None:
+    weights = Weights(1.0, 0.1)
+    found = solve(task, "gradient", weights)
+    values = found.values(task.space.features)
+    assert values[task.unlabeled].mean() == pytest.approx(task.y[task.labeled].mean())
+    hinge = np.maximum(0, 1 - task.y * values)[task.labeled].sum()
+    bump = np.exp(-3 * values**2)[task.unlabeled].sum()
+    by_hand = found.coef @ found.coef / 2 + weights.C * hinge + weights.C_star * bump
+    assert found.objective == pytest.approx(by_hand)
+
+
+def test_parameters_of_the_qn_paper(task: Task) -> None:
+    # Errata Q8: dividing by 2 lambda turns means into sums.
+    lam, lam_prime = 0.3, 7.0
+    objective = objective_of(task, weights_of(task, lam, lam_prime))
+    w = 0.2 * solve(task, "gradient", Weights(1.0, 0.1)).coef  # within the margin
+    values = objective.values(objective.zero()._replace(coef=w))
+    hinge = np.maximum(0, 1 - task.y * values)[task.labeled].mean()
+    bump = np.exp(-3 * values**2)[task.unlabeled].mean()
+    printed = hinge + lam_prime * bump + lam * w @ w
+    ours = objective.value(objective.zero()._replace(coef=w))
+    assert 2 * lam * ours == pytest.approx(printed)
+
+
+def test_one_class_of_labels_is_a_constant(task: Task) -> None:
+    one = replace(task, labeled=np.array([1, 3, 5]))
+    assert_array_equal(svc(one, 1.0).values(task.space.features), np.ones(60))
+
+
+def test_self_training_labels_all_points(task: Task) -> None:
+    # Ten rounds of a tenth each end at the SVC of all points, which is not that of the labels.
+    all_labels = replace(task, labeled=np.concatenate([task.labeled, task.unlabeled]))
+    trained, full, few = self_training(task, 1.0), svc(all_labels, 1.0), svc(task, 1.0)
+    assert_allclose(trained.coef, full.coef, rtol=1e-2)
+    assert np.linalg.norm(trained.coef - few.coef) > 0.1 * np.linalg.norm(few.coef)
+
+
+def test_zero_is_positive() -> None:
+    task = Task(None, np.array([1.0, -1.0]), np.array([], int), np.array([0, 1]))
+    assert task.error(np.zeros(2)) == 50
+    assert Score.of(task.y, np.zeros(2)) == (1, 2.0)
+
+
+# Partitions
+
+
+def test_parts_are_disjoint_and_have_their_sizes() -> None:
+    points = clouds(100)
+    sizes = (6, 50, 40)
+    part = partition(points, sizes, np.random.default_rng(3))
+    task = part.task
+    assert (len(task.labeled), len(task.unlabeled), len(part.test_y)) == sizes
+    assert_array_equal(np.sort(np.concatenate([task.labeled, task.unlabeled])), np.arange(56))
+    assert set(task.y[task.labeled]) == {-1.0, 1.0}
+    everything = np.vstack([part.X, part.test_features])
+    assert len(np.unique(everything, axis=0)) == 96
+
+
+def test_labels_may_be_as_many_of_either_class() -> None:
+    for seed in range(5):
+        part = partition(clouds(), (4, 40, 10), np.random.default_rng(seed), even=True)
+        assert part.task.y[part.task.labeled].sum() == 0
+        rows = np.concatenate([part.task.labeled, part.task.unlabeled])
+        assert_array_equal(np.sort(rows), np.arange(44))
+
+
+@pytest.mark.parametrize("sigma", [None, 0.7])
+def test_coordinates_keep_the_kernel(sigma: float | None) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 50 if sigma is None else 2))
+    points = Points(X, np.where(np.arange(30) % 2, 1.0, -1.0))
+    part = partition(points, (4, 16, 10), np.random.default_rng(1), sigma)
+    order = np.random.default_rng(1).permutation(30)
+    train, test = X[order[:20]], X[order[20:]]
+    if sigma is None:
+        expected = test @ train.T
+    else:
+        squares = ((test[:, None] - train) ** 2).sum(axis=2)
+        expected = np.exp(-squares / (2 * sigma**2))
+    features = part.task.space.features
+    assert features.shape[1] <= 20
+    assert_allclose(part.test_features @ features.T, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "count"), [("gaussian2c", 2), ("gaussian4c", 4)])
+def test_clusters_are_where_the_paper_has_them(name: str, count: int) -> None:
+    X, y = PROBLEMS[name].points(None, np.random.default_rng(0))
+    assert X.shape == (500, 500)
+    assert y.sum() == 0
+    # Means of 250 unit Gaussians are within 0.2 of the truth; the label is the first coordinate's.
+    assert X[y > 0, 0].mean() == pytest.approx(2.5, abs=0.2)
+    assert X[y < 0, 0].mean() == pytest.approx(-2.5, abs=0.2)
+    second = np.abs(X[:, 1]).mean()
+    assert (second > 4.5) == (count == 4)
+    assert np.abs(X[:, 2:].mean(axis=0)).max() < 0.2
+
+
+def test_pairs_have_their_classes() -> None:
+    data = Data(np.arange(20.0)[:, None], np.arange(20) % 10)
+    X, y = PROBLEMS["usps(8,0)"].points(data, np.random.default_rng(0))
+    assert_array_equal(X.ravel(), [0, 8, 10, 18])
+    assert_array_equal(y, [1, -1, 1, -1])
+    assert PROBLEMS["coil(3,6)"].classes == (2, 5)
+
+
+def test_box_diagonal() -> None:
+    assert box_diagonal(np.array([[0.0, 1.0], [3.0, 5.0], [1.0, 2.0]])) == 5.0
+
+
+def test_draw_of_two_digits() -> None:
+    data = Data(np.arange(400.0)[:, None], np.arange(400) % 10)
+    X, y = draw(data, 30, np.random.default_rng(0))
+    assert_array_equal(y[: 2 * N_LABELED], np.repeat([0, 1], N_LABELED))
+    assert_array_equal(np.where(X.ravel() % 10 == 5, 0, 1), y)
+    assert len(np.unique(X)) == len(X) == 2 * N_LABELED + 30
+
+
+# Model selection
+
+
+def test_folds_spread_both_classes() -> None:
+    y = np.array([1.0] * 7 + [-1.0] * 11)
+    parts = folds(y, np.random.default_rng(0))
+    assert_array_equal(np.sort(np.concatenate(parts)), np.arange(18))
+    for part in parts:
+        assert 1 <= (y[part] > 0).sum() <= 2
+        assert 2 <= (y[part] < 0).sum() <= 3
+
+
+def test_fewest_errors_then_smallest_loss_then_first() -> None:
+    scores = {"a": Score(2, 0.1), "b": Score(1, 0.9), "c": Score(1, 0.4), "d": Score(1, 0.4)}
+    assert best(scores) == "c"
+    assert Score(1, 0.5).plus(Score(2, 0.25)) == (3, 0.75)
+    assert Grid().lam == tuple(sorted(Grid().lam, reverse=True))
+    assert len(Grid().lam) == 21
+
+
+@pytest.mark.parametrize("name", ["svc", "quasi-newton"])
+def test_selection_scores_every_candidate(name: str) -> None:
+    part = partition(clouds(120), (10, 70, 40), np.random.default_rng(0))
+    grid = Grid((1.0, 0.1), (1.0, 0.01))
+    candidates, final = contenders(grid)[name]
+    test, cross = on_test(part, candidates), on_labels(part, candidates, np.random.default_rng(0))
+    assert list(test) == list(cross)
+    assert len(test) == (2 if name == "svc" else 4)
+    assert all(score.errors == 0 for score in (*test.values(), *cross.values()))
+    assert final(part, best(cross)) == 0
+
+
+def test_cross_validation_hides_the_fold() -> None:
+    # Noise: whoever saw the labels would have them right, with as many dimensions as points.
+    rng = np.random.default_rng(0)
+    points = Points(rng.standard_normal((60, 80)), rng.choice([-1.0, 1.0], 60))
+    part = partition(points, (40, 10, 10), rng)
+    candidates, _ = contenders(Grid((2.0**-10,), (0.01,)))["svc"]
+    (score,) = on_labels(part, candidates, rng).values()
+    assert score.errors > 10
+
+
+def test_candidates_are_near_the_final_fit() -> None:
+    part = partition(clouds(100, apart=1.0), (10, 70, 20), np.random.default_rng(0))
+    weights = weights_of(part.task, 0.01, 1.0)
+    candidates, _ = contenders(Grid((0.01,), (1.0,)))["quasi-newton"]
+    ((_, values),) = candidates(part.task)
+    features = part.task.space.features
+    exact = solve(part.task, "quasi-newton", weights).values(features)
+    labels = solve(part.task, "quasi-newton", weights._replace(C_star=0.0)).values(features)
+    # Surrogates of slope 20 against the hinge itself; the unlabelled points matter more.
+    assert np.linalg.norm(values(features) - exact) < 0.06 * np.linalg.norm(exact)
+    assert np.linalg.norm(labels - exact) > 0.12 * np.linalg.norm(exact)
+
+
+# Pairs of classes
+
+
+def test_draws_of_two_a_class_where_no_splits_are_published() -> None:
+    y = np.repeat(np.arange(4), 9)
+    sets = labeled_sets(Data(np.zeros((36, 1)), y), seed=0)
+    assert len({tuple(rows) for rows in sets}) == 10
+    assert all(np.bincount(y[rows]).tolist() == [2, 2, 2, 2] for rows in sets)
+    published = (np.array([1, 2]),)
+    assert labeled_sets(Data(np.zeros((36, 1)), y, None, published), 0) is published
+
+
+def test_pairs_leave_the_other_classes_out() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 20)
+    X = rng.standard_normal((60, 2)) + 9.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    records = run_pairs(
+        Plan(splits=2), FAMILIES["uspst"], Data(X, y), STANDARD, ["svc", "continuation", "cccp"]
+    )
+    assert {record.pair for record in records} == {(0, 1), (0, 2), (1, 2)}
+    assert len([r for r in records if r.method == "continuation"]) == 6
+    assert len([r for r in records if r.method == "cccp"]) == 3
+    assert all(record.error == 0 for record in records)
+    assert shown(records, "continuation", 2.9) == "0.00 [2.9]"
+    assert shown(records, "cccp", None) == "0.00 (3 fits)"
+    assert shown(records, "gradient", 4.6) == "- [4.6]"
+
+
+def test_agreement_counts_by_the_sign_of_the_objective() -> None:
+    def record(split: int, method: str, error: float, objective: float) -> Record:
+        return Record((0, 1), split, method, error, objective, 0.1)
+
+    records = [record(k, "continuation", 2.0, 100.0) for k in range(5)]
+    for k, (objective, error) in enumerate(
+        [(110.0, 5.0), (120.0, 4.0), (100.001, 2.0), (90.0, 1.0), (95.0, 3.0)]
+    ):
+        records.append(record(k, "gradient", error, objective))
+    assert_allclose(differences(records)[0], [10, 3])
+    table = agreement(records)
+    assert [row[1:] for row in table.rows] == [
+        ["2", "2", "0", "0", "+2.50"],
+        ["1", "0", "1", "0", "+0.00"],
+        ["2", "1", "0", "1", "+0.00"],
+    ]
+    assert "0.80" in table.notes[0]  # ranks 3 4 1 2 against 4 3 1 2
+
+
+# Expectations and the paper
+
+
+@pytest.mark.parametrize(("measured", "passed"), [(5.4, True), (5.404, True), (5.41, False)])
+def test_expectation_is_of_what_is_printed(measured: float, passed: bool) -> None:
+    check = at_most("error", measured, 5.4, " %", 5.3)
+    assert check.passed is passed
+    assert (check.limit, check.paper) == ("5.4 %", "5.3 %")
+
+
+def test_tables_of_the_qn_paper() -> None:
+    assert set(paper_qn.TABLE) == set(PROBLEMS)
+    rows = [row for lines in paper_qn.TABLE.values() for row in lines]
+    assert len(rows) == 32
+    # More labels are fewer unlabelled points of the same set, and smaller errors of the SVM.
+    for lines in paper_qn.TABLE.values():
+        totals = {sum(row.sizes) for row in lines}
+        assert max(totals) - min(totals) <= 1
+        means = [row.svc[0].mean for row in lines]
+        assert means == sorted(means, reverse=True)
+    text = paper_qn.TABLE["text"]
+    assert tuple(row.quasi_newton[0].mean for row in text) == TEXT_ON_TEST
+    assert tuple(row.quasi_newton[1].mean for row in text)[1:] == TEXT_ON_LABELS[1:]
+    assert text[0].universvm[1].mean == TEXT_ON_LABELS[0]
+
+
+def test_moons_are_two_halves() -> None:
+    X, y = moons(0.05, np.random.default_rng(0))
+    assert X.shape == (500, 2)
+    assert y.sum() == 0
+
+
+# Runs
+
+
+def test_quick_run_of_what_needs_no_archive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    options = ["--tables", "selection", "moons", "amounts", "times", "speed", "--quick"]
+    sets = ["--sets", "gaussian2c", "gaussian4c", "moons", "sparse"]
+    assert main(["s3vm", *options, *sets, "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert (tmp_path / "s3vm.md").read_text(encoding="utf-8") == printed.out
+    for title in ("Table 1", "Figure 4", "Figure 5", "Figure 6", "Expected and measured"):
+        assert title in printed.out
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        f"s3vm_qn_figure{number}.png" for number in (4, 5, 6)
+    }
+    raw = json.loads((tmp_path / "s3vm.json").read_text(encoding="utf-8"))
+    (line,) = raw["parts"]["selection"].values()
+    assert set(line) >= {"svc, test", "svc, labels", "quasi-newton, test", "quasi-newton, labels"}
+    assert [check["what"] for check in raw["checks"]] == [
+        "evaluation over X v and X'u, sparse rows"
+    ]
+
+
+def test_quick_run_of_everything(
+    archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("uspst", "coil20", "pcmac_text1", "usps_full", "mnist"):
+        archive(name)
+    assert main(["s3vm", "--quick", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    for paper, numbers in (
+        ("Continuation paper, Table", (1, 2, 4)),
+        ("Continuation paper, Figure", (3, 5, 6, 7)),
+        ("QN-S3VM paper, Table", (1,)),
+        ("QN-S3VM paper, Figure", (4, 5, 6, 7)),
+    ):
+        for number in numbers:
+            assert f"### {paper}{'s' * (number == 2)} {number}" in printed
+    for check in (
+        "continuation, Uspst",
+        "gradient, Text",
+        "hybrid",
+        "TEXT, 48",
+        "one quasi-newton",
+    ):
+        assert check in printed
+    raw = json.loads((tmp_path / "s3vm.json").read_text(encoding="utf-8"))
+    lines = {f"TEXT, {row.sizes[0]}" for row in paper_qn.TABLE["text"]}
+    known = {check["what"] for check in raw["checks"]}
+    assert all(what in known or what.split(" labels")[0] in lines for what in NOTES)
+    assert set(raw["parts"]) == set(SECTIONS)
+    methods = {record["method"] for record in raw["parts"]["methods"]["text"]}
+    assert methods == set(METHODS)
+    assert len(list(tmp_path.glob("*.png"))) == 8
+
+
+def test_nothing_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
+    options = ["--quick", "--tables", "methods", "--sets", "text", "--output", str(tmp_path / "o")]
+    assert main(["s3vm", *options]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "text: skipped" in printed.err
+
+
+def test_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["s3vm", "--tables", "eleven"])
+    assert "landmarks" in capsys.readouterr().err
+    assert {problem.base for problem in PROBLEMS.values()} <= set(SETS)
+    assert Outcome(np.ones(2), 1.0, 0.0, 0.0).values(np.eye(2)).tolist() == [2.0, 2.0]

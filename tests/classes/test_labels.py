@@ -1,0 +1,379 @@
+"""Labels in, codes out, and back: every type of label and marker that users bring."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from lapwing.classes.labels import (
+    code_classes,
+    code_known,
+    decode,
+    read_targets,
+    unlabeled_mask,
+)
+
+NAN = float("nan")
+
+
+def objects(*values: Any) -> np.ndarray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+# y, marker, classes, codes: what a user may write, and what it means.
+READ: dict[str, tuple[Any, Any, list[Any], list[int]]] = {
+    "ints": (np.array([3, -1, 0, 3]), -1, [0, 3], [1, -1, 0, 1]),
+    "a list of ints": ([3, -1, 0, 3], -1, [0, 3], [1, -1, 0, 1]),
+    "a tuple": ((3, -1, 0), -1, [0, 3], [1, -1, 0]),
+    "floats": (np.array([2.0, -1.0, 1.0]), -1, [1.0, 2.0], [1, -1, 0]),
+    "small unsigned ints": (np.array([2, 0, 7], dtype=np.uint8), -1, [0, 2, 7], [1, 0, 2]),
+    "unsigned ints, their own marker": (
+        np.array([2, 255, 7], dtype=np.uint8),
+        255,
+        [2, 7],
+        [0, -1, 1],
+    ),
+    "minus one is a class": (np.array([-1, 1, 0]), 0, [-1, 1], [0, 1, -1]),
+    "a NumPy marker": (np.array([-1, 1, 0]), np.int64(0), [-1, 1], [0, 1, -1]),
+    "NaN in floats, marker NaN": (np.array([-1, NAN, 1.0]), NAN, [-1.0, 1.0], [0, -1, 1]),
+    "NaN in floats, marker None": (np.array([-1, NAN, 1.0]), None, [-1.0, 1.0], [0, -1, 1]),
+    "no point unlabelled": (np.array([-1, 1]), None, [-1, 1], [0, 1]),
+    "None between texts": (["b", None, "a"], None, ["a", "b"], [1, -1, 0]),
+    "None between texts, marker NaN": (["b", None, "a"], NAN, ["a", "b"], [1, -1, 0]),
+    "NaN between texts": (["b", NAN, "a"], None, ["a", "b"], [1, -1, 0]),
+    "None between numbers": ([2, None, 1], None, [1, 2], [1, -1, 0]),
+    "texts": (np.array(["cat", "?", "ant"]), "?", ["ant", "cat"], [1, -1, 0]),
+    "an empty text": (["cat", "", "ant"], "", ["ant", "cat"], [1, -1, 0]),
+    "NumPy texts in objects": (
+        objects(np.str_("cat"), np.str_("?"), np.str_("ant")),
+        "?",
+        ["ant", "cat"],
+        [1, -1, 0],
+    ),
+    "a NumPy text as marker": (["cat", "?", "ant"], np.str_("?"), ["ant", "cat"], [1, -1, 0]),
+    "a number between texts": (["cat", -1, "ant"], -1, ["ant", "cat"], [1, -1, 0]),
+    "a number between texts, objects": (objects("a", -1, "b"), -1, ["a", "b"], [0, -1, 1]),
+    "a text between numbers": ([1, "?", 2], "?", [1, 2], [0, -1, 1]),
+    "texts of numbers": (["1", "-1", "0"], "-1", ["0", "1"], [1, -1, 0]),
+    "texts of numbers without marker": (["1", "-1", "0"], None, ["-1", "0", "1"], [2, 0, 1]),
+    "booleans, all labelled": (np.array([True, False]), -1, [False, True], [1, 0]),
+    "booleans in a list": ([True, -1, False], -1, [False, True], [1, -1, 0]),
+    "booleans and None": ([True, None, False], None, [False, True], [1, -1, 0]),
+    "booleans are not the marker 1": ([True, 1, False], 1, [False, True], [1, -1, 0]),
+    "an array of booleans holds no 1": (np.array([True, False]), 1, [False, True], [1, 0]),
+    "an array of booleans holds no 0": (np.array([True, False]), 0, [False, True], [1, 0]),
+    "ones are not the marker True": (np.array([1, 0]), True, [0, 1], [1, 0]),
+    "a column of Python ints": (objects(5, -1, 7), -1, [5, 7], [0, -1, 1]),
+    "NumPy ints in objects": (objects(np.int8(5), np.int64(-1), 7), -1, [5, 7], [0, -1, 1]),
+    "a Series of ints": (pd.Series([2, -1, 1], index=[9, 8, 7]), -1, [1, 2], [1, -1, 0]),
+    "a Series with None": (pd.Series(["b", None, "a"]), None, ["a", "b"], [1, -1, 0]),
+    "a Series with NaN": (pd.Series([2.0, NAN, 1.0]), NAN, [1.0, 2.0], [1, -1, 0]),
+    "a Series of Int64 with NA": (
+        pd.Series([2, pd.NA, 1], dtype="Int64"),
+        None,
+        [1, 2],
+        [1, -1, 0],
+    ),
+    "a Series of booleans with NA": (
+        pd.Series([True, pd.NA, False], dtype="boolean"),
+        None,
+        [False, True],
+        [1, -1, 0],
+    ),
+    "a Series of strings with NA": (
+        pd.Series(["b", pd.NA, "a"], dtype="string"),
+        NAN,
+        ["a", "b"],
+        [1, -1, 0],
+    ),
+    "a Series of categories": (
+        pd.Series(["b", None, "a"], dtype="category"),
+        None,
+        ["a", "b"],
+        [1, -1, 0],
+    ),
+    "a Series of categories, one the marker": (
+        pd.Series(["b", "?", "a"], dtype="category"),
+        "?",
+        ["a", "b"],
+        [1, -1, 0],
+    ),
+    "polars ints": (pl.Series([2, -1, 1]), -1, [1, 2], [1, -1, 0]),
+    "polars ints with null": (pl.Series([2, None, 1]), None, [1, 2], [1, -1, 0]),
+    "ints with gaps that floats cannot hold": (
+        pd.Series([2**53, pd.NA, 2**53 + 1], dtype="Int64"),
+        None,
+        [2**53, 2**53 + 1],
+        [0, -1, 1],
+    ),
+    "polars texts with null": (pl.Series(["b", None, "a"]), None, ["a", "b"], [1, -1, 0]),
+    "polars booleans with null": (
+        pl.Series([True, None, False]),
+        NAN,
+        [False, True],
+        [1, -1, 0],
+    ),
+    "polars categories": (
+        pl.Series(["b", None, "a"], dtype=pl.Categorical),
+        None,
+        ["a", "b"],
+        [1, -1, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("y", "marker", "classes", "codes"), READ.values(), ids=READ.keys())
+def test_labels_are_read(y: Any, marker: Any, classes: list[Any], codes: list[int]) -> None:
+    labels = code_classes(y, marker)
+    assert labels.classes.tolist() == classes
+    assert [type(label) for label in labels.classes.tolist()] == [type(label) for label in classes]
+    assert labels.codes.tolist() == codes
+    assert labels.labeled.tolist() == [code >= 0 for code in codes]
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=3)
+KINDS = {
+    "int": (st.integers(-5, 5), st.integers(-5, 5)),
+    "bool": (st.booleans(), st.integers(-1, 1)),
+    "float": (st.integers(-3, 3).map(float), st.sampled_from([NAN, 9.0, -1.0])),
+    "text": (TEXT, st.one_of(TEXT, st.none(), st.integers(-1, 1))),
+}
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> tuple[list[Any], list[bool], Any]:
+    """Labels of one type, which of them are hidden, and a marker that is none of them."""
+    values, markers = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    labels = draw(st.lists(values, min_size=2, max_size=12))
+    hidden = draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels)))
+    marker = draw(markers)
+    known = {label for label, hide in zip(labels, hidden, strict=True) if not hide}
+    assume(len(known) >= 2)
+    # True == 1, but the one is no marker for the other.
+    assume(not any(type(k) is type(marker) and k == marker for k in known))
+    # Texts that look unlabelled are refused as classes where nothing else is unlabelled.
+    blank = {"", "nan", "NaN", "None", "<NA>"}
+    if not isinstance(marker, str) and not any(hidden):
+        assume(not any(isinstance(k, str) and k.strip() in blank for k in known))
+    return labels, hidden, marker
+
+
+@given(marked(), st.randoms(use_true_random=False))
+def test_decoding_gives_the_labels_back(case: tuple[list[Any], list[bool], Any], rng: Any) -> None:
+    labels, hidden, marker = case
+    y = [marker if hide else label for label, hide in zip(labels, hidden, strict=True)]
+    coded = code_classes(y, marker)
+    known = [label for label, hide in zip(labels, hidden, strict=True) if not hide]
+    assert coded.classes.tolist() == sorted(set(known))
+    assert coded.labeled.tolist() == [not hide for hide in hidden]
+    assert decode(coded.codes[coded.labeled], coded.classes).tolist() == known
+    order = list(range(len(y)))
+    rng.shuffle(order)
+    shuffled = code_classes([y[i] for i in order], marker)
+    assert shuffled.classes.tolist() == coded.classes.tolist()
+    assert shuffled.codes.tolist() == coded.codes[order].tolist()
+
+
+@given(marked())
+def test_arrays_of_objects_and_series_are_read_like_lists(
+    case: tuple[list[Any], list[bool], Any],
+) -> None:
+    labels, hidden, marker = case
+    y = [marker if hide else label for label, hide in zip(labels, hidden, strict=True)]
+    expected = code_classes(y, marker)
+    for other in (objects(*y), pd.Series(y, dtype=object)):
+        coded = code_classes(other, marker)
+        assert coded.classes.tolist() == expected.classes.tolist()
+        assert coded.codes.tolist() == expected.codes.tolist()
+
+
+def test_labels_are_not_modified() -> None:
+    y = objects(np.int64(1), None, 2)
+    before = list(y)
+    code_classes(y, None)
+    assert all(a is b for a, b in zip(y, before, strict=True))
+    for array in (np.array([1, -1, 2]), np.array(["a", "b"])):
+        array.flags.writeable = False
+        code_classes(array, -1)
+    targets = np.array([1.0, NAN])
+    read, _ = read_targets(targets)
+    assert not np.shares_memory(read, targets)
+
+
+def test_a_column_is_taken_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="A column-vector y was passed"):
+        assert code_classes(np.array([[1], [0], [-1]]), -1).codes.tolist() == [1, 0, -1]
+
+
+WRONG: dict[str, tuple[Any, Any, str]] = {
+    "no label": ([-1, -1], -1, r"y holds no label: all 2 entries are .* unlabeled=-1\. Label at"),
+    "no label, None": ([None, NAN], None, r"y holds no label: .* unlabeled=None"),
+    "one class": (
+        [3, 3],
+        -1,
+        r"y holds one class only, 3, beside .*at least 2 classes\. Label points of the other",
+    ),
+    "the usual collision": (
+        [-1, 1, -1, 1],
+        -1,
+        r"y holds one class only, 1, .*If -1 is a class and not the marker, choose another "
+        r"marker for unlabelled points, such as unlabeled=None \(missing values\) or unlabeled=0,",
+    ),
+    "collision where 0 is a class": (
+        [-1, 0],
+        -1,
+        r"one class only, 0, .*such as unlabeled=None \(missing values\), and mark them with it",
+    ),
+    "collision of texts": (
+        ["no", "yes"],
+        "no",
+        r"one class only, 'yes', .*unlabeled='no'.*If 'no' is a class",
+    ),
+    "a number became a text": (
+        np.array(["a", -1, "b"]),
+        -1,
+        r"y holds the text '-1', while the unlabelled marker is the number -1\. Pass "
+        r"unlabeled='-1' .* or unlabeled=None if it is a class",
+    ),
+    "missing values with another marker": (
+        ["a", None, "b"],
+        -1,
+        r"y holds missing values \(None or NaN\) that are not the unlabelled marker unlabeled=-1\. "
+        r"If they mark unlabelled points, pass unlabeled=None",
+    ),
+    "NaN with another marker": (
+        np.array([0, NAN, 1.0]),
+        -1,
+        r"Input y contains NaN, which is not the unlabelled marker unlabeled=-1\.",
+    ),
+    "infinity": ([0.0, np.inf, 1.0], -1, r"Input y contains infinity; class labels must be finite"),
+    "mixed types": (
+        ["a", 1, "b"],
+        None,
+        r"Unknown label type: y mixes labels of types number, str\. Give all labels one type",
+    ),
+    "booleans and numbers": ([True, 0, 2], -1, r"mixes labels of types bool, number"),
+    "tuples": (objects((1,), (2,)), -1, r"Unknown label type: .*type tuple; use numbers, strings"),
+    "decimals": ([Decimal(1), Decimal(2)], -1, r"Unknown label type: .*type Decimal"),
+    "measurements": ([0.5, 1.25, 2.0], -1, r"Unknown label type: continuous"),
+    "two columns": (
+        np.zeros((3, 2)),
+        -1,
+        r"y should be a 1d array, got an array of shape \(3, 2\)",
+    ),
+    "a list as marker": (
+        [0, 1],
+        [-1],
+        r"unlabeled=\[-1\] cannot mark unlabelled points: give a number, a string, None or NaN",
+    ),
+    "a type as marker": ([0, 1], int, r"unlabeled=<class 'int'> cannot mark"),
+}
+
+
+@pytest.mark.parametrize(("y", "marker", "message"), WRONG.values(), ids=WRONG.keys())
+def test_wrong_labels(y: Any, marker: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        code_classes(y, marker)
+
+
+def test_messages_write_labels_as_users_do() -> None:
+    for y in (np.array(["a", "a"]), np.array([1, 1]), np.array([True, True])):
+        with pytest.raises(ValueError, match="one class only") as caught:
+            code_classes(y, None)
+        assert "np." not in str(caught.value)
+
+
+def test_the_mask_of_an_array_of_numbers_and_a_marker_of_another_kind_is_empty() -> None:
+    for y, marker in (
+        (np.array([1, 2]), "1"),
+        (np.array(["1", "2"]), 1),
+        (np.array([1, 0]), None),
+        (np.array([1.0, 2.0]), "nan"),
+        (objects(1, 0), True),
+        (objects(True, False), 1),
+        (objects("1", None), 1),
+    ):
+        assert not unlabeled_mask(y, marker).any()
+
+
+# ---- regression --------------------------------------------------------------------------------
+
+TARGETS: dict[str, tuple[Any, list[float]]] = {
+    "floats": (np.array([1.5, NAN]), [1.5, NAN]),
+    "float32": (np.array([1.5, NAN], dtype=np.float32), [1.5, NAN]),
+    "ints": ([3, -1], [3.0, -1.0]),
+    "booleans": ([True, False], [1.0, 0.0]),
+    "None": ([1.5, None], [1.5, NAN]),
+    "a Series with NA": (pd.Series([2, pd.NA], dtype="Int64"), [2.0, NAN]),
+    "a Series with None": (pd.Series([2.5, None]), [2.5, NAN]),
+    "polars with null": (pl.Series([2.5, None]), [2.5, NAN]),
+    "polars ints with null": (pl.Series([2, None]), [2.0, NAN]),
+    "decimals": ([Decimal("1.5"), None], [1.5, NAN]),
+}
+
+
+@pytest.mark.parametrize(("y", "expected"), TARGETS.values(), ids=TARGETS.keys())
+def test_targets_are_read(y: Any, expected: list[float]) -> None:
+    targets, labeled = read_targets(y)
+    assert targets.dtype == np.float64
+    np.testing.assert_array_equal(targets, expected)
+    np.testing.assert_array_equal(labeled, ~np.isnan(expected))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([NAN, NAN], r"y holds no label: all 2 entries are NaN.* Give at least one target"),
+        ([1.0, np.inf, NAN], r"Input y contains infinity, first at row 1\. Only NaN marks"),
+        (
+            [1.0, "a"],
+            r"y must be numbers for a regression, with NaN where unlabelled; it holds 'a'",
+        ),
+        (["1.0", "2.0"], r"y must be numbers .*it holds '1\.0'"),
+        (pd.Series(["a", None]), r"y must be numbers .*it holds 'a'"),
+        (pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"])), r"y must be numbers .*it holds"),
+        ([1.0, [2.0]], r"inhomogeneous|y must be numbers"),
+        (np.zeros((2, 2)), r"y should be a 1d array"),
+    ],
+)
+def test_wrong_targets(y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_targets(y)
+
+
+# ---- validation labels -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "codes"),
+    [
+        ([2, 1, 2], np.array([1, 2]), [1, 0, 1]),
+        ([2.0, 1.0], np.array([1, 2]), [1, 0]),
+        (pd.Series(["b", "a"]), objects("a", "b"), [1, 0]),
+        (np.array(["b", "a"]), objects("a", "b"), [1, 0]),
+        (pl.Series(["b"]), np.array(["a", "b"]), [1]),
+        ([True, False], np.array([False, True]), [1, 0]),
+    ],
+)
+def test_known_labels_are_coded(y: Any, classes: np.ndarray, codes: list[int]) -> None:
+    assert code_known(y, classes).tolist() == codes
+
+
+@pytest.mark.parametrize(
+    ("y", "named"),
+    [([1, 7], "7"), ([1, -1], "-1"), (["a", 1], "'a'"), ([None, 1], "None"), ([1.0, NAN], "nan")],
+)
+def test_unknown_labels_are_named(y: Any, named: str) -> None:
+    message = f"labels that the training labels do not: {named}. Give labelled points of the "
+    with pytest.raises(ValueError, match="validation_data") as caught:
+        code_known(y, np.array([1, 2]))
+    assert message + "classes 1, 2." in str(caught.value)

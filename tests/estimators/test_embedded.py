@@ -1,0 +1,635 @@
+"""LapERLS and LapESVR as estimators: attributes, answers, invariances, errors, warnings.
+
+The numerics have their oracles in solvers/embedded/test_systems.py; here fits are compared with densely
+written formulas from the fitted attributes, and with each other.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    Linear,
+)
+from lapwing.estimators import embedded
+from lapwing.exceptions import ConstantFitWarning, UnlabeledComponentWarning
+from lapwing.graphs import default_graph
+from tests.helpers.problems import laplacian
+
+
+class Data(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    truth: np.ndarray
+
+
+def clusters(n_classes: int = 3, n: int = 72, n_labels: int = 5, seed: int = 0) -> Data:
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % n_classes
+    X = rng.standard_normal((n, 4)) + 1.8 * np.eye(4)[truth]
+    y = np.full(n, -1)
+    for code in range(n_classes):
+        y[rng.choice(np.flatnonzero(truth == code), n_labels, replace=False)] = code
+    order = rng.permutation(n)
+    return Data(X[order], y[order], truth[order])
+
+
+def curve(n: int = 72, n_labels: int = 20, seed: int = 0) -> Data:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 4))
+    truth = np.sin(2 * X[:, 0]) + X[:, 1] + 3
+    y = np.full(n, np.nan)
+    rows = rng.choice(n, n_labels, replace=False)
+    y[rows] = truth[rows] + 0.1 * rng.standard_normal(n_labels)
+    return Data(X, y, truth)
+
+
+EXAMPLES: dict[str, tuple[Any, Callable[[], Data]]] = {
+    "LapERLSClassifier, 2 classes": (LapERLSClassifier(), partial(clusters, 2)),
+    "LapERLSClassifier, 3 classes": (LapERLSClassifier(), clusters),
+    "LapERLSClassifier, exact": (
+        LapERLSClassifier(lam=100, mu=10, n_eigenvectors=None, fit_intercept=True),
+        clusters,
+    ),
+    "LapERLSClassifier, landmarks": (LapERLSClassifier(space=Landmarks(30)), clusters),
+    "LapERLSClassifier, linear": (LapERLSClassifier("linear"), clusters),
+    "LapERLSRegressor": (LapERLSRegressor(), curve),
+    "LapERLSRegressor, linear": (LapERLSRegressor(space=Linear()), curve),
+    "LapESVC, 2 classes": (LapESVC(C=1.0), partial(clusters, 2)),
+    "LapESVC, 3 classes": (LapESVC(C=1.0, epsilon=0.05), clusters),
+    "LapESVC, landmarks": (LapESVC(epsilon=0.1, space=Landmarks(30)), clusters),
+    "LapESVC, no intercept": (LapESVC(C=1.0, epsilon=0.05, fit_intercept=False), clusters),
+    "LapESVR": (LapESVR(epsilon=0.05), curve),
+    "LapESVR, exact": (LapESVR(n_eigenvectors=None), curve),
+    "LapESVR, landmarks, exact": (LapESVR(n_eigenvectors=None, space=Landmarks(40)), curve),
+}
+CLASSES = (LapERLSClassifier, LapERLSRegressor, LapESVC, LapESVR)
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+every_class = pytest.mark.parametrize("cls", CLASSES)
+
+
+def example(name: str) -> tuple[Any, Data]:
+    model, make = EXAMPLES[name]
+    return clone(model), make()
+
+
+def is_classifier(model: Any) -> bool:
+    return isinstance(model, (LapERLSClassifier, LapESVC))
+
+
+def is_tube(model: Any) -> bool:
+    return isinstance(model, (LapESVC, LapESVR))
+
+
+def data_for(cls: type) -> Data:
+    return clusters() if cls in (LapERLSClassifier, LapESVC) else curve()
+
+
+def scores(model: Any, X: Any) -> np.ndarray:
+    values = model.decision_function(X) if is_classifier(model) else model.predict(X)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def labeled(y: np.ndarray) -> np.ndarray:
+    return ~np.isnan(y) if y.dtype.kind == "f" else y != -1
+
+
+def coded(model: Any, y: np.ndarray) -> np.ndarray:
+    known = y[labeled(y)]
+    if not is_classifier(model):
+        return known[:, None]
+    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return np.where(known[:, None] == classes, 1.0, -1.0)
+
+
+def dense_graph(model: Any, X: np.ndarray) -> np.ndarray:
+    """L^p, from the fitted affinity."""
+    recipe = model.graph or default_graph(X, regression=not is_classifier(model))
+    W = model.affinity_.toarray()
+    return laplacian(W, normalized=recipe.normalized, power=recipe.power)
+
+
+def objective(model: Any, data: Data) -> np.ndarray:
+    """(14) or (33) at the fitted function and virtual labels, from its formula."""
+    X, y, _ = data
+    f, g = scores(model, X), model.virtual_labels_
+    if hasattr(model, "coef_"):
+        norm = (model.coef_**2).sum(axis=1)
+    else:
+        K = rbf_kernel(model.X_fit_, gamma=model.kernel_.gamma)
+        norm = np.einsum("ij,ij->j", model.alpha_, K @ model.alpha_)
+    r = f - g
+    loss = model.C / 2 * r**2
+    if is_tube(model):
+        loss = model.C * np.maximum(np.abs(r) - model.epsilon, 0)
+    fit = model.lam / 2 * ((g[labeled(y)] - coded(model, y)) ** 2).sum(axis=0)
+    smooth = model.mu / 2 * np.einsum("ij,ij->j", g, dense_graph(model, X) @ g)
+    return norm / 2 + loss.sum(axis=0) + fit + smooth
+
+
+# ---- the shared suite --------------------------------------------------------------------------
+
+
+@every_example
+def test_attributes(name: str) -> None:
+    model, (X, y, _) = example(name)
+    assert model.fit(X, y) is model
+    n, c = len(X), coded(model, y).shape[1]
+    assert model.n_features_in_ == 4
+    assert model.virtual_labels_.shape == (n, c)
+    assert model.transduction_.shape == (n,)
+    assert model.objective_.shape == model.optimality_.shape == model.intercept_.shape == (c,)
+    assert model.optimality_.max() <= model.tol
+    assert model.status_ == "converged"
+    assert 1 <= model.n_iter_ <= model.max_iter
+    assert model.affinity_.shape == (n, n)
+    np.testing.assert_array_equal(model.labeled_, labeled(y))
+    if model.n_eigenvectors is None:
+        assert not hasattr(model, "eigenvalues_")
+    else:
+        assert model.eigenvalues_.shape == (min(model.n_eigenvectors, n),)
+        assert (np.diff(model.eigenvalues_) >= 0).all()
+    if isinstance(model.space, Linear) or model.kernel == "linear":
+        assert model.coef_.shape == (c, 4)
+        assert not hasattr(model, "alpha_")
+    else:
+        assert model.alpha_.shape == (len(model.X_fit_), c)
+        assert not hasattr(model, "coef_")
+    if not model.fit_intercept:
+        np.testing.assert_array_equal(model.intercept_, 0)
+
+
+@every_example
+def test_the_objective_is_that_of_the_answers(name: str) -> None:
+    model, data = example(name)
+    model.fit(data.X, data.y)
+    np.testing.assert_allclose(objective(model, data), model.objective_, rtol=1e-6)
+
+
+@every_example
+def test_no_other_answers_are_better(name: str) -> None:
+    """The objective is convex: at the minimum no direction goes down, in f nor in g."""
+    model, data = example(name)
+    model.fit(data.X, data.y)
+    least = objective(model, data)
+    rng = np.random.default_rng(0)
+    part = "coef_" if hasattr(model, "coef_") else "alpha_"
+    coef, g = getattr(model, part), model.virtual_labels_
+    basis = np.eye(len(g))
+    if model.n_eigenvectors is not None:
+        L = laplacian(
+            model.affinity_.toarray(), normalized=not isinstance(model, (LapERLSRegressor, LapESVR))
+        )
+        basis = np.linalg.eigh(L)[1][:, : model.n_eigenvectors]
+    for scale in (1e-3, -1e-3):
+        for _ in range(10):
+            setattr(model, part, coef + scale * rng.standard_normal(coef.shape))
+            model.virtual_labels_ = g
+            assert (objective(model, data) >= least * (1 - 1e-9)).all()
+            setattr(model, part, coef)
+            step = basis @ rng.standard_normal((basis.shape[1], g.shape[1]))
+            model.virtual_labels_ = g + scale * step
+            assert (objective(model, data) >= least * (1 - 1e-9)).all()
+
+
+@every_example
+def test_predictions_are_the_kernel_functions_and_not_the_transformed_kernels(name: str) -> None:
+    """Errata E5: f = K alpha + b on the training points too; g is the transductive answer."""
+    model, (X, y, _) = example(name)
+    model.fit(X, y)
+    if hasattr(model, "coef_"):
+        f = X @ model.coef_.T + model.intercept_
+    else:
+        f = rbf_kernel(X, model.X_fit_, gamma=model.kernel_.gamma) @ model.alpha_ + model.intercept_
+    np.testing.assert_allclose(scores(model, X), f, atol=1e-8)
+    g = model.virtual_labels_
+    assert np.abs(f - g).max() > 1e-3
+    if is_classifier(model):
+        codes = g.argmax(axis=1) if g.shape[1] > 1 else (g[:, 0] >= 0).astype(int)
+        np.testing.assert_array_equal(model.transduction_, model.classes_[codes])
+    else:
+        np.testing.assert_array_equal(model.transduction_, g[:, 0])
+
+
+@every_example
+def test_it_learns(name: str) -> None:
+    model, (X, y, truth) = example(name)
+    model.fit(X, y)
+    if is_classifier(model):
+        assert np.mean(model.transduction_ == truth) > 0.75
+        assert np.mean(model.predict(X) == truth) > 0.75
+    else:
+        spread = np.var(truth)
+        assert np.mean((model.transduction_ - truth) ** 2) < 0.7 * spread
+        assert np.mean((model.predict(X) - truth) ** 2) < 0.7 * spread
+
+
+@every_example
+def test_the_order_of_the_points_does_not_matter(name: str) -> None:
+    model, (X, y, _) = example(name)
+    if isinstance(model.space, Landmarks):
+        model.set_params(space=Landmarks(centers=X[:30]))
+    order = np.random.default_rng(1).permutation(len(X))
+    expected = clone(model).fit(X, y)
+    model.fit(X[order], y[order])
+    tol = 1e-3 if is_tube(model) else 1e-7  # f is as exact as the root of the duality gap
+    np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=tol)
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_[order], atol=tol)
+
+
+@every_example
+def test_the_same_again(name: str) -> None:
+    model, (X, y, _) = example(name)
+    first = clone(model).fit(X, y)
+    again = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
+    np.testing.assert_array_equal(again.virtual_labels_, first.virtual_labels_)
+    np.testing.assert_array_equal(scores(again, X), scores(first, X))
+
+
+@every_example
+def test_float32_is_kept_and_near(name: str) -> None:
+    model, (X, y, _) = example(name)
+    expected = clone(model).fit(X, y)
+    model.set_params(tol=1e-5).fit(X.astype(np.float32), y)
+    values = scores(model, X.astype(np.float32))
+    assert values.dtype == model.virtual_labels_.dtype == np.float32
+    np.testing.assert_allclose(values, scores(expected, X), atol=0.02)
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_, atol=0.02)
+
+
+@every_example
+def test_repeated_rows_are_one_point(name: str) -> None:
+    model, (X, y, _) = example(name)
+    if isinstance(model.space, Landmarks):
+        model.set_params(space=Landmarks(centers=X[:30]))
+    rows = np.r_[np.arange(len(X)), np.flatnonzero(~labeled(y))[:9]]
+    expected = clone(model).fit(X, y)
+    model.fit(X[rows], y[rows])
+    np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=1e-9)
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_[rows], atol=1e-9)
+
+
+@every_example
+def test_weights_are_factors_of_lam(name: str) -> None:
+    model, (X, y, _) = example(name)
+    expected = clone(model).set_params(lam=2 * model.lam).fit(X, y)
+    model.fit(X, y, sample_weight=np.full(len(X), 2.0))
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_, atol=1e-9)
+
+
+def test_a_row_of_weight_zero_is_left_out_and_answered_by_the_function() -> None:
+    X, y, _ = clusters()
+    row = np.flatnonzero(labeled(y))[0]
+    weights = np.ones(len(X))
+    weights[row] = 0
+    model = LapERLSClassifier().fit(X, y, sample_weight=weights)
+    kept = np.delete(np.arange(len(X)), row)
+    expected = LapERLSClassifier().fit(X[kept], y[kept])
+    np.testing.assert_allclose(model.virtual_labels_[kept], expected.virtual_labels_, atol=1e-10)
+    np.testing.assert_allclose(
+        model.virtual_labels_[row], model.decision_function(X[[row]])[0], atol=1e-10
+    )
+
+
+# ---- relations between methods -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
+def test_the_names_of_the_classes_do_not_matter(cls: type) -> None:
+    X, y, _ = clusters()
+    values = cls().fit(X, y).decision_function(X)
+    renamed = cls(unlabeled="?").fit(X, np.array(["b", "c", "a", "?"])[y])
+    np.testing.assert_allclose(renamed.decision_function(X), values[:, [2, 0, 1]], atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_eigenvectors": None}, {"space": Landmarks(30)}])
+def test_targets_shifted_and_scaled_give_values_shifted_and_scaled(options: Any) -> None:
+    X, y, _ = curve()
+    for model, scaled in (
+        (LapERLSRegressor(**options), {}),
+        (LapESVR(C=4.0, epsilon=0.05, tol=1e-9, **options), {"C": 12.0, "epsilon": 0.15}),
+    ):
+        base = model.fit(X, y)
+        other = clone(model).set_params(**scaled).fit(X, 3 * y - 7)
+        np.testing.assert_allclose(other.predict(X), 3 * base.predict(X) - 7, atol=1e-3)
+        np.testing.assert_allclose(other.transduction_, 3 * base.transduction_ - 7, atol=1e-3)
+
+
+@pytest.mark.parametrize("model", [LapERLSClassifier(), LapESVC(C=1.0, epsilon=0.02, tol=1e-12)])
+def test_all_points_as_landmarks_are_the_full_kernel(model: Any) -> None:
+    X, y, _ = clusters()
+    full = clone(model).fit(X, y)
+    few = clone(model).set_params(space=Landmarks(len(X))).fit(X, y)
+    np.testing.assert_allclose(few.virtual_labels_, full.virtual_labels_, atol=1e-5)
+    np.testing.assert_allclose(few.decision_function(X), full.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(few.objective_, full.objective_, rtol=1e-7)
+
+
+@every_class
+def test_all_eigenvectors_are_the_exact_graph_kernel(cls: type) -> None:
+    X, y, _ = data_for(cls)
+    exact = cls(n_eigenvectors=None, mu=5.0, lam=50.0).fit(X, y)
+    whole = cls(n_eigenvectors=10_000, mu=5.0, lam=50.0).fit(X, y)  # at most n
+    assert whole.eigenvalues_.shape == (len(X),)
+    np.testing.assert_allclose(
+        whole.virtual_labels_, exact.virtual_labels_, atol=1e-3 if is_tube(exact) else 1e-7
+    )
+    np.testing.assert_allclose(whole.objective_, exact.objective_, rtol=1e-6)
+
+
+def test_much_loss_is_laprls() -> None:
+    """Errata E12: C -> infinity, gamma_A = 1 / lam, gamma_I = mu / lam."""
+    X, y, _ = clusters()
+    options = {"kernel": "laplacian", "gamma": 1.0}
+    lap = LapRLSClassifier(gamma_A=1 / 40, gamma_I=3 / 40, **options).fit(X, y)
+    model = LapERLSClassifier(C=1e13, lam=40.0, mu=3.0, n_eigenvectors=None, **options).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), lap.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(model.virtual_labels_, lap.decision_function(X), atol=1e-9)
+
+
+@every_class
+def test_linear_functions_in_all_ways(cls: type) -> None:
+    X, y, _ = data_for(cls)
+    named = cls("linear").fit(X, y)
+    recipe = cls(space=Linear()).fit(X, y)
+    sparse = cls(
+        "linear", graph=AffinityGraph(named.affinity_, power=2, normalized=is_classifier(named))
+    ).fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(recipe.coef_, named.coef_)
+    np.testing.assert_allclose(sparse.coef_, named.coef_, atol=1e-6)
+    # More features than points: by the kernel matrix.
+    wide = np.hstack([X, np.zeros((len(X), 100))])
+    padded = cls(
+        "linear", graph=AffinityGraph(named.affinity_, power=2, normalized=is_classifier(named))
+    ).fit(wide, y)
+    np.testing.assert_allclose(padded.coef_[:, :4], named.coef_, atol=1e-4)
+    np.testing.assert_array_equal(padded.coef_[:, 4:], 0)
+
+
+@every_class
+def test_a_precomputed_kernel_is_the_kernel(cls: type) -> None:
+    X, y, _ = data_for(cls)
+    options = {"epsilon": 0.05} if cls in (LapESVC, LapESVR) else {}
+    plain = cls(**options).fit(X, y)
+    power = {"power": 2, "normalized": is_classifier(plain)}
+    K = rbf_kernel(X, gamma=plain.kernel_.gamma)
+    for matrix in (K, sp.csr_array(K)):
+        model = cls("precomputed", graph=AffinityGraph(plain.affinity_, **power), **options).fit(
+            matrix, y
+        )
+        np.testing.assert_allclose(model.virtual_labels_, plain.virtual_labels_, atol=1e-6)
+        np.testing.assert_allclose(scores(model, matrix), scores(plain, X), atol=1e-5)
+        assert model.X_fit_ is None
+        assert len(model.alpha_) == len(model.basis_)
+
+
+def test_only_support_vectors_are_kept() -> None:
+    X, y, _ = clusters(2)
+    model = LapESVC(C=1.0, epsilon=0.2).fit(X, y)
+    assert 0 < len(model.alpha_) < len(X)
+    assert (model.alpha_ != 0).all()
+    np.testing.assert_array_equal(model.X_fit_, X[model.basis_])
+    assert len(LapESVC(C=1.0).fit(X, y).alpha_) == len(X)  # epsilon = 0
+
+
+# ---- paths -------------------------------------------------------------------------------------
+
+
+@every_class
+def test_many_points_take_landmarks_by_themselves(
+    cls: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    X, y, _ = data_for(cls)
+    monkeypatch.setattr(embedded.EmbeddedEstimator, "_matrix_points", 50)
+    monkeypatch.setattr(cls, "_matrix_points", 50)
+    with caplog.at_level(logging.INFO, logger="lapwing"):
+        model = cls(tol=1e-11).fit(X, y)
+    assert "Landmarks" in caplog.text
+    given = cls(tol=1e-11, space=Landmarks()).fit(X, y)
+    np.testing.assert_array_equal(scores(model, X), scores(given, X))
+    full = cls(tol=1e-11, space=None).fit(X, y)
+    assert full.solver_ in ("cholesky", "interior point")
+    np.testing.assert_allclose(scores(full, X), scores(given, X), atol=1e-3)
+
+
+def test_many_points_with_the_exact_graph_kernel_take_conjugate_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _ = clusters()
+    model = LapERLSClassifier(lam=50, mu=5, n_eigenvectors=None, space=Landmarks(30), tol=1e-11)
+    dense = clone(model).fit(X, y)
+    assert dense.solver_ == "cholesky"
+    monkeypatch.setattr(LapERLSClassifier, "_matrix_points", 50)
+    for power in (1, 2):
+        model.graph = KNNGraph(6, power=power)
+        with monkeypatch.context() as context:
+            context.setattr(LapERLSClassifier, "_matrix_points", 500)
+            dense = clone(model).fit(X, y)
+        found = clone(model).fit(X, y)
+        assert found.solver_ == "conjugate gradient"
+        assert found.n_iter_ > 1
+        np.testing.assert_allclose(found.virtual_labels_, dense.virtual_labels_, atol=1e-7)
+        np.testing.assert_allclose(
+            found.decision_function(X), dense.decision_function(X), atol=1e-7
+        )
+
+
+def test_eigenpairs_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters()
+    first = LapERLSClassifier(memory=str(tmp_path)).fit(X, y)
+    assert list(tmp_path.rglob("*.pkl"))
+
+    def fail(*args: Any) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("lapwing.graphs.spectral._dense", fail)
+    with pytest.raises(AssertionError, match="computed again"):
+        LapERLSClassifier().fit(X, y)
+    again = LapERLSClassifier(memory=str(tmp_path), C=1.0).fit(X, y)
+    np.testing.assert_array_equal(again.eigenvalues_, first.eigenvalues_)
+
+
+@pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
+def test_class_volumes_meet_a_prior(cls: type) -> None:
+    X, y, _ = clusters()
+    plain = cls().fit(X, y)
+    model = cls(class_prior=[36, 24, 12]).fit(X, y)
+    assert np.bincount(model.transduction_, minlength=3).tolist() == [36, 24, 12]
+    np.testing.assert_allclose(
+        model.virtual_labels_, plain.virtual_labels_ + model.class_offsets_, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        model.decision_function(X), plain.decision_function(X) + model.class_offsets_, atol=1e-9
+    )
+
+
+# ---- errors and warnings -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0}, r"C=0 must be a (finite )?number > 0"),
+        ({"C": np.inf}, r"C=inf must be a (finite )?number > 0"),
+        ({"lam": 0.0}, "lam=0.0 must be a number > 0"),
+        ({"mu": -1}, "mu=-1 must be a number >= 0"),
+        ({"n_eigenvectors": 0}, "n_eigenvectors=0 must be a whole number >= 1, or None for the"),
+        ({"n_eigenvectors": 2.5}, "n_eigenvectors=2.5 must be a whole number >= 1"),
+        ({"tol": 0}, "tol=0 must be a number > 0"),
+        ({"space": "full"}, "space='full' is not known. Use 'auto', None"),
+        ({"space": Landmarks(2), "kernel": "linear"}, r"space=Landmarks\(...\) needs a kernel"),
+        ({"kernel": "precomputed"}, "leaves no points to build a graph from: pass the graph as"),
+        ({"kernel": "nope"}, "kernel='nope' is not known"),
+        ({"memory": 3}, "'memory' should be None, a string or"),
+    ],
+)
+@every_class
+def test_wrong_parameters(cls: type, options: Any, message: str) -> None:
+    X, y, _ = data_for(cls)
+    if options.get("kernel") == "precomputed":
+        X = X @ X.T
+    with pytest.raises(ValueError, match=message):
+        cls(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [LapESVC, LapESVR])
+def test_wrong_epsilon(cls: type) -> None:
+    X, y, _ = data_for(cls)
+    with pytest.raises(ValueError, match=r"epsilon=-0\.1 must be a number >= 0"):
+        cls(epsilon=-0.1).fit(X, y)
+
+
+def test_wrong_spaces() -> None:
+    X, y, _ = clusters()
+    with pytest.raises(TypeError, match=r"space=3 is no space"):
+        LapERLSClassifier(space=3).fit(X, y)
+    with pytest.raises(TypeError, match=r"Did you mean space=Landmarks\(\)\?"):
+        LapERLSClassifier(space=Landmarks).fit(X, y)
+    K = AffinityGraph(KNNGraph(5).affinity(X))
+    with pytest.raises(ValueError, match="computes kernel values at landmarks"):
+        LapERLSClassifier("precomputed", graph=K, space=Landmarks(5)).fit(rbf_kernel(X), y)
+
+    class Strange:
+        def space(self, kernel: Any, X: Any, /) -> Any:
+            return "nothing"
+
+    with pytest.raises(TypeError, match="makes str, not coordinates"):
+        LapERLSClassifier(space=Strange()).fit(X, y)
+
+
+def test_a_kernel_that_is_none() -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="must be a positive semi-definite kernel matrix"):
+        LapERLSClassifier("sigmoid", gamma=1.0, coef0=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_eigenvectors": None}])
+def test_memory_is_forecast(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters(n=1200)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "16m")
+    with pytest.raises(MemoryError, match=r"n x n kernel matrix of n = 1200 .* space=Landmarks"):
+        LapERLSClassifier(space=None, **options).fit(X, y)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "8m")
+    with pytest.raises(MemoryError, match=r"Coordinates of \d+ points by \d+ landmarks"):
+        LapESVC(space=Landmarks(1100), **options).fit(X, y)
+
+
+@every_class
+def test_components_without_a_label_are_told_of_and_answered(cls: type) -> None:
+    X, y, _ = data_for(cls)
+    far = np.flatnonzero(~labeled(y))[:10]
+    X[far] += 1000
+    for options in ({}, {"n_eigenvectors": None}, {"space": Landmarks(30)}):
+        with pytest.warns(UnlabeledComponentWarning, match="hold no labelled"):
+            model = cls(gamma=0.5, **options).fit(X, y)
+        assert np.isfinite(model.virtual_labels_).all()
+        assert np.isfinite(scores(model, X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_more_components_than_eigenvectors() -> None:
+    X, y, _ = clusters(2)
+    X[: len(X) // 2] += 1000
+    with pytest.warns(UnlabeledComponentWarning, match=r"Use n_eigenvectors=3 or None"):
+        model = LapERLSClassifier(n_eigenvectors=1).fit(X, y)
+    assert (np.abs(model.virtual_labels_).max(axis=1) == 0).sum() == len(X) // 2
+
+
+@pytest.mark.parametrize("cls", [LapESVC, LapESVR])
+def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
+    """Errata E11."""
+    X, y, _ = data_for(cls)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = cls(epsilon=50.0).fit(X, y)
+    told = [str(w.message) for w in caught if issubclass(w.category, ConstantFitWarning)]
+    assert any("no alpha is non-zero. Use a smaller epsilon" in text for text in told)
+    assert np.isfinite(scores(model, X)).all()
+    assert np.ptp(scores(model, X), axis=0).max() == 0
+    assert len(model.alpha_) == 1
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_too_few_iterations_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters()
+    with pytest.warns(ConvergenceWarning, match=r"solver='interior point' stopped \(not conv"):
+        model = LapESVC(epsilon=0.1, max_iter=1, tol=1e-15).fit(X, y)
+    assert model.status_ == "not converged"
+    monkeypatch.setattr(LapERLSClassifier, "_matrix_points", 10)
+    with pytest.warns(ConvergenceWarning, match="solver='conjugate gradient' stopped"):
+        LapERLSClassifier(n_eigenvectors=None, max_iter=1).fit(X, y)
+
+
+def test_stages_are_told_to_callbacks() -> None:
+    class Recorder:
+        """Names of the tasks that began."""
+
+        def __init__(self) -> None:
+            self.names: list[str] = []
+
+        def setup(self, estimator: Any, context: Any) -> None: ...
+
+        def teardown(self, estimator: Any, context: Any) -> None: ...
+
+        def on_fit_task_begin(self, estimator: Any, context: Any, **kwargs: Any) -> None:
+            self.names.append(context.task_name)
+
+        def on_fit_task_end(self, estimator: Any, context: Any, **kwargs: Any) -> bool:
+            return False
+
+    X, y, _ = clusters()
+    for model in (LapERLSClassifier(), LapESVC()):
+        recorder = Recorder()
+        model.set_callbacks(recorder).fit(X, y)
+        stages = [n for n in recorder.names if n != "iteration"]
+        assert stages[-5:] == ["graph", "eigenpairs", "landmarks", "features", "solve"]
+    assert recorder.names.count("iteration") >= 3
+
+
+def test_what_is_no_kernel_is_refused_with_landmarks() -> None:
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = np.full(60, -1)
+    y[:2] = 0, 1
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        LapERLSClassifier(lambda A, B: -(A @ B.T), space=Landmarks(20)).fit(X, y)

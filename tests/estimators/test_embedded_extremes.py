@@ -1,0 +1,344 @@
+"""Embedded regression where digits are scarce: float32, offsets, tiny and huge targets and weights.
+
+Truth is the same problem in other units: targets shifted or scaled by powers of 2, or in float64.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+)
+from lapwing.estimators.diagnostics import warn_embedding_not_solved
+from lapwing.exceptions import ConstantFitWarning
+from lapwing.kernels import make_kernel
+from lapwing.solvers.base import Status
+from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
+from lapwing.solvers.embedded.graph_side import limited_weights, spectral_side
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, Units, least_squares
+from lapwing.spaces.ambient import FullAmbient
+from lapwing.spaces.coordinates import StoredFeatures
+
+X, TRUTH = make_moons(60, noise=0.05, random_state=0)
+Y = np.full(60, -1)
+for code in (0, 1):
+    Y[np.flatnonzero(code == TRUTH)[:2]] = code
+U = np.sin(X[:, 0])
+U[8:] = np.nan
+
+REGRESSORS = (LapERLSRegressor, LapESVR)
+CLASSIFIERS = (LapERLSClassifier, LapESVC)
+WAYS: tuple[dict[str, Any], ...] = (
+    {},
+    {"n_eigenvectors": None},
+    {"space": Landmarks(20)},
+    {"space": Landmarks(20), "n_eigenvectors": None},
+)
+each_way = pytest.mark.parametrize("options", WAYS, ids=["full", "exact", "few", "few, exact"])
+
+
+# ---- float32 -----------------------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
+def test_float32_points_with_default_parameters(cls: Any, options: Any) -> None:
+    y = U if cls in REGRESSORS else Y
+    expected = cls(**options).fit(X, y)
+    model = cls(**options).fit(X.astype(np.float32), y)
+    assert model.status_ == "converged"
+    np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-4)
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_, atol=2e-3)
+
+
+def test_a_kernel_matrix_with_the_rounding_of_float32() -> None:
+    """Its negative eigenvalues are larger than 1 / q: no Cholesky factor of I + qK exists."""
+    K = rbf_kernel(X, gamma=1.0).astype(np.float32)
+    assert np.linalg.eigvalsh(K.astype(np.float64))[0] < -1e-8
+    graph = AffinityGraph(KNNGraph(5).affinity(X))
+    model = LapESVR("precomputed", graph=graph).fit(K, U)
+    expected = LapESVR("precomputed", graph=graph).fit(rbf_kernel(X, gamma=1.0), U)
+    np.testing.assert_allclose(model.transduction_, expected.transduction_, atol=1e-3)
+
+    side = spectral_side(np.eye(60)[:, :3], np.ones(3), np.arange(3), np.ones(3), np.ones((3, 1)))
+    found = least_squares(DenseSystem(K.astype(np.float64), side, False), 1e12)
+    assert np.isfinite(found.virtual).all()
+
+
+def test_the_kernel_matrix_of_float32_points_is_not_rounded() -> None:
+    points = X.astype(np.float32)
+    K = FullAmbient(make_kernel("rbf", points, gamma=1.0), points, np.arange(60)).gram()
+    assert np.linalg.eigvalsh(K)[0] > -1e-13
+
+
+# ---- offsets and units of the targets ----------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_an_offset_costs_no_digits(cls: Any, options: Any) -> None:
+    offset = 2.0**27
+    y = np.round(U * 2**20) / 2**20  # exact with the offset
+    plain = cls(**options).fit(X, y)
+    moved = cls(**options).fit(X, y + offset)
+    assert moved.status_ == "converged"
+    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
+    np.testing.assert_allclose(moved.transduction_ - offset, plain.transduction_, atol=1e-5)
+    np.testing.assert_allclose(moved.predict(X) - offset, plain.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("options", WAYS[::2], ids=["full", "few"])
+@pytest.mark.parametrize("way", [{"fit_intercept": False}, {"graph": KNNGraph(5)}])
+def test_an_offset_that_cannot_be_taken_away_is_in_the_objective(options: Any, way: Any) -> None:
+    """Without a bias, and on a normalised Laplacian, constants cost."""
+    model = LapERLSRegressor(**options, **way).fit(X, U + 100)
+    g, f = model.virtual_labels_[:, 0], model.predict(X)
+    K = rbf_kernel(model.X_fit_, gamma=model.kernel_.gamma)
+    W = model.affinity_.toarray()
+    root = 1 / np.sqrt(W.sum(axis=1))
+    L = np.diag(W.sum(axis=1)) - W
+    L = root[:, None] * L * root if "graph" in way else L @ L
+    expected = (
+        model.alpha_[:, 0] @ K @ model.alpha_[:, 0]
+        + model.C * ((f - g) ** 2).sum()
+        + model.lam * ((g - U - 100)[:8] ** 2).sum()
+        + model.mu * g @ L @ g
+    ) / 2
+    np.testing.assert_allclose(model.objective_, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+@each_way
+def test_the_objective_is_not_negative_though_targets_are_met_closely(
+    cls: Any, options: Any
+) -> None:
+    model = cls(fit_intercept=False, lam=1e6, C=1e6, mu=1e-6, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, U + 1e8)
+    assert (model.objective_ >= 0).all()
+
+
+def test_the_objective_of_far_targets_keeps_its_digits() -> None:
+    """Without the estimators' centring, as constants cost nothing here.
+
+    Of features, whose loss is told without a pass over the points, one digit is left at 2^24.
+    """
+    path = np.diag(np.ones(59), 1)
+    path += path.T
+    basis = np.linalg.eigh(np.diag(path.sum(axis=1)) - path)[1][:, :8]
+    Z = np.random.default_rng(0).standard_normal((60, 5))
+    y = np.round(U[:8, None] * 2**20) / 2**20
+    penalties = np.r_[0.0, np.linspace(0.1, 1, 7)]
+    found = []
+    for offset in (0.0, 2.0**24):
+        side = spectral_side(basis, penalties, np.arange(8), np.full(8, 9.0), y + offset)
+        systems = (DenseSystem(Z @ Z.T, side, True), FeatureSystem(StoredFeatures(Z), side, True))
+        found.append([least_squares(system, 3.0).objective[0] for system in systems])
+    assert min(found[0]) > 0.1
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-3)
+    assert found[1][1] == pytest.approx(found[0][1], rel=0.1)
+
+
+def test_a_gap_that_is_rounding_of_a_large_loss_is_none() -> None:
+    assert LapESVR().fit(X, U * 1e-9).status_ == "converged"
+
+
+@each_way
+@pytest.mark.parametrize("exponent", [-20, -30, 20, 300])
+def test_small_and_large_targets_of_the_squared_loss(options: Any, exponent: int) -> None:
+    s = 2.0**exponent
+    plain, scaled = LapERLSRegressor(**options).fit(X, U), LapERLSRegressor(**options).fit(X, U * s)
+    assert scaled.status_ == "converged"
+    np.testing.assert_array_equal(scaled.transduction_, plain.transduction_ * s)
+    np.testing.assert_array_equal(scaled.predict(X), plain.predict(X) * s)
+    np.testing.assert_array_equal(scaled.objective_, plain.objective_ * s * s)
+
+
+@each_way
+@pytest.mark.parametrize("s", [1e-3, 1e-6])
+def test_small_targets_of_the_insensitive_loss(options: Any, s: float) -> None:
+    """C = 10 holds f to g at these, so that the values are those of a large C in other units."""
+    model = LapESVR(**options).fit(X, U * s)
+    assert model.status_ == "converged"
+    expected = LapESVR(C=1e3, **options).fit(X, U)
+    np.testing.assert_allclose(model.transduction_ / s, expected.transduction_, atol=1e-4)
+    np.testing.assert_allclose(model.objective_ / s**2, expected.objective_, rtol=1e-3)
+
+
+def test_units_are_the_weighted_mean_and_a_power_of_two() -> None:
+    targets, weights = np.array([[1.0], [5.0]]), np.array([3.0, 1.0])
+    units = Units.of(targets, weights, centred=True)
+    assert units.level.tolist() == [2.0]
+    assert units.scale == 2.0
+    np.testing.assert_array_equal(units.measure(targets), [[-0.5], [1.5]])
+    assert Units.of(targets, weights, centred=False) == (0.0, 4.0)
+    constant = Units.of(np.full((3, 1), 0.1), np.array([0.1, 0.7, 0.3]), centred=True)
+    assert constant == (0.1, 1.0)
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_targets_whose_squares_overflow_are_refused(cls: Any) -> None:
+    with pytest.raises(ValueError, match=r"y holds values up to 9\.1e\+199, .* Scale y to about"):
+        cls().fit(X, np.where(np.isnan(U), U, 9.1e199))
+    with pytest.raises(ValueError, match=r"y holds values .* float32\) overflow"):
+        cls().fit(X.astype(np.float32), U * 1e37)
+
+
+# ---- weights -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+def test_one_huge_weight_leaves_the_other_labels(cls: Any) -> None:
+    weights = np.ones(60)
+    weights[0] = 1e6
+    expected = cls(tol=1e-4).fit(X, U, sample_weight=weights)
+    weights[0] = 1e16
+    model = cls(tol=1e-4).fit(X, U, sample_weight=weights)
+    assert model.transduction_[0] == pytest.approx(U[0], abs=1e-8)
+    np.testing.assert_allclose(model.transduction_, expected.transduction_, atol=1e-3)
+
+
+def test_weights_are_limited_by_what_they_are_weighed_against() -> None:
+    weights = np.array([1.0, 1e16])
+    assert limited_weights(2.0, weights, 10.0, 1.0).tolist() == [2.0, 1e9]
+    assert limited_weights(2.0, weights, 1e-3, 1e-3).tolist() == [2.0, 2e8]
+    assert limited_weights(1e300, weights, 1.0, 1.0)[0] == 1e300
+    np.testing.assert_array_equal(limited_weights(3.0, np.ones(4), 1e-9, 0.0), 3.0)
+
+
+@pytest.mark.parametrize("name", ["C", "lam", "mu"])
+@pytest.mark.parametrize("value", [1e-300, 1e300])
+@pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
+def test_extreme_weights_leak_no_warning_of_the_arithmetic(
+    cls: Any, name: str, value: float
+) -> None:
+    y = U if cls in REGRESSORS else Y
+    for options in WAYS[:3]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # RuntimeWarning is none
+            model = cls(**{name: value}, **options).fit(X, y)
+        assert np.isfinite(model.virtual_labels_).all()
+        if model.status_ == "converged":
+            assert model.optimality_.max() <= 1e-6
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LapESVC(tol=1e-300), LapESVR(epsilon=1e300), LapESVR(C=1e300), LapESVC(C=1e300)],
+    ids=str,
+)
+def test_extreme_parameters_of_the_tube(model: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, Y if isinstance(model, LapESVC) else U)
+    kinds = {w.category for w in caught}
+    assert RuntimeWarning not in kinds
+    # What is not solved is not called constant as well.
+    wanted = ConstantFitWarning if model.epsilon else ConvergenceWarning
+    assert kinds == {wanted}
+    assert (model.status_ == "converged") == (model.epsilon > 0)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_a_graph_term_without_digits_for_the_labels(cls: Any) -> None:
+    for options in WAYS[1::2]:
+        with pytest.warns(
+            ConvergenceWarning, match=r"mu=1e\+20 times the norm .*n_eigenvectors=50"
+        ):
+            model = cls(mu=1e20, **options).fit(X, Y)
+        assert model.status_ == "precision reached"
+    # Eigenvectors know the null space exactly.
+    assert np.abs(cls(mu=1e20).fit(X, Y).virtual_labels_).min() > 0.01
+    assert cls(mu=1e6, n_eigenvectors=None).fit(X, Y).status_ == "converged"
+
+
+def test_what_is_no_number_has_not_converged() -> None:
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 2)))[0]
+    weights = np.full(3, 1e308)
+    with np.errstate(all="ignore"):
+        side = spectral_side(basis, np.zeros(2), np.arange(3), weights, np.full((3, 1), 9.0))
+        result = least_squares(DenseSystem(np.eye(6), side, False), 1.0)
+    assert not (result.optimality <= 1e-6).all()
+    assert result.status == Status.PRECISION
+
+
+def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
+    features = StoredFeatures(np.eye(6)[:, :2])
+    system = GraphSystem(
+        features, lambda F: F * np.nan, np.ones(6), np.arange(3), np.ones(3), np.ones((3, 1))
+    )
+    result = graph_least_squares(system, 1.0)
+    assert result.status == Status.PRECISION
+    assert result.n_iter == 1
+    with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):
+        warn_embedding_not_solved("conjugate gradient", "precision reached", np.nan, 1e-8)
+
+
+def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overflowing(system: Any, C: float) -> Any:
+        result = least_squares(system, C)
+        return result._replace(virtual=result.virtual * np.inf)
+
+    monkeypatch.setattr("lapwing.estimators.laperls.least_squares", overflowing)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="The solution is not finite"):
+        LapERLSRegressor().fit(X, U)
+
+
+# ---- warnings of constant functions ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_constant_targets_are_fitted_by_a_constant_without_a_warning(value: float) -> None:
+    model = LapESVR().fit(X, np.where(np.isnan(U), U, value))
+    np.testing.assert_allclose(model.predict(X), value, atol=1e-12)
+
+
+def test_a_constant_fit_without_a_tube_does_not_blame_the_tube() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LapESVR(mu=1e12, lam=1e-12).fit(X, U)
+    texts = [str(w.message) for w in caught if issubclass(w.category, ConstantFitWarning)]
+    assert not any("epsilon=0" in text for text in texts)
+
+
+# ---- many points -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"space": Landmarks(40)}, {"kernel": "linear"}])
+def test_few_features_take_no_matrix_of_all_points(
+    options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(2300) % 3
+    points = rng.standard_normal((2300, 5)) + 2 * np.eye(5)[truth]
+    y = np.where(np.arange(2300) < 60, truth, -1)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "60m")  # 42 MB is one matrix
+    model = LapERLSClassifier(n_eigenvectors=None, **options).fit(points, y)
+    assert model.solver_ == "conjugate gradient"
+    assert np.mean(model.transduction_ == truth) > 0.8
+    fewer = clone(model).fit(points[:500], y[:500])
+    assert fewer.solver_ == "cholesky"
+
+
+@pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
+def test_a_cache_that_cannot_be_written(cls: Any) -> None:
+    with pytest.raises(ValueError, match=r"memory='/proc/nope/x' is no folder that can be written"):
+        cls(memory="/proc/nope/x").fit(X, U if cls in REGRESSORS else Y)

@@ -1,0 +1,783 @@
+"""Bad input: every error names the parameter, the value and what to do; warnings cause and cure."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.estimators.diagnostics import check_kernel_matrix
+from lapwing.exceptions import (
+    ConstantFitWarning,
+    FeatureScaleWarning,
+    LapwingWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
+from lapwing.solvers.manifold import libsvm
+
+N = 40
+RNG = np.random.default_rng(0)
+TRUTH = np.arange(N) % 2
+X = RNG.standard_normal((N, 3)) + 2 * TRUTH[:, None]
+Y = np.where(np.arange(N) < 12, TRUTH, -1)
+T = np.where(np.arange(N) < 12, X.sum(axis=1), np.nan)
+K = rbf_kernel(X, gamma=0.2)
+W = KNNGraph(5).affinity(X)
+
+CLASSIFIERS = [LapSVC, LapRLSClassifier]
+REGRESSORS = [LapRLSRegressor, LapSVR]
+ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
+
+
+def labels(estimator: type) -> np.ndarray:
+    return Y if estimator in CLASSIFIERS else T
+
+
+def with_value(A: Any, value: float) -> np.ndarray:
+    A = np.array(A)
+    A[3, 1] = value
+    return A
+
+
+def asymmetric(A: Any, size: float) -> np.ndarray:
+    A = np.array(A, dtype=float)
+    A[0, 1] += size
+    return A
+
+
+# ---- parameters --------------------------------------------------------------------------------
+
+NUMBER = "must be a number > 0"
+PARAMETERS: list[tuple[str, Any, str]] = [
+    ("gamma_A", 0, f"{NUMBER}: the ambient norm is what makes the problem well posed."),
+    ("gamma_A", -1.0, NUMBER),
+    ("gamma_A", np.nan, NUMBER),
+    ("gamma_A", np.inf, NUMBER),
+    ("gamma_A", "small", NUMBER),
+    ("gamma_A", None, NUMBER),
+    ("gamma_A", True, NUMBER),
+    ("gamma_I", -0.5, "must be a number >= 0; 0 means no graph."),
+    ("gamma_I", np.inf, "must be a number >= 0"),
+    ("gamma_I", [1.0], "must be a number >= 0"),
+    ("gamma", 0.0, "must be a finite number > 0, or 'scale'."),
+    ("gamma", -1, "must be a finite number > 0"),
+    ("gamma", np.nan, "must be a finite number > 0"),
+    ("gamma", None, "must be a finite number > 0"),
+    ("gamma", "wide", "is not known. Use 'scale', 'auto' or a number > 0."),
+    ("degree", 0, "must be a number > 0."),
+    ("degree", "3", "must be a number > 0."),
+    ("coef0", None, "must be a finite number."),
+    ("coef0", np.inf, "must be a finite number."),
+    ("kernel", "gaussian", "is not known. Use 'rbf', 'poly', 'linear', 'laplacian', 'cosine',"),
+    ("kernel", None, "must be a name, such as 'rbf', or a function (X, Z) -> matrix."),
+    ("kernel", ["rbf"], "must be a name, such as 'rbf', or a function (X, Z) -> matrix."),
+    ("solver", "lbfgs", "must be one of 'auto', 'newton', 'pcg', 'dual'."),
+    ("solver", None, "must be one of 'auto', 'newton', 'pcg', 'dual'."),
+    ("tol", 0.0, "must be a number > 0."),
+    ("tol", None, "must be a number > 0."),
+    ("max_iter", 0, "must be a whole number >= 1."),
+    ("max_iter", 10.0, "must be a whole number >= 1."),
+    ("max_iter", True, "must be a whole number >= 1."),
+    ("fit_intercept", "no", "must be True or False."),
+    ("fit_intercept", None, "must be True or False."),
+]
+OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
+    (LapSVC, "loss", "squared", "must be one of 'squared_hinge', 'hinge'."),
+    (LapSVC, "loss", None, "must be one of 'squared_hinge', 'hinge'."),
+    (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),
+    (LapSVR, "epsilon", None, "must be a number >= 0, in the units of y."),
+    *(
+        (estimator, name, value, message)
+        for estimator in (LapSVC, LapRLSClassifier, LapRLSRegressor)
+        for name, value, message in (
+            ("stopping", "early", "must be one of None, 'stability', 'validation', 'mixed'."),
+            ("stopping", True, "must be one of None, 'stability', 'validation', 'mixed'."),
+            ("validation_fraction", 0.0, "must be a number between 0 and 1, or None."),
+            ("validation_fraction", 1, "must be a number between 0 and 1, or None."),
+            ("warm_start", 1, "must be True or False."),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value", "message"),
+    [(e, *case) for case in PARAMETERS for e in ESTIMATORS] + OWN_PARAMETERS,
+)
+def test_parameters_out_of_range(estimator: type, name: str, value: Any, message: str) -> None:
+    kernel = {"kernel": "poly"} if name in ("degree", "coef0") else {}
+    model = estimator(**(kernel | {name: value}))
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} {message}")):
+        model.fit(X, labels(estimator))
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    model = LapSVC(
+        gamma=np.float32(0.5),
+        gamma_A=np.float64(0.1),
+        gamma_I=np.int64(1),
+        max_iter=np.int32(100),
+        fit_intercept=np.bool_(True),
+    )
+    model.fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_graphs_that_are_none(estimator: type) -> None:
+    for graph, message in (
+        ("knn", r"graph='knn' is no graph\. Use None \(the default graph\), one of KNNGraph, "),
+        (KNNGraph, r"is no graph.* Did you mean graph=KNNGraph\(\.\.\.\)\?"),
+        (5, r"graph=5 is no graph"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            estimator(graph=graph).fit(X, labels(estimator))
+
+
+GRAPHS: dict[str, tuple[Any, str]] = {
+    "k = n": (
+        KNNGraph(N),
+        r"n_neighbors=40 must be smaller than the number of points, n=40: .*Use n_neighbors <= 39",
+    ),
+    "k = 0": (KNNGraph(0), r"n_neighbors=0 must be a whole number of at least 1"),
+    "power": (KNNGraph(5, power=0), r"power=0 must be a whole number of at least 1"),
+    "weights": (KNNGraph(5, weights="cosine"), r"weights='cosine' is not known\. Use 'heat', "),
+    "another n": (
+        AffinityGraph(W[:39, :39]),
+        r"The affinity has 39 rows but X has 40 points\. Give the affinity of exactly the points",
+    ),
+    "not square": (AffinityGraph(W[:39]), r"The affinity must be square.*\(39, 40\)"),
+    "asymmetric": (
+        AffinityGraph(asymmetric(W.toarray(), 0.5)),
+        r"The affinity is not symmetric: \|W - W\.T\| is up to 0\.5 .*W\.maximum\(W\.T\)",
+    ),
+    "asymmetric, sparse": (
+        sp.csr_array(asymmetric(W.toarray(), 0.5)),
+        r"The affinity is not symmetric",
+    ),
+    "negative": (
+        AffinityGraph(-W),
+        r"The affinity has negative entries \(smallest: -.*similarities, not below 0: clip them",
+    ),
+    "NaN": (AffinityGraph(with_value(W.toarray(), np.nan)), r"Input affinity contains NaN"),
+    "infinite": (AffinityGraph(with_value(W.toarray(), np.inf)), r"Input affinity contains inf"),
+}
+
+
+@pytest.mark.parametrize(("graph", "message"), GRAPHS.values(), ids=GRAPHS.keys())
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_graphs(estimator: type, graph: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator(graph=graph).fit(X, labels(estimator))
+
+
+def test_equal_rows_count_once_among_neighbours() -> None:
+    few = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0)
+    y = np.repeat([0, -1, 1], 5)
+    with pytest.raises(ValueError, match=r"n_neighbors=5 must be smaller .*n=3"):
+        LapSVC(graph=KNNGraph(5)).fit(few, y)
+
+
+# ---- points ------------------------------------------------------------------------------------
+
+POINTS: dict[str, tuple[Any, Any, str]] = {
+    "NaN": (with_value(X, np.nan), None, r"Input X contains NaN"),
+    "infinite": (with_value(X, np.inf), None, r"Input X contains infinity"),
+    "NaN in sparse": (sp.csr_array(with_value(X, np.nan)), None, r"Input X contains NaN"),
+    "no row": (X[:0], slice(0), r"Found array with 0 sample\(s\).* a minimum of 2 is required"),
+    "one row": (X[:1], slice(1), r"Found array with 1 sample\(s\).* a minimum of 2 is required"),
+    "no column": (X[:, :0], None, r"Found array with 0 feature\(s\)"),
+    "one dimension": (X[:, 0], None, r"Expected 2D array, got 1D array"),
+    "three dimensions": (X[:, :, None], None, r"Found array with dim 3"),
+    "complex": (X + 1j, None, r"Complex data not supported"),
+    "texts": (np.full((N, 2), "a"), None, r"could not convert string to float|numeric"),
+    "too few labels": (X, slice(N - 1), r"inconsistent numbers of samples: \[40, 39\]"),
+}
+
+
+@pytest.mark.parametrize(("points", "rows", "message"), POINTS.values(), ids=POINTS.keys())
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_points(estimator: type, points: Any, rows: Any, message: str) -> None:
+    y = labels(estimator)
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(points, y if rows is None else y[rows])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_no_y(estimator: type) -> None:
+    message = f"{estimator.__name__} requires y to be passed, but the target y is None. Mark unl"
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, None)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_new_points(estimator: type) -> None:
+    model = estimator().fit(X, labels(estimator))
+    for points, message in (
+        (with_value(X, np.nan), "Input X contains NaN"),
+        (X[:, :2], "X has 2 features, but .* is expecting 3 features"),
+        (X[:0], "Found array with 0 sample"),
+        (X[0], "Expected 2D array, got 1D array"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(points)
+
+
+# ---- labels ------------------------------------------------------------------------------------
+
+LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no label": (np.full(N, -1), {}, r"y holds no label: all 40 entries .* unlabeled=-1\. Label"),
+    "one class": (
+        np.where(Y == 0, -1, Y),
+        {},
+        r"one class only, 1, beside the unlabelled marker unlabeled=-1: a classifier needs labels "
+        r"of at least 2 classes",
+    ),
+    "a collision": (
+        2 * TRUTH - 1,
+        {},
+        r"one class only, 1, .*choose another marker .* unlabeled=None \(missing values\) or "
+        r"unlabeled=0, and mark them with it",
+    ),
+    "an unknown marker": (Y, {"unlabeled": [-1]}, r"unlabeled=\[-1\] cannot mark unlabelled"),
+    "a marker that is not there": (
+        np.where(TRUTH == 1, np.nan, 0),
+        {},
+        r"Input y contains NaN, which is not the unlabelled marker unlabeled=-1\. If NaN marks "
+        r"unlabelled points, pass unlabeled=None",
+    ),
+    "measurements": (X[:, 0], {}, r"Unknown label type: continuous"),
+    "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
+    "two columns": (np.c_[Y, Y], {}, r"y should be a 1d array, got an array of shape \(40, 2\)"),
+    "an unknown class weight": (Y, {"class_weight": "even"}, r"'class_weight' .*'even'"),
+    "a negative class weight": (
+        Y,
+        {"class_weight": {0: -1.0}},
+        r"class_weight=\{0: -1\.0\} must give every class a finite weight > 0\. To leave a class",
+    ),
+    "a class weight of zero": (Y, {"class_weight": {0: 0}}, r"class_weight=\{0: 0\} must give"),
+    "a class weight of NaN": (Y, {"class_weight": {1: np.nan}}, r"class_weight=\{1: nan\} must"),
+    "class weights of other classes": (
+        Y,
+        {"class_weight": {"a": 2.0, "b": 1.0}},
+        r"The classes, \[0, 1\], are not in class_weight",
+    ),
+}
+
+
+@pytest.mark.parametrize(("y", "options", "message"), LABELS.values(), ids=LABELS.keys())
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_wrong_labels(estimator: type, y: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator(**options).fit(X, y)
+
+
+TARGETS: dict[str, tuple[Any, str]] = {
+    "all NaN": (np.full(N, np.nan), r"y holds no label: all 40 entries are NaN.*Give at least"),
+    "infinite": (
+        np.where(np.arange(N) == 7, np.inf, T),
+        r"Input y contains infinity, first at row 7",
+    ),
+    "texts": (["a"] * N, r"y must be numbers for a regression.*it holds 'a'"),
+    "texts of numbers": (["1.5"] * N, r"y must be numbers for a regression.*it holds '1\.5'"),
+    "complex": (T + 1j, r"Complex data not supported"),
+    "two columns": (np.c_[T, T], r"y should be a 1d array"),
+}
+
+
+@pytest.mark.parametrize(("y", "message"), TARGETS.values(), ids=TARGETS.keys())
+@pytest.mark.parametrize("estimator", REGRESSORS)
+def test_wrong_targets(estimator: type, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_weights(estimator: type) -> None:
+    y = labels(estimator)
+    at = np.arange(N) < 12
+    for weights, message in (
+        (
+            np.where(np.arange(N) == 5, -2.0, 1),
+            r"sample_weight must not be negative .*row 5 has -2",
+        ),
+        (np.where(at, 0.0, 1), r"sample_weight is zero on every labelled row"),
+        (np.ones(N - 1), r"sample_weight\.shape == \(39,\), expected \(40,\)"),
+        (np.full(N, np.nan), r"Input sample_weight contains NaN"),
+        (["a"] * N, r"could not convert string to float"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            estimator().fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_class_without_weight_is_not_forgotten_in_silence(loss: str) -> None:
+    names = np.where(Y == -1, "?", np.where(Y == 0, "fir", "oak"))
+    message = (
+        r"sample_weight is zero on every labelled row of the classes \['fir'\]: nothing can be "
+        r"learnt of them\. Weigh some of their rows, or leave these out of X and y"
+    )
+    with pytest.raises(ValueError, match=message):
+        LapSVC(loss=loss, unlabeled="?").fit(X, names, sample_weight=(Y != 0).astype(float))
+
+
+# ---- kernels -----------------------------------------------------------------------------------
+
+KERNELS: dict[str, tuple[Any, str]] = {
+    "not square": (K[:, :30], r"takes the kernel matrix as X, square, not \(40, 30\)"),
+    "asymmetric": (
+        asymmetric(K, 0.25),
+        r"X must be a symmetric kernel matrix: .*differ by up to 0\.25\. .*pass \(K \+ K\.T\) / 2",
+    ),
+    "negative definite": (
+        K - 2 * np.eye(N),
+        r"X must be a positive semi-definite kernel matrix: it has an eigenvalue of at most -2.*"
+        r"Use a kernel that is positive semi-definite, or clip the negative eigenvalues",
+    ),
+    "zero diagonal": (K - np.eye(N), r"X must be a positive semi-definite kernel matrix"),
+    "NaN": (with_value(K, np.nan), r"Input X contains NaN"),
+}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("matrix", "message"), KERNELS.values(), ids=KERNELS.keys())
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_wrong_kernel_matrices(estimator: type, matrix: Any, message: str, form: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator("precomputed", graph=AffinityGraph(W)).fit(form(matrix), labels(estimator))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [30, 700])
+def test_kernel_matrices_small_and_large(n: int, dtype: Any, form: Any) -> None:
+    points = np.random.default_rng(0).standard_normal((n, 5))
+    low_rank = (points @ points.T).astype(dtype)  # semi-definite, and singular
+    check_kernel_matrix(form(low_rank), "K")
+    check_kernel_matrix(form(rbf_kernel(points).astype(dtype)), "K")
+    check_kernel_matrix(form(np.zeros((n, n), dtype=dtype)), "K")
+    bump = np.sin(np.arange(n))
+    wrong = low_rank - dtype(0.2 * n) * np.outer(bump, bump).astype(dtype) / dtype(bump @ bump)
+    with pytest.raises(ValueError, match=r"K must be a positive semi-definite .* eigenvalue of at"):
+        check_kernel_matrix(form(wrong), "K")
+    with pytest.raises(ValueError, match=r"K must be a positive semi-definite"):
+        check_kernel_matrix(form(-low_rank), "K")
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"K holds NaN or infinite values"):
+            check_kernel_matrix(form(with_value(low_rank, value)), "K")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_precomputed_kernel_needs_a_given_graph(estimator: type) -> None:
+    for graph in (None, KNNGraph(5)):
+        message = r"kernel='precomputed' leaves no points to build a graph from: .*or set gamma_I=0"
+        with pytest.raises(ValueError, match=message):
+            estimator("precomputed", graph=graph).fit(K, labels(estimator))
+    estimator("precomputed", gamma_I=0).fit(K, labels(estimator))
+
+
+def test_kernel_functions_that_misbehave() -> None:
+    for kernel, message in (
+        (lambda A, B: A.sum(axis=1), r"returned an array of shape \(40,\) for 40 and 40 points\. "),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), r"returned NaN or infinite values"),
+        (lambda A, B: -A @ B.T, r"must be a positive semi-definite kernel matrix"),
+        (lambda A, B: A @ (B + 1).T, r"must be a symmetric kernel matrix"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LapSVC(kernel).fit(X, Y)
+
+
+def test_kernels_that_are_none_with_these_parameters() -> None:
+    message = r"The matrix of kernel='sigmoid' must be a positive semi-definite kernel matrix"
+    with pytest.raises(ValueError, match=message):
+        LapSVC("sigmoid", gamma=1.0, coef0=1.0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"The matrix of kernel='poly' must be a positive semi-d"):
+        LapSVC("poly", coef0=-5.0).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in power:RuntimeWarning")
+def test_a_broken_power_of_negative_numbers() -> None:
+    with pytest.raises(
+        ValueError, match=r"kernel='poly' .*degree=2.5 gives NaN or inf.*a broken degree"
+    ):
+        LapSVC("poly", degree=2.5).fit(X, Y)
+
+
+# ---- solvers and early stopping ----------------------------------------------------------------
+
+COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    **{
+        f"{solver} and kinks": (
+            LapSVC(loss="hinge", solver=solver),
+            {},
+            rf"solver='{solver}' needs a piecewise quadratic loss.*'hinge'.*Use solver='dual'",
+        )
+        for solver in ("newton", "pcg")
+    },
+    "newton and LapSVR": (
+        LapSVR(solver="newton"),
+        {},
+        r"solver='newton' needs a piecewise quadratic loss.*Use solver='dual' \(or 'auto'\)",
+    ),
+    **{
+        f"stopping and {solver}": (
+            LapSVC(stopping="stability", solver=solver),
+            {},
+            rf"stopping needs the iterates of solver='pcg'.* not solver='{solver}'.*stopping=None",
+        )
+        for solver in ("newton", "dual")
+    },
+    "stopping and kinks": (
+        LapSVC(stopping="stability", loss="hinge"),
+        {},
+        r"stopping needs the iterates of solver='pcg' and a squared loss.*loss='hinge'",
+    ),
+    "nothing to validate on": (
+        LapSVC(stopping="validation", validation_fraction=None),
+        {},
+        r"stopping='validation' needs labels to validate on: pass validation_data=\(X_val, y_val\) "
+        r"to fit, or set validation_fraction",
+    ),
+    "nothing to validate on, mixed": (
+        LapRLSRegressor(stopping="mixed", validation_fraction=None),
+        {},
+        r"stopping='mixed' needs labels to validate on",
+    ),
+    "validation data that nobody asked for": (
+        LapSVC(),
+        {"validation_data": (X, Y)},
+        r"validation_data is only looked at with stopping='validation' or 'mixed', not None",
+    ),
+    "validation data of stability": (
+        LapRLSRegressor(stopping="stability"),
+        {"validation_data": (X, T)},
+        r"validation_data is only looked at .* not 'stability'",
+    ),
+    "validation data of LapSVR": (LapSVR(), {"validation_data": (X, T)}, r"validation_data is onl"),
+    "validation points alone": (
+        LapSVC(stopping="validation"),
+        {"validation_data": X},
+        r"validation_data must be a tuple \(X_val, y_val\) of points and their labels, not ndarray",
+    ),
+    "validation data of another length": (
+        LapSVC(stopping="validation"),
+        {"validation_data": (X[:5], TRUTH[:4])},
+        r"inconsistent numbers of samples: \[5, 4\]",
+    ),
+    "validation data with other features": (
+        LapSVC(stopping="validation"),
+        {"validation_data": (X[:5, :2], TRUTH[:5])},
+        r"X has 2 features, but LapSVC is expecting 3",
+    ),
+    "validation data of other classes": (
+        LapSVC(stopping="validation"),
+        {"validation_data": (X[:3], [0, 1, 2])},
+        r"validation_data holds labels that the training labels do not: 2\. Give labelled points "
+        r"of the classes 0, 1",
+    ),
+    "unlabelled validation data": (
+        LapSVC(stopping="mixed"),
+        {"validation_data": (X[:3], [0, 1, None])},
+        r"validation_data holds labels that the training labels do not: None",
+    ),
+    "validation targets that are NaN": (
+        LapRLSRegressor(stopping="validation"),
+        {"validation_data": (X[:2], [1.0, np.nan])},
+        r"validation_data holds targets that are NaN; give labelled points",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "message"), COMBINATIONS.values(), ids=COMBINATIONS.keys()
+)
+def test_what_does_not_go_together(estimator: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, labels(type(estimator)), **options)
+
+
+@pytest.mark.parametrize("stopping", ["stability", "mixed"])
+def test_stability_watches_unlabelled_points(stopping: str) -> None:
+    message = rf"stopping='{stopping}' watches the unlabelled points, and there are none\. Use"
+    with pytest.raises(ValueError, match=message):
+        LapSVC(stopping=stopping).fit(
+            X, TRUTH, **({} if stopping == "stability" else {"validation_data": (X, TRUTH)})
+        )
+
+
+def test_a_label_that_cannot_be_spared() -> None:
+    y = np.full(N, -1)
+    y[:2] = [0, 1]
+    message = (
+        r"validation_fraction=0\.2 leaves no label to validate on: every class has a single one\. "
+        r"Pass validation_data to fit, or use stopping='stability'"
+    )
+    with pytest.raises(ValueError, match=message):
+        LapSVC(stopping="validation").fit(X, y)
+
+
+# ---- memory ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_kernel_that_does_not_fit_is_forecast(
+    monkeypatch: pytest.MonkeyPatch, estimator: type
+) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
+    message = (
+        r"The kernel matrix of 40 points \(float64\) needs .*, but 10\.0 kB are available\. Use "
+        r"fewer unlabelled points, float32 .*kernel='linear'.*LAPWING_MEMORY_LIMIT"
+    )
+    with pytest.raises(MemoryError, match=message):
+        estimator().fit(X, labels(estimator))
+    estimator("linear").fit(X, labels(estimator))
+
+
+DIRECT: dict[str, tuple[Any, Any, str]] = {
+    "a kernel": (
+        LapSVC("precomputed", graph=AffinityGraph(W)),
+        K,
+        r"A direct solver at n = 40 points needs 25\.0 kB, but 10\.0 kB are available\. Use "
+        r"solver='pcg', which only applies the kernel matrix",
+    ),
+    "features": (
+        LapSVC("linear"),
+        np.hstack([X] * 12),
+        r"A direct solver with 36 features needs 20\.2 kB.*Use solver='pcg', which only applies X",
+    ),
+    "more features than points": (
+        LapSVC("linear"),
+        np.hstack([X] * 20),
+        r"A direct solver at n = 40 points with more features than points needs 12\.5 kB",
+    ),
+}
+
+
+@pytest.mark.parametrize("solver", ["newton", "dual"])
+@pytest.mark.parametrize(("estimator", "points", "message"), DIRECT.values(), ids=DIRECT.keys())
+def test_a_factorisation_that_does_not_fit_is_forecast(
+    monkeypatch: pytest.MonkeyPatch, estimator: Any, points: Any, message: str, solver: str
+) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
+    with pytest.raises(MemoryError, match=message):
+        estimator.set_params(solver=solver).fit(points, Y)
+    estimator.set_params(solver="pcg", gamma_A=0.1).fit(points, Y)
+
+
+def test_without_memory_for_a_factorisation_conjugate_gradient_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
+    with caplog.at_level("INFO", logger="lapwing"):
+        model = LapSVC("precomputed", graph=AffinityGraph(W), gamma_A=0.1).fit(K, Y)
+    assert model.solver_ == "pcg"
+    assert "solver 'pcg': a factorisation does not fit in memory" in caplog.text
+    monkeypatch.delenv("LAPWING_MEMORY_LIMIT")
+    assert LapSVC("precomputed", graph=AffinityGraph(W), gamma_A=0.1).fit(K, Y).solver_ == "dual"
+
+
+# ---- warnings ----------------------------------------------------------------------------------
+
+
+def told(fit: Callable[[], Any]) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit()
+    return caught
+
+
+def the_only(fit: Callable[[], Any], category: type[Warning]) -> str:
+    """The text of the one warning, which must point at this file: at the user's call."""
+    caught = told(fit)
+    assert [warning.category for warning in caught] == [category]
+    assert caught[0].filename == __file__
+    return str(caught[0].message)
+
+
+def apart() -> np.ndarray:
+    """Three clusters far from one another; the last has no label."""
+    points = X / 10
+    points[20:30] += 50
+    points[30:] += 100
+    return points
+
+
+APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_components_without_a_label(estimator: type) -> None:
+    y = APART.copy() if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
+    text = the_only(
+        lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y), UnlabeledComponentWarning
+    )
+    assert "1 of the graph's 3 connected components hold no labelled point (10 points, the " in text
+    assert "largest component 10)" in text
+    assert "graph=KNNGraph(n_neighbors=20)" in text
+    y[35] = 1
+    assert told(lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y)) == []
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_one_class_for_all_unlabelled_points(estimator: type) -> None:
+    y = np.where(TRUTH == 0, "fir", "?")
+    y[[1, 3]] = "oak"
+    model = estimator(unlabeled="?", graph=KNNGraph(3))
+    text = the_only(lambda: model.fit(X + 20 * TRUTH[:, None], y), SingleClassWarning)
+    assert "All 18 unlabelled points were given class 'oak'. Usual causes: " in text
+    assert "standardise the features" in text
+    assert "class_weight='balanced'" in text
+    assert "a smaller gamma_I" in text
+    assert set(model.transduction_[y == "?"]) == {"oak"}
+
+
+def test_one_class_for_one_unlabelled_point_is_no_wonder() -> None:
+    y = TRUTH.copy()
+    y[7] = -1
+    assert told(lambda: LapSVC().fit(X, y)) == []
+    assert told(lambda: LapSVC(unlabeled=None).fit(X, TRUTH)) == []
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_features_of_different_scales(estimator: type) -> None:
+    y = labels(estimator)
+    scaled = X * [1, 1e5, 1]
+    model = estimator(graph=KNNGraph(20))
+    text = the_only(lambda: model.fit(scaled, y), FeatureScaleWarning)
+    assert "Features differ in scale by more than 10000: feature 1 has range" in text
+    assert "make_pipeline(StandardScaler(), LapSVC())" in text
+    frame = pd.DataFrame(scaled, columns=["age", "income", "height"])
+    assert "feature 'income' has range" in the_only(
+        lambda: model.fit(frame, y), FeatureScaleWarning
+    )
+    assert told(lambda: make_pipeline(StandardScaler(), model).fit(scaled, y)) == []
+    # Constant features have no scale; sparse ones are not centred, so not scaled either.
+    assert told(lambda: model.fit(np.hstack([X, np.full((N, 1), 1e9)]), y)) == []
+    assert told(lambda: model.fit(sp.csr_array(scaled), y)) == []
+
+
+def test_the_scale_that_is_too_much() -> None:
+    ramp = np.linspace(0, 1, N)
+    grid = np.column_stack([ramp, ramp[::-1]])
+    for factors, shift, warned in (
+        ([1, 9_999], [0, 0], False),
+        ([1, 10_010], [0, 0], True),
+        ([1e-3, 10.01], [0, 1e6], True),
+        ([1, 1], [0, 1e9], False),
+        ([1e-9, 1e-9], [0, 0], False),
+    ):
+        caught = told(lambda X=grid * factors + shift: LapSVC(graph=KNNGraph(20)).fit(X, Y))
+        assert warned == any(warning.category is FeatureScaleWarning for warning in caught)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapSVC(solver="pcg", max_iter=1),
+        LapSVC(solver="newton", max_iter=1, gamma_A=1e-2, gamma_I=1e-2),
+        LapSVC(solver="dual", max_iter=1, gamma_A=1e-2, gamma_I=1e-2),
+        LapRLSClassifier(solver="pcg", max_iter=1),
+        LapRLSRegressor(solver="pcg", max_iter=1),
+    ],
+    ids=repr,
+)
+def test_not_converged(estimator: Any) -> None:
+    text = the_only(lambda: estimator.fit(X, labels(type(estimator))), ConvergenceWarning)
+    assert f"solver={estimator.solver!r} did not converge in 1 iterations: the relative opt" in text
+    assert f"tol={estimator.tol:g}. Raise max_iter or tol, or use a larger gamma_A" in text
+    assert ("stopping='stability'" in text) == (estimator.solver == "pcg")
+    assert estimator.status_ == "not converged"
+    assert estimator.n_iter_ == 1
+
+
+@pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
+def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
+    monkeypatch.setattr(libsvm, "_MAX_STEPS", 1)
+    caught = told(lambda: estimator.fit(X, labels(type(estimator))))
+    texts = [str(w.message) for w in caught if w.category is ConvergenceWarning]
+    assert len(texts) == 1
+    assert texts[0].startswith("solver='dual' did not converge")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_ordinary_data_gives_no_warning(estimator: type) -> None:
+    assert told(lambda: estimator().fit(X, labels(estimator)).predict(X)) == []
+
+
+def test_warnings_can_be_filtered_together() -> None:
+    for warning in (FeatureScaleWarning, SingleClassWarning, UnlabeledComponentWarning):
+        assert issubclass(warning, LapwingWarning)
+        assert issubclass(warning, UserWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        LapSVC(graph=KNNGraph(20)).fit(X * [1, 1e5, 1], Y)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "nan", "None", "<NA>"])
+@pytest.mark.parametrize("marker", [-1, None])
+def test_a_text_that_looks_unlabelled_is_no_class(blank: str, marker: Any) -> None:
+    y = np.array([blank, "a", "b", blank] * 3, dtype=object)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(ValueError, match=f"holds the text {blank!r}.*Pass unlabeled={blank!r}"):
+        LapSVC(unlabeled=marker).fit(points, y)
+    assert LapSVC(unlabeled=blank).fit(points, y).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_points_whose_products_overflow_are_refused(kernel: str) -> None:
+    with pytest.raises(ValueError, match=r"NaN or infinite values|dot products overflow|overflows"):
+        LapSVC(kernel, gamma_I=0).fit(X * 1e200, Y)
+
+
+def test_features_too_small_for_their_precision_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"gamma=.* overflows float32"):
+        LapSVC(gamma_I=0).fit((X * 1e-20).astype(np.float32), Y)
+
+
+def test_running_out_of_digits_is_told() -> None:
+    points = X.astype(np.float32)
+    model = LapSVC(gamma=1e-6, gamma_A=1e-10, solver="pcg")
+    text = the_only(lambda: model.fit(points, Y), ConvergenceWarning)
+    assert "ran out of digits" in text
+    assert "X as float64" in text
+
+
+def test_a_failed_fit_leaves_nothing_to_predict_with() -> None:
+    model = LapSVC().fit(X, Y)
+    with pytest.raises(ValueError, match=r"single|one class|no label"):
+        model.fit(X, np.full(len(X), -1))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_regression_that_is_nearly_constant_is_told() -> None:
+    t = np.linspace(0, 1, 60)[:, None]
+    y = np.where(np.arange(60) % 6 == 0, 0.1 * np.sin(6 * t[:, 0]), np.nan)
+    with pytest.warns(ConstantFitWarning, match="nearly constant"):
+        LapSVR(epsilon=0.2).fit(t, y)
+
+
+def test_solvers_are_checked_before_anything_is_computed() -> None:
+    def never(a: Any, b: Any) -> Any:
+        raise AssertionError("the kernel was computed")
+
+    with pytest.raises(ValueError, match="needs a piecewise quadratic loss"):
+        LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)

@@ -1,0 +1,991 @@
+"""S3VC: balance, identities between kernels and spaces, the objective written out, bad input.
+
+What the estimator says is checked against its documented objective, recomputed here in dense NumPy
+from the fitted attributes, and against supervised SVMs of scikit-learn where the two coincide. The
+numerics have tests of their own.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from lapwing import S3VC, KNNGraph, Landmarks, Linear
+from lapwing.exceptions import (
+    NoImprovementWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
+from lapwing.objectives.low_density import Function
+from lapwing.solvers.low_density import methods as s3vm
+
+METHODS = ("continuation", "quasi-newton", "gradient", "cccp", "switching")
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+class Data(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    truth: np.ndarray
+
+
+def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) -> Data:
+    """Clusters, one a class, more of them in the first; n_labels labels of each and two more of
+    the first, so that the mean label is not 0."""
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, n - n_classes)])
+    truth = np.maximum(truth, 0)
+    X = rng.standard_normal((n, 3)) + 4 * np.eye(4)[truth][:, :3]
+    y = np.full(n, -1)
+    for code in range(n_classes):
+        rows = np.flatnonzero(truth == code)
+        y[rows[: n_labels + 2 * (code == 0)]] = code
+    order = rng.permutation(n)
+    return Data(X[order], y[order], truth[order])
+
+
+def model(**options: Any) -> S3VC:
+    """With C of its own: what is asserted must not hang on the default."""
+    return S3VC(**{"C": 5.0, "tol": 1e-7, **options})
+
+
+def columns(estimator: S3VC, X: Any) -> np.ndarray:
+    """Decision values of all machines, (n, n_columns)."""
+    if hasattr(estimator, "coef_"):
+        return np.asarray(X @ estimator.coef_.T + estimator.intercept_)
+    K = rbf_kernel(X, estimator.X_fit_, gamma=estimator.kernel_.gamma)
+    return np.asarray(K @ estimator.alpha_ + estimator.intercept_)
+
+
+def mean_value(estimator: S3VC, X: Any, y: Any, weights: Any = None) -> float:
+    free = y == -1
+    weights = None if weights is None else weights[free]
+    return float(np.average(estimator.decision_function(X)[free], weights=weights))
+
+
+def laplacian_power(estimator: S3VC, power: int) -> np.ndarray:
+    W = estimator.affinity_.toarray()
+    return np.linalg.matrix_power(np.diag(W.sum(axis=1)) - W, power)
+
+
+# ---- balance -----------------------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_mean_label_is_the_mean_decision_value(method: str, kernel: str) -> None:
+    X, y, _ = clusters()
+    fitted = model(kernel=kernel, method=method).fit(X, y)
+    expected = np.where(y[y != -1] == 1, 1.0, -1.0).mean()
+    assert expected != 0
+    assert abs(mean_value(fitted, X, y) - expected) < 1e-8
+    np.testing.assert_allclose(fitted.balance_, [expected], atol=1e-8)
+
+
+@every_method
+@pytest.mark.parametrize(
+    ("balance", "expected"),
+    [(0.3, -0.4), (0, -1.0), (1.0, 1.0), (np.float32(0.5), 0.0), ({0: 0.25, 1: 0.75}, 0.5)],
+)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+def test_a_wanted_fraction_is_held(method: str, balance: Any, expected: float) -> None:
+    X, y, _ = clusters()
+    fitted = model(method=method, balance=balance).fit(X, y)
+    assert abs(mean_value(fitted, X, y) - expected) < 1e-8
+
+
+@every_method
+@pytest.mark.parametrize("bounds", [(0.05, 0.2), [0.8, 0.9], (0.4, 0.4), (0.0, 1.0)])
+def test_an_interval_is_kept_to(method: str, bounds: Any) -> None:
+    X, y, _ = clusters()
+    fitted = model(method=method, balance=bounds).fit(X, y)
+    lower, upper = 2 * bounds[0] - 1, 2 * bounds[1] - 1
+    mean = mean_value(fitted, X, y)
+    assert lower - 1e-8 <= mean <= upper + 1e-8
+    np.testing.assert_allclose(fitted.balance_, [mean], atol=1e-8)
+
+
+@pytest.mark.parametrize("bounds", [(0.05, 0.2), (0.45, 0.9), (0.1, 0.9)])
+def test_an_interval_is_a_convex_constraint(bounds: tuple[float, float]) -> None:
+    """Without the unlabelled term the bound that keeps the bias from its optimum is reached."""
+    X, y, _ = clusters()
+    free = mean_value(model(C_star=0, balance=None).fit(X, y), X, y)
+    lower, upper = 2 * bounds[0] - 1, 2 * bounds[1] - 1
+    fitted = model(C_star=0, balance=bounds).fit(X, y)
+    assert abs(mean_value(fitted, X, y) - np.clip(free, lower, upper)) < 1e-6
+    assert -0.6 < free < -0.1  # below, above and inside are all tried
+
+
+def test_weights_of_unlabelled_rows_weigh_in_the_balance() -> None:
+    X, y, _ = clusters()
+    weights = np.random.default_rng(1).uniform(0.1, 3, len(X))
+    fitted = model(balance=0.35).fit(X, y, sample_weight=weights)
+    assert abs(mean_value(fitted, X, y, weights) - -0.3) < 1e-8
+    assert abs(mean_value(fitted, X, y) - -0.3) > 1e-4
+    own = np.average(np.where(y == 1, 1.0, -1.0)[y != -1], weights=weights[y != -1])
+    fitted = model().fit(X, y, sample_weight=weights)
+    assert abs(mean_value(fitted, X, y, weights) - own) < 1e-8
+
+
+def test_without_a_balance_the_bias_is_free_or_none() -> None:
+    X, y, _ = clusters()
+    free = model(balance=None).fit(X, y)
+    np.testing.assert_allclose(free.balance_, mean_value(free, X, y), atol=1e-8)
+    none = model(balance=None, fit_intercept=False).fit(X, y)
+    np.testing.assert_array_equal(none.intercept_, 0)
+    assert (free.objective_ < none.objective_).all()
+
+
+@pytest.mark.parametrize("balance", ["labels", {0: 0.5, 1: 0.3, 2: 0.2}])
+def test_every_column_of_several_classes_has_its_balance(balance: Any) -> None:
+    X, y, _ = clusters(3)
+    known = y[y != -1]
+    share = np.array([(known == k).mean() for k in range(3)])
+    if balance != "labels":
+        share = np.array([balance[k] for k in range(3)])
+    rest = model(multi_class="ovr", balance=balance).fit(X, y)
+    np.testing.assert_allclose(rest.balance_, 2 * share - 1, atol=1e-8)
+    np.testing.assert_allclose(columns(rest, X[y == -1]).mean(axis=0), rest.balance_, atol=1e-8)
+    pairs = model(balance=balance).fit(X, y)
+    expected = [(share[b] - share[a]) / (share[a] + share[b]) for a, b in pairs.pairs_]
+    np.testing.assert_allclose(pairs.balance_, expected, atol=1e-8)
+
+
+# ---- the objective -----------------------------------------------------------------------------
+
+LABELED_LOSS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "hinge": lambda margin: np.maximum(1 - margin, 0),
+    "squared_hinge": lambda margin: np.maximum(1 - margin, 0) ** 2,
+}
+UNLABELED_LOSS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "gaussian": lambda f: np.exp(-2.0 * f**2),  # s = 2
+    "symmetric_hinge": lambda f: np.maximum(1 - np.abs(f), 0),
+}
+
+
+class Written(NamedTuple):
+    """J on columns (n, c) with their squared norms (c,)."""
+
+    estimator: S3VC
+    y: np.ndarray
+    weights: np.ndarray
+
+    def __call__(self, f: np.ndarray, norms: np.ndarray) -> np.ndarray:
+        e, at, free = self.estimator, self.y != -1, self.y == -1
+        name = e.unlabeled_loss
+        if name == "auto":
+            name = "symmetric_hinge" if e.method in ("cccp", "switching") else "gaussian"
+        classes = e.classes_[1:] if len(e.classes_) == 2 else e.classes_
+        Y = np.where(self.y[at, None] == classes, 1.0, -1.0)
+        fit = self.weights[at] @ LABELED_LOSS[e.loss](Y * f[at])
+        density = self.weights[free] @ UNLABELED_LOSS[name](f[free])
+        return np.asarray(norms / 2 + e.C * fit + e.C_star_ * density)
+
+
+OBJECTIVES = [
+    *({"method": method} for method in METHODS),
+    *({"method": method, "loss": "squared_hinge"} for method in METHODS[:3]),
+    {"method": "continuation", "unlabeled_loss": "symmetric_hinge"},
+    {"method": "cccp", "unlabeled_loss": "gaussian"},
+    {"method": "gradient", "gamma_I": 0.3, "graph": KNNGraph(6, normalized=False)},
+    {"method": "quasi-newton", "kernel": "linear"},
+    {"method": "gradient", "C_star": 0.3},
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("options", OBJECTIVES, ids=repr)
+def test_the_objective_is_the_documented_one(n_classes: int, options: dict[str, Any]) -> None:
+    X, y, _ = clusters(n_classes)
+    weights = np.random.default_rng(2).uniform(0.5, 2, len(X))
+    fitted = model(s=2.0, multi_class="ovr", **options).fit(X, y, sample_weight=weights)
+    if "C_star" not in options:
+        equal = fitted.C * weights[y != -1].sum() / weights[y == -1].sum()
+        assert abs(fitted.C_star_ - equal) < 1e-12
+    f, norms = columns(fitted, X), squared_norms(fitted, X)
+    objective = Written(fitted, y, weights)
+    np.testing.assert_allclose(fitted.objective_, objective(f, norms), rtol=1e-8)
+    assert (fitted.objective_ <= fitted.supervised_objective_).all()
+    assert [len(values) for values in fitted.objectives_] == [1] * len(norms)
+    # A local minimum: no admissible function nearby is lower.
+    if options.get("gamma_I"):
+        return
+    rng = np.random.default_rng(3)
+    free = y == -1
+    for _ in range(20):
+        moved = clone(fitted)
+        moved.__dict__.update(fitted.__dict__)
+        name = "coef_" if hasattr(fitted, "coef_") else "alpha_"
+        setattr(
+            moved,
+            name,
+            getattr(fitted, name) + 1e-4 * rng.standard_normal(getattr(fitted, name).shape),
+        )
+        change = columns(moved, X[free]) - f[free]
+        moved.intercept_ = fitted.intercept_ - np.average(change, axis=0, weights=weights[free])
+        there = objective(columns(moved, X), squared_norms(moved, X))
+        assert (there >= fitted.objective_ - 1e-9).all()
+
+
+def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
+    """Of h, the intrinsic norm included."""
+    if hasattr(fitted, "coef_"):
+        return np.asarray((fitted.coef_**2).sum(axis=1))
+    K = rbf_kernel(fitted.X_fit_, gamma=fitted.kernel_.gamma)
+    norms = np.einsum("ij,ik,kj->j", fitted.alpha_, K, fitted.alpha_)
+    if fitted.gamma_I:
+        h = columns(fitted, X) - fitted.intercept_
+        L = laplacian_power(fitted, fitted.graph.power)
+        norms = norms + fitted.gamma_I * np.einsum("ij,ik,kj->j", h, L, h)
+    return np.asarray(norms)
+
+
+@pytest.mark.parametrize("C", [0.5, 3.0])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@every_method
+def test_without_the_unlabelled_term_it_is_an_svm(C: float, kernel: str, method: str) -> None:
+    X, y, _ = clusters()
+    at = y != -1
+    options = {"kernel": kernel, "gamma": 0.2, "method": method}
+    fitted = S3VC(C=C, C_star=0, balance=None, tol=1e-10, **options).fit(X, y)
+    svm = SVC(kernel=kernel, gamma=0.2, C=C, tol=1e-10).fit(X[at], y[at])
+    expected = svm.decision_function(X)
+    np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-6)
+    np.testing.assert_allclose(fitted.objective_, fitted.supervised_objective_, rtol=1e-12)
+    assert fitted.C_star_ == 0
+
+
+def test_all_points_labelled_is_an_svm_whatever_the_balance() -> None:
+    X, _, truth = clusters()
+    svm = SVC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)
+    for balance in ("labels", None, 0.9):
+        fitted = S3VC(gamma=0.2, C=2.0, tol=1e-10, balance=balance).fit(X, truth)
+        assert fitted.C_star_ == 0
+        np.testing.assert_allclose(fitted.decision_function(X), svm.decision_function(X), atol=1e-6)
+
+
+def test_all_points_labelled_in_three_classes() -> None:
+    X, _, truth = clusters(3)
+    fitted = S3VC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)
+    svm = SVC(gamma=0.2, C=2.0, tol=1e-10, decision_function_shape="ovo").fit(X, truth)
+    # libsvm's pairs are positive for the first class.
+    np.testing.assert_allclose(columns(fitted, X), -svm.decision_function(X), atol=1e-4)
+    np.testing.assert_array_equal(fitted.pair_shares_, 0)
+
+
+# ---- kernels and spaces ------------------------------------------------------------------------
+
+
+def gaussian(X: Any, Z: Any) -> Any:
+    return rbf_kernel(X, Z, gamma=0.2)
+
+
+def inner(X: Any, Z: Any) -> Any:
+    return X @ Z.T
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "method"), [*((2, method) for method in METHODS), (3, "gradient")]
+)
+def test_one_kernel_given_in_several_ways(n_classes: int, method: str) -> None:
+    X, y, _ = clusters(n_classes)
+    Z = X[:20] + 0.1
+    options = {"method": method, "tol": 1e-7}
+    for name, function in (("rbf", gaussian), ("linear", inner)):
+        named = model(kernel=name, gamma=0.2, **options).fit(X, y)
+        called = model(kernel=function, **options).fit(X, y)
+        given = model(kernel="precomputed", **options).fit(function(X, X), y)
+        expected = named.decision_function(Z)
+        np.testing.assert_allclose(called.decision_function(Z), expected, atol=1e-3)
+        np.testing.assert_allclose(given.decision_function(function(Z, X)), expected, atol=1e-3)
+        assert given.X_fit_ is None
+        np.testing.assert_array_equal(given.transduction_, named.transduction_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
+@pytest.mark.parametrize(("n_classes", "more"), [(2, {}), (2, {"gamma_I": 0.1}), (3, {})])
+def test_sparse_points_are_dense_points(n_classes: int, kernel: str, more: Any) -> None:
+    X, y, _ = clusters(n_classes)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense = model(kernel=kernel, gamma=0.2, **more).fit(X, y)
+    expected = dense.decision_function(X)
+    for form in (sp.csr_array, sp.coo_matrix):
+        fitted = model(kernel=kernel, gamma=0.2, **more).fit(form(X), y)
+        np.testing.assert_allclose(fitted.decision_function(form(X)), expected, atol=1e-3)
+    if kernel == "linear" and not more.get("gamma_I"):
+        assert fitted.coef_.shape[1] == 3
+
+
+@pytest.mark.parametrize(("n_classes", "gamma_I"), [(2, 0.0), (2, 0.2), (3, 0.2)])
+def test_all_points_as_landmarks_are_the_full_kernel(n_classes: int, gamma_I: float) -> None:
+    X, y, _ = clusters(n_classes)
+    options = {"gamma": 0.2, "gamma_I": gamma_I, "tol": 1e-7}
+    expected = model(**options).fit(X, y).decision_function(X)
+    for space in (Landmarks(centers=X[::-1]), Landmarks(10**6)):
+        fitted = model(space=space, **options).fit(X, y)
+        np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["random", "kmeans"])
+def test_a_few_landmarks_are_the_basis(method: str) -> None:
+    X, y, truth = clusters()
+    fitted = model(space=Landmarks(7, method=method)).fit(X, y)
+    assert fitted.X_fit_.shape == (7, 3)
+    assert fitted.alpha_.shape == (7, 1)
+    np.testing.assert_allclose(fitted.decision_function(X), columns(fitted, X)[:, 0], atol=1e-10)
+    assert np.mean(fitted.transduction_ == truth) > 0.8
+
+
+def test_the_linear_space_is_the_linear_kernel() -> None:
+    X, y, _ = clusters(3)
+    named = model(kernel="linear").fit(X, y)
+    spaced = model(space=Linear()).fit(X, y)
+    np.testing.assert_array_equal(spaced.coef_, named.coef_)
+    np.testing.assert_array_equal(spaced.decision_function(X), named.decision_function(X))
+
+
+@pytest.mark.parametrize("kernel", [gaussian, "linear"])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("method", ["gradient", "continuation", "cccp"])
+def test_the_hybrid_deforms_the_kernel(kernel: Any, power: int, method: str) -> None:
+    """With M = gamma_I L^p the kernel is K - K (I + M K)^-1 M K (continuation paper, 5.1)."""
+    X, y, _ = clusters()
+    graph = KNNGraph(6, normalized=False, power=power)
+    options = {"method": method, "tol": 1e-7}
+    hybrid = model(kernel=kernel, graph=graph, gamma_I=0.4, **options).fit(X, y)
+    K = X @ X.T if kernel == "linear" else kernel(X, X)
+    M = 0.4 * laplacian_power(hybrid, power)
+    deformed = K - K @ np.linalg.solve(np.eye(len(K)) + M @ K, M @ K)
+    deformed = (deformed + deformed.T) / 2
+    given = model(kernel="precomputed", **options).fit(deformed, y)
+    expected = given.decision_function(deformed)
+    np.testing.assert_allclose(hybrid.decision_function(X), expected, atol=1e-3)
+    plain = model(kernel=kernel, **options).fit(X, y)
+    assert np.abs(plain.decision_function(X) - expected).max() > 1e-2
+    np.testing.assert_allclose(hybrid.objective_, given.objective_, rtol=1e-6)
+
+
+def test_a_deformed_precomputed_kernel() -> None:
+    X, y, _ = clusters(3)
+    W = KNNGraph(6).affinity(X)
+    options = {"graph": W, "gamma_I": 0.4, "tol": 1e-7}
+    expected = model(kernel=gaussian, **options).fit(X, y).decision_function(X)
+    K = gaussian(X, X)
+    given = model(kernel="precomputed", **options).fit(K, y)
+    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
+
+
+def test_an_intrinsic_norm_without_a_graph_takes_the_default_graph() -> None:
+    X, y, _ = clusters()
+    fitted = model(gamma_I=0.1).fit(X, y)
+    assert fitted.affinity_.shape == (len(X), len(X))
+    assert not hasattr(model().fit(X, y), "affinity_")
+
+
+# ---- answers -----------------------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_answers_agree_with_each_other(method: str, n_classes: int, multi_class: str) -> None:
+    X, y, truth = clusters(n_classes)
+    fitted = S3VC(C=5.0, method=method, multi_class=multi_class).fit(X, y)
+    values = fitted.decision_function(X)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.transduction_)
+    elected = np.where(values >= 0, 1, 0) if n_classes == 2 else values.argmax(axis=1)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[elected])
+    assert np.mean(fitted.transduction_ == truth) > 0.85
+    assert fitted.score(X, y) == np.mean(fitted.predict(X)[y != -1] == y[y != -1])
+    np.testing.assert_array_equal(fitted.labeled_, y != -1)
+    np.testing.assert_array_equal(fitted.basis_, np.arange(len(X)))
+    assert fitted.n_features_in_ == 3
+    n_columns = {2: 1, 3: 3}[n_classes]
+    for name in ("intercept_", "objective_", "supervised_objective_", "optimality_", "balance_"):
+        assert getattr(fitted, name).shape == (n_columns,)
+    assert fitted.status_ == "converged"
+    assert (fitted.optimality_ <= fitted.tol).all()
+    assert 1 <= fitted.n_iter_ <= 100_000
+    assert isinstance(fitted.n_iter_, int)
+
+
+def test_scores_of_pairs_are_mean_votes() -> None:
+    X, y, _ = clusters(4, n=120)
+    fitted = model().fit(X, y)
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert [tuple(pair) for pair in fitted.pairs_] == pairs
+    assert fitted.alpha_.shape[1] == fitted.intercept_.size == fitted.pair_shares_.size == 6
+    cut = np.clip(columns(fitted, X), -1, 1)
+    expected = np.zeros((len(X), 4))
+    for number, (a, b) in enumerate(pairs):
+        expected[:, a] -= cut[:, number] / 3
+        expected[:, b] += cut[:, number] / 3
+    np.testing.assert_allclose(fitted.decision_function(X), expected, atol=1e-10)
+    assert (fitted.pair_shares_ > 0).all()
+    assert (fitted.pair_shares_ < 1).all()
+    assert not hasattr(model(multi_class="ovr").fit(X, y), "pairs_")
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_the_names_of_the_classes_are_immaterial(multi_class: str) -> None:
+    X, y, _ = clusters(3)
+    options = {"multi_class": multi_class, "tol": 1e-7}
+    expected = model(**options).fit(X, y)
+    order = np.array([2, 0, 1])
+    renamed = model(**options).fit(X, np.where(y == -1, -1, order[y]))
+    np.testing.assert_array_equal(renamed.transduction_, order[expected.transduction_])
+    np.testing.assert_allclose(
+        renamed.decision_function(X)[:, order], expected.decision_function(X), atol=1e-4
+    )
+
+
+@every_method
+def test_two_classes_are_mirror_images(method: str) -> None:
+    X, y, _ = clusters()
+    fitted = model(method=method).fit(X, y)
+    mirrored = model(method=method).fit(X, np.where(y == -1, -1, 1 - y))
+    np.testing.assert_allclose(
+        mirrored.decision_function(X), -fitted.decision_function(X), atol=1e-4
+    )
+
+
+NAMES = np.array(["elm", "fir", "oak"])
+LABELS: dict[str, tuple[Callable[[np.ndarray], Any], Any]] = {
+    "texts": (lambda y: np.where(y == -1, "?", NAMES[y]).astype(object), "?"),
+    "None": (lambda y: [None if code == -1 else str(NAMES[code]) for code in y], None),
+    "NaN": (lambda y: np.where(y == -1, np.nan, 2.0 * y), None),
+    "numbers": (lambda y: np.where(y == -1, 99, -y), 99),
+    "pandas": (
+        lambda y: pd.Series([None if c == -1 else str(NAMES[c]) for c in y], dtype="category"),
+        None,
+    ),
+    "polars": (lambda y: pl.Series([None if c == -1 else str(NAMES[c]) for c in y]), None),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("labels", "marker"), LABELS.values(), ids=LABELS.keys())
+def test_labels_of_any_kind(n_classes: int, labels: Any, marker: Any) -> None:
+    X, y, _ = clusters(n_classes)
+    expected = model().fit(X, y)
+    fitted = model(unlabeled=marker).fit(X, labels(y))
+    given = np.asarray(labels(np.arange(n_classes)))
+    assert fitted.classes_.tolist() == sorted(given.tolist())
+    np.testing.assert_array_equal(fitted.predict(X), given[expected.predict(X)])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames(frame: Any) -> None:
+    X, y, _ = clusters()
+    names = ["length", "width", "mass"]
+    table = frame({name: X[:, j] for j, name in enumerate(names)})
+    fitted = model().fit(table, y)
+    assert fitted.feature_names_in_.tolist() == names
+    np.testing.assert_array_equal(fitted.predict(table), model().fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("more", [{}, {"kernel": "linear"}, {"space": Landmarks(20)}], ids=repr)
+def test_float32_stays_float32_and_is_near(n_classes: int, more: Any) -> None:
+    X, y, _ = clusters(n_classes)
+    expected = S3VC(C=5.0, **more).fit(X, y).decision_function(X)
+    single = X.astype(np.float32)
+    fitted = S3VC(C=5.0, tol=1e-3, **more).fit(single, y)
+    values = fitted.decision_function(single)
+    assert values.dtype == fitted.intercept_.dtype == np.float32
+    assert (fitted.coef_ if "kernel" in more else fitted.alpha_).dtype == np.float32
+    np.testing.assert_allclose(values, expected, atol=2e-2)
+
+
+# ---- weights -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("more", [{}, {"kernel": "linear"}, {"gamma_I": 0.1}], ids=repr)
+def test_rows_that_are_twice_there_weigh_twice(n_classes: int, more: Any) -> None:
+    X, y, _ = clusters(n_classes)
+    rows = np.concatenate([np.flatnonzero(y != -1)[::2], np.flatnonzero(y == -1)[::3]])
+    weights = np.ones(len(X))
+    weights[rows] = 2
+    options = {"gamma": 0.2, "tol": 1e-7, **more}
+    weighed = model(**options).fit(X, y, sample_weight=weights)
+    twice = model(**options).fit(np.vstack([X, X[rows]]), np.concatenate([y, y[rows]]))
+    assert abs(weighed.C_star_ - twice.C_star_) < 1e-12
+    expected = weighed.decision_function(X)
+    np.testing.assert_allclose(twice.decision_function(X), expected, atol=1e-3)
+    np.testing.assert_array_equal(twice.transduction_[len(X) :], twice.transduction_[rows])
+    np.testing.assert_array_equal(twice.basis_, np.arange(len(X)))
+    plain = model(**options).fit(X, y)
+    assert np.abs(plain.decision_function(X) - expected).max() > 1e-3
+
+
+def test_rows_of_weight_zero_are_not_there() -> None:
+    X, y, _ = clusters()
+    gone = np.concatenate([np.flatnonzero(y == 0)[:2], np.flatnonzero(y == -1)[:9]])
+    weights = np.ones(len(X))
+    weights[gone] = 0
+    kept = weights > 0
+    zero = model(gamma=0.2, tol=1e-7).fit(X, y, sample_weight=weights)
+    without = model(gamma=0.2, tol=1e-7).fit(X[kept], y[kept])
+    assert abs(zero.C_star_ - without.C_star_) < 1e-12
+    expected = without.decision_function(X)
+    np.testing.assert_allclose(zero.decision_function(X), expected, atol=1e-3)
+    np.testing.assert_array_equal(zero.transduction_, without.predict(X))
+    K = gaussian(X, X)
+    given = model(kernel="precomputed", tol=1e-7).fit(K, y, sample_weight=weights)
+    np.testing.assert_allclose(given.decision_function(K), expected, atol=1e-3)
+
+
+def test_weights_and_penalties_are_one_thing() -> None:
+    X, y, _ = clusters()
+    expected = model(C=6.0, C_star=0.9, tol=1e-7).fit(X, y)
+    halved = model(C=3.0, C_star=0.45, tol=1e-7).fit(X, y, sample_weight=np.full(len(X), 2.0))
+    np.testing.assert_allclose(
+        halved.decision_function(X), expected.decision_function(X), atol=1e-5
+    )
+    np.testing.assert_allclose(halved.objective_, expected.objective_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_class_weights_are_weights_of_labelled_rows(n_classes: int) -> None:
+    X, y, _ = clusters(n_classes)
+    of_class = {0: 0.5, 1: 3.0, 2: 1.0}
+    of_class = {k: of_class[k] for k in range(n_classes)}
+    named = model(class_weight=of_class, tol=1e-7).fit(X, y)
+    weights = np.array([1.0 if code == -1 else of_class[code] for code in y])
+    given = model(tol=1e-7).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(named.decision_function(X), given.decision_function(X), atol=1e-4)
+    balanced = model(class_weight="balanced", multi_class="ovr").fit(X, y)
+    np.testing.assert_allclose(balanced.balance_, 2 / n_classes - 1, atol=1e-8)
+
+
+# ---- starts, callbacks, refits -----------------------------------------------------------------
+
+
+@every_method
+def test_several_starts(method: str) -> None:
+    X, y, _ = clusters(seed=3)
+    X = X + np.random.default_rng(0).standard_normal(X.shape)
+    options = {"method": method, "C_star": 2.0, "gamma": 1.0}
+    one = S3VC(C=5.0, **options).fit(X, y)
+    several = S3VC(C=5.0, n_init=4, random_state=0, **options).fit(X, y)
+    (values,) = several.objectives_
+    assert len(values) == 4
+    np.testing.assert_array_equal(values[0], one.objectives_[0][0])
+    assert several.objective_[0] == min(*values, several.supervised_objective_[0])
+    assert len(np.unique(values.round(6))) > 1
+    again = S3VC(C=5.0, n_init=4, random_state=0, **options).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), several.decision_function(X))
+    np.testing.assert_array_equal(again.objectives_[0], values)
+    other = S3VC(C=5.0, n_init=4, random_state=1, **options).fit(X, y)
+    assert (other.objectives_[0][1:] != values[1:]).any()
+
+
+class Record:
+    """A callback that writes down what it is told, and may ask to stop."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.stop_after = stop_after
+        self.stages: list[tuple[str, int | None]] = []
+        self.values: list[np.ndarray] = []
+        self.predictions: list[np.ndarray] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
+        if context.task_name != "iteration":
+            self.stages.append((context.task_name, context.max_subtasks))
+        self.X = X
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool | None:
+        if context.task_name == "fit":
+            self.predictions.append(fitted_estimator.predict(self.X))
+        if context.task_name != "iteration":
+            return None
+        self.values.append(fitted_estimator.decision_function(self.X))
+        return self.stop_after is not None and len(self.values) >= self.stop_after
+
+
+CALLED = [
+    {},
+    {"kernel": "linear"},
+    {"method": "cccp"},
+    {"method": "switching"},
+    {"space": Landmarks(20)},
+    {"multi_class": "ovr"},
+    {"gamma_I": 0.1},
+]
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "options"),
+    [*((2, options) for options in CALLED), (3, CALLED[0]), (3, CALLED[5])],
+)
+def test_a_callback_sees_every_iteration(n_classes: int, options: dict[str, Any]) -> None:
+    X, y, _ = clusters(n_classes)
+    record = Record()
+    fitted = S3VC(C=5.0, **options).set_callbacks(record).fit(X, y)
+    graph = [("graph", 0)] if "gamma_I" in options else []
+    stages = [("fit", 2 + len(graph)), *graph, ("space", 0), ("solve", None)]
+    assert record.stages == stages
+    assert len(record.values) >= fitted.n_iter_ / 2
+    np.testing.assert_allclose(record.values[-1], fitted.decision_function(X), rtol=0.01, atol=0.01)
+    np.testing.assert_array_equal(record.predictions[-1], fitted.predict(X))
+    plain = S3VC(C=5.0, **options).fit(X, y)
+    np.testing.assert_array_equal(plain.decision_function(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("after", [1, 40])
+@pytest.mark.parametrize(("n_classes", "method"), [(2, "cccp"), (3, "gradient")])
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_a_callback_can_stop_the_fit(after: int, n_classes: int, method: str) -> None:
+    X, y, _ = clusters(n_classes)
+    record = Record(stop_after=after)
+    fitted = S3VC(C=5.0, n_init=2, method=method).set_callbacks(record).fit(X, y)
+    assert fitted.status_ == "stopped by a callback"
+    whole = Record()
+    S3VC(C=5.0, n_init=2, method=method).set_callbacks(whole).fit(X, y)
+    assert after <= len(record.values) < len(whole.values)
+    np.testing.assert_array_equal(fitted.predict(X), fitted.transduction_)
+    assert abs(columns(fitted, X).sum()) < np.inf
+
+
+@pytest.mark.parametrize("after", [1, 40])
+def test_a_stop_above_the_supervised_solution_is_a_stop(after: int) -> None:
+    X, y, _ = clusters()
+    record = Record(stop_after=after)
+    fitted = S3VC(C=5.0, method="continuation").set_callbacks(record).fit(X, y)
+    assert fitted.status_ == "stopped by a callback"
+
+
+def test_a_refit_forgets() -> None:
+    X, y, _ = clusters(3)
+    fitted = model(gamma_I=0.1).fit(X, y)
+    assert hasattr(fitted, "pairs_")
+    assert hasattr(fitted, "affinity_")
+    two = np.where(y == 2, -1, y)
+    fitted.set_params(kernel="linear", gamma_I=0.0).fit(X, two)
+    fresh = model(kernel="linear").fit(X, two)
+    assert vars(fitted).keys() == vars(fresh).keys()
+    np.testing.assert_array_equal(fitted.decision_function(X), fresh.decision_function(X))
+    with pytest.raises(ValueError, match="balance=7"):
+        fitted.set_params(balance=7).fit(X, two)
+    with pytest.raises(NotFittedError):
+        fitted.predict(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"kernel": "linear"}, {"space": Landmarks(9)}, {"balance": (0.2, 0.4)}],
+    ids=repr,
+)
+def test_clone_and_pickle(n_classes: int, options: dict[str, Any]) -> None:
+    X, y, _ = clusters(n_classes)
+    if n_classes > 2:
+        options = options | {"balance": "labels"}
+    fitted = model(**options).fit(X, y)
+    for again in (pickle.loads(pickle.dumps(fitted)), clone(fitted).fit(X, y)):
+        np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+    assert len(pickle.dumps(fitted)) < 20_000
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"space__n_components": [3, 40]},
+        {"graph__n_neighbors": [3, 9], "gamma_I": [0.1]},
+        {"method": list(METHODS)},
+        {"balance": ["labels", None, 0.5], "C_star": [0.0, None]},
+    ],
+    ids=lambda grid: next(iter(grid)),
+)
+def test_grid_search(grid: dict[str, list[Any]]) -> None:
+    X, y, truth = clusters(n_labels=9)
+    held = np.array_split(np.random.default_rng(0).permutation(np.flatnonzero(y != -1)), 2)
+    folds = [(np.setdiff1d(np.arange(len(X)), fold), fold) for fold in held]
+    template = S3VC(C=5.0, space=Landmarks(), graph=KNNGraph())
+    search = GridSearchCV(template, grid, cv=folds, error_score="raise").fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert np.mean(search.predict(X) == truth) > 0.75
+    train, test = folds[0]
+    by_hand = clone(template).set_params(**search.cv_results_["params"][0]).fit(X[train], y[train])
+    assert search.cv_results_["split0_test_score"][0] == by_hand.score(X[test], y[test])
+
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+PARAMETERS: list[tuple[str, Any, str]] = [
+    ("C", 0, "must be a finite number > 0."),
+    ("C", np.inf, "must be a finite number > 0."),
+    ("C_star", -1, "must be a finite number >= 0, or None for C l / u."),
+    ("C_star", "auto", "must be a finite number >= 0, or None for C l / u."),
+    ("s", 0, "must be a finite number > 0."),
+    ("method", "newton", "must be one of 'continuation', 'quasi-newton', 'gradient', 'cccp', "),
+    ("loss", "squared", "must be one of 'squared_hinge', 'hinge'."),
+    ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge'."),
+    ("multi_class", "crammer", "must be one of 'ovo', 'ovr'."),
+    ("n_init", 0, "must be a whole number of starts, at least 1."),
+    ("n_init", 1.0, "must be a whole number of starts, at least 1."),
+    ("gamma_I", -1.0, "must be a number >= 0; 0 means no graph."),
+    ("tol", 0, "must be a number > 0."),
+    ("max_iter", 0, "must be a whole number >= 1."),
+    ("fit_intercept", None, "must be True or False."),
+    *(
+        ("balance", value, "must be 'labels' (the mean label), a fraction of the second class")
+        for value in (7, -0.1, np.nan, True, "classes", (0.1,), (0.1, 0.2, 0.3), np.ones(2))
+    ),
+    *(
+        ("balance", value, "must be two fractions 0 <= lower <= upper <= 1 of the class 1.")
+        for value in ((0.6, 0.4), (-0.1, 0.5), (0.5, 1.1), ("a", 1), (None, 0.5))
+    ),
+    ("balance", {0: 0.4, 1: 0.4}, "must hold fractions between 0 and 1 that sum to 1."),
+    ("balance", {0: 1.4, 1: -0.4}, "must hold fractions between 0 and 1 that sum to 1."),
+    ("balance", {0: 0.4}, "must give the fraction of every class, 0, 1, and of no other; it has 0"),
+    ("balance", {}, "must give the fraction of every class, 0, 1, and of no other; it has none."),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), PARAMETERS)
+def test_bad_parameters_are_named(name: str, value: Any, message: str) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        S3VC(**{name: value}).fit(X, y)
+    assert str(caught.value).startswith(name)
+
+
+COMBINATIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
+    *(
+        (
+            {"method": method, "loss": "squared_hinge"},
+            ValueError,
+            f"method='{method}' labels the unlabelled points and knows the hinge only, not "
+            "loss='squared_hinge'. Use loss='hinge', or another method.",
+        )
+        for method in ("cccp", "switching")
+    ),
+    (
+        {"unlabeled_loss": "symmetric_hinge", "loss": "squared_hinge"},
+        ValueError,
+        "unlabeled_loss='symmetric_hinge' goes with loss='hinge', not loss='squared_hinge'",
+    ),
+    (
+        {"fit_intercept": False},
+        ValueError,
+        "balance='labels' sets the bias, which fit_intercept=False leaves out. Use "
+        "fit_intercept=True, or balance=None.",
+    ),
+    ({"space": "landmarks"}, TypeError, "space='landmarks' is no space. Use None (the full kernel"),
+    ({"space": Landmarks}, TypeError, "Did you mean space=Landmarks()?"),
+    ({"space": Landmarks(0)}, ValueError, "n_components=0 must be a whole number of landmarks"),
+    ({"space": Landmarks(method="grid")}, ValueError, "method='grid' is not known"),
+    ({"space": Landmarks(5), "kernel": "linear"}, ValueError, "space=Landmarks(...) needs a kern"),
+    ({"space": Landmarks(centers=np.ones((4, 2)))}, ValueError, "centers have 2 features where X"),
+    ({"kernel": "precomputed"}, ValueError, "takes the kernel matrix as X, square, not (54, 3)"),
+    ({"graph": "knn", "gamma_I": 1.0}, TypeError, "graph='knn' is no graph."),
+    ({"kernel": lambda X, Z: -X @ Z.T}, ValueError, "must be a positive semi-definite kernel"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), COMBINATIONS)
+def test_what_does_not_go_together_is_refused(
+    options: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(kind, match=re.escape(message)):
+        S3VC(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("space", [Landmarks(5), Linear()], ids=repr)
+def test_a_precomputed_kernel_has_no_other_space(space: Any) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="precomputed"):
+        S3VC("precomputed", space=space).fit(X @ X.T, y)
+
+
+@pytest.mark.parametrize("balance", [0.4, (0.2, 0.5)])
+def test_a_fraction_of_the_second_class_needs_two_classes(balance: Any) -> None:
+    X, y, _ = clusters(3)
+    message = (
+        f"balance={balance!r} speaks of the second of two classes, and there are 3. Give a dict "
+        "with the fraction of every class, or balance='labels'."
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        S3VC(balance=balance).fit(X, y)
+
+
+def test_bad_weights_are_refused() -> None:
+    X, y, _ = clusters()
+    row = int(np.flatnonzero(y == -1)[3])
+    weights = np.ones(len(X))
+    weights[row] = -0.5
+    message = (
+        f"sample_weight must not be negative: the unlabelled row {row} has -0.5. S3VC weighs "
+        "unlabelled rows as well."
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        S3VC().fit(X, y, sample_weight=weights)
+    for bad in (np.nan, np.inf):
+        weights[row] = bad
+        with pytest.raises(ValueError, match="sample_weight"):
+            S3VC().fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[1\]"):
+        S3VC().fit(X, y, sample_weight=(y != 1).astype(float))
+    with pytest.raises(ValueError, match="sample_weight"):
+        S3VC().fit(X, y, sample_weight=np.ones(len(X) - 1))
+
+
+def test_unlabelled_rows_may_all_have_weight_zero() -> None:
+    X, y, _ = clusters()
+    at = y != -1
+    fitted = S3VC(C=2.0, gamma=0.2, tol=1e-10).fit(X, y, sample_weight=at.astype(float))
+    svm = SVC(C=2.0, gamma=0.2, tol=1e-10).fit(X[at], y[at])
+    np.testing.assert_allclose(fitted.decision_function(X), svm.decision_function(X), atol=1e-6)
+
+
+# ---- warnings ----------------------------------------------------------------------------------
+
+
+def test_too_few_iterations_are_told() -> None:
+    X, y, _ = clusters()
+    with pytest.warns(ConvergenceWarning, match="L-BFGS did not converge in .* iterations.*tol"):
+        fitted = S3VC(C=5.0, max_iter=1).fit(X, y)
+    assert fitted.status_ == "not converged"
+
+
+def test_one_class_for_all_is_told() -> None:
+    X, y, truth = clusters()
+    kept = (y != -1) | ((truth == 0) & (X[:, 0] > X[:, 1] + 2))
+    with pytest.warns(SingleClassWarning, match="unlabelled points were given class 0"):
+        S3VC(C=5.0, balance=None).fit(X[kept], y[kept])
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_components_that_no_label_reaches_are_told() -> None:
+    X, y, _ = clusters()
+    far = np.vstack([X, X[:20] + 100])
+    with pytest.warns(UnlabeledComponentWarning, match="hold no labelled"):
+        S3VC(C=5.0, gamma_I=0.1).fit(far, np.concatenate([y, np.full(20, -1)]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_minimum_worse_than_the_supervised_solution_is_not_returned(
+    n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = clusters(n_classes)
+    usual = s3vm.METHODS["gradient"]
+
+    def mirrored(objective: Any, *given: Any) -> Any:
+        """To the basin of the wrong labels, which the unlabelled points hold."""
+        found = usual(objective, *given)
+        wrong = Function(-found.function.coef, found.function.intercept)
+        return replace(found, function=wrong)
+
+    monkeypatch.setitem(s3vm.METHODS, "gradient", mirrored)
+    options = {"kernel": "linear", "C": 0.5, "method": "gradient", "multi_class": "ovr"}
+    which = {2: "The", 3: "In [123] of 3 columns the"}[n_classes]
+    message = f"{which} minimum found by method='gradient' has a higher objective than the superv"
+    with pytest.warns(NoImprovementWarning, match=message):
+        fitted = S3VC(C_star=3.0, **options).fit(X, y)
+    ends = np.array([values.min() for values in fitted.objectives_])
+    beaten = ends > 1.5 * fitted.supervised_objective_
+    assert beaten.any()
+    np.testing.assert_array_equal(fitted.objective_[beaten], fitted.supervised_objective_[beaten])
+    supervised = S3VC(C_star=0.0, **options).fit(X, y)
+    np.testing.assert_allclose(
+        columns(fitted, X)[:, beaten], columns(supervised, X)[:, beaten], atol=1e-4
+    )
+
+
+def test_a_fitted_model_answers_as_it_was_fitted() -> None:
+    X, y, _ = clusters(4)
+    for fitted, later in (("ovo", "ovr"), ("ovr", "ovo")):
+        estimator = model(multi_class=fitted).fit(X, y)
+        before = estimator.decision_function(X)
+        estimator.set_params(multi_class=later)
+        np.testing.assert_array_equal(estimator.decision_function(X), before)
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "options"), [(3, {}), (2, {}), (2, {"space": Landmarks(10)})]
+)
+def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -> None:
+    X, y, _ = clusters(n_classes)
+
+    def negative(A: Any, B: Any) -> Any:
+        return -(A @ B.T)
+
+    def lopsided(A: Any, B: Any) -> Any:
+        return np.exp(-np.abs(A.sum(axis=1)[:, None] - 2 * B.sum(axis=1)))
+
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        S3VC(kernel=negative, **options).fit(X, y)
+    with pytest.raises(ValueError, match="symmetric"):
+        S3VC(kernel=lopsided, **options).fit(X, y)
+
+
+def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
+    X, y, _ = clusters()
+    with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):
+        S3VC().fit(np.vstack([X, np.full((1, 3), 1e4)]), np.append(y, -1))
+
+
+@pytest.mark.parametrize("name", ["C", "C_star"])
+def test_weights_beyond_all_rounding_are_refused(name: str) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match=rf"{name}=1e\+300 must be at most 1e\+12"):
+        S3VC(**{name: 1e300}).fit(X, y)
+
+
+def test_a_graph_that_drowns_the_norm_is_refused() -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="Use a smaller gamma_I"):
+        S3VC(gamma_I=1e25).fit(X, y)
+
+
+def test_labels_alone_take_one_round() -> None:
+    X, y, _ = clusters(3)
+    seen = Record()
+    fitted = S3VC(C=5.0, C_star=0.0, balance=None).set_callbacks(seen).fit(X, y)
+    np.testing.assert_array_equal(fitted.pair_shares_, 0)
+    rounds = Record()
+    S3VC(C=5.0, C_star=0.0).set_callbacks(rounds).fit(X, y)
+    assert len(seen.values) < len(rounds.values)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_columns_without_entries_change_nothing(n_classes: int) -> None:
+    """Hashed text: few of its columns are used, and only those take part."""
+    X, y, _ = clusters(n_classes)
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    wide = np.zeros((len(X), 200))
+    used = [3, 77, 150]
+    wide[:, used] = X
+    narrow = model(kernel="linear").fit(sp.csr_array(X), y)
+    fitted = model(kernel="linear").fit(sp.csr_array(wide), y)
+    np.testing.assert_allclose(fitted.coef_[:, used], narrow.coef_, atol=1e-12)
+    assert np.count_nonzero(np.delete(fitted.coef_, used, axis=1)) == 0
+    assert fitted.coef_.shape[1] == 200
+    np.testing.assert_allclose(
+        fitted.decision_function(wide), narrow.decision_function(X), atol=1e-12
+    )

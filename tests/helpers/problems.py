@@ -1,0 +1,347 @@
+"""Small problems written out densely, and slow oracles for them.
+
+Nothing here takes a number from the code under test: kernels, Laplacians, losses, objectives and
+gradients are the papers' formulas in dense NumPy. Notation: f = Phi a + b 1, ||h||^2 = a'G a, and
+
+    J(a, b) = sum_i w_i loss(y_i, f_i) + 1/2 [gamma_A a'G a + gamma_I f'L f]
+
+with the losses in the half convention (LapSVM paper (7); errata L3: the bias is inside f'L f).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Loss, Squared, SquaredHinge
+from lapwing.objectives.manifold import Objective, State
+from lapwing.spaces import FullKernelSpace, LinearSpace, Space
+
+QUADRATIC_LOSSES: tuple[Loss, ...] = (SquaredHinge(), Squared())
+KINKED_LOSSES: tuple[Loss, ...] = (Hinge(), EpsilonInsensitive(0.3))
+ALL_LOSSES = QUADRATIC_LOSSES + KINKED_LOSSES
+
+# name: (normalised, power); L 1 = 0 for the unnormalised ones only (errata L3).
+GRAPHS: dict[str, tuple[bool, int] | None] = {
+    "no graph": None,
+    "normalized": (True, 1),
+    "normalized^2": (True, 2),
+    "unnormalized": (False, 1),
+    "unnormalized^3": (False, 3),
+}
+
+
+def rbf(X: Any, Z: Any, gamma: float) -> Any:
+    return np.exp(-gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+
+
+def affinity(X: Any, n_neighbors: int = 4) -> Any:
+    """Symmetric heat-weighted nearest-neighbour graph (errata L2: union, no self loops)."""
+    squared = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+    W = np.zeros_like(squared)
+    for i, row in enumerate(squared):
+        near = [j for j in np.argsort(row, kind="stable") if j != i][:n_neighbors]
+        W[i, near] = np.exp(-row[near] / squared.mean())
+    W = np.maximum(W, W.T)
+    return W / W.sum(axis=1).mean()  # so that D - W and L_n are of one size
+
+
+def laplacian(W: Any, *, normalized: bool, power: int = 1) -> Any:
+    """L^p, with a zero row and column where a vertex has no edge (errata L1)."""
+    degrees = W.sum(axis=1)
+    L = np.diag(degrees) - W
+    if normalized:
+        root = np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+        L = root[:, None] * L * root
+    return np.linalg.matrix_power(L, power)
+
+
+@dataclass(frozen=True)
+class DenseOperator:
+    """L^p as the objective wants it, from a matrix of any array namespace."""
+
+    matrix: Any
+
+    def apply(self, F: Any) -> Any:
+        return self.matrix @ F
+
+
+# Every space: how it is made from (X, K), and whether its kernel is the linear one.
+SPACES: dict[str, tuple[Any, bool]] = {
+    "full": (lambda X, K: FullKernelSpace(K), False),
+    "full sparse": (lambda X, K: FullKernelSpace(sp.csr_array(K)), False),
+    "linear": (lambda X, K: LinearSpace(X), True),
+    "linear sparse": (lambda X, K: LinearSpace(sp.csr_array(X)), True),
+    "linear wide": (lambda X, K: LinearSpace(X), True),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem with all of its matrices dense."""
+
+    space: str
+    X: Any  # (n, d)
+    K: Any  # (n, n)
+    L: Any  # (n, n), the power included; zero without a graph
+    index: Any  # (l,)
+    y: Any  # (l, c)
+    weights: Any  # (l,)
+    loss: Loss
+    gamma_A: float
+    gamma_I: float
+    fit_intercept: bool
+
+    @property
+    def n(self) -> int:
+        return len(self.K)
+
+    @property
+    def design(self) -> Any:
+        return self.X if SPACES[self.space][1] else self.K
+
+    @property
+    def gram(self) -> Any:
+        return np.eye(self.X.shape[1]) if SPACES[self.space][1] else self.K
+
+    @property
+    def penalty(self) -> Any:
+        return self.gamma_I * self.L
+
+    def objective(self) -> Objective:
+        return Objective(
+            space=self.make_space(),
+            loss=self.loss,
+            index=self.index,
+            targets=self.y,
+            weights=self.weights,
+            gamma_A=self.gamma_A,
+            gamma_I=self.gamma_I,
+            laplacian=DenseOperator(self.L) if self.L.any() else None,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def make_space(self) -> Space:
+        made: Space = SPACES[self.space][0](self.X, self.K)
+        return made
+
+
+def make_case(
+    *,
+    seed: int = 0,
+    n: int = 40,
+    n_labels: int = 30,
+    c: int = 2,
+    space: str = "full",
+    graph: str = "normalized",
+    loss: Loss | None = None,
+    gamma_A: float = 0.01,
+    gamma_I: float = 0.03,
+    fit_intercept: bool = False,
+    unit_weights: bool = False,
+    noise: float = 0.1,
+) -> Case:
+    """A random problem whose labels follow the first features, but for some noise."""
+    rng = np.random.default_rng(seed)
+    loss = SquaredHinge() if loss is None else loss
+    d = 2 * n if space == "linear wide" else 4
+    X = rng.standard_normal((n, d))
+    if space == "linear wide":
+        X /= 3
+    if space == "linear sparse":
+        X *= rng.random(X.shape) < 0.7
+    K = X @ X.T if SPACES[space][1] else rbf(X, X, 0.4)
+    if space == "full sparse":
+        B = K * (K > 0.4)
+        K = B @ B.T  # positive semi-definite, which a thresholded K need not be
+    kind = GRAPHS[graph]
+    L = (
+        np.zeros((n, n))
+        if kind is None
+        else laplacian(affinity(X), normalized=kind[0], power=kind[1])
+    )
+    index = rng.permutation(n)[:n_labels]
+    y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((n_labels, c)) + 0.2
+    if loss.name in ("squared_hinge", "hinge"):
+        y = np.where(y >= 0, 1.0, -1.0)
+        y[0], y[1] = 1.0, -1.0  # both classes in every column
+    weights = np.ones(n_labels) if unit_weights else rng.uniform(0.5, 2.0, n_labels)
+    return Case(
+        space=space,
+        X=X,
+        K=K,
+        L=L,
+        index=index,
+        y=y,
+        weights=weights,
+        loss=loss,
+        gamma_A=gamma_A,
+        gamma_I=0.0 if kind is None else gamma_I,
+        fit_intercept=fit_intercept,
+    )
+
+
+# --- the formulas ---------------------------------------------------------------------------------
+
+
+def loss_value(loss: Loss, y: Any, f: Any) -> Any:
+    """Losses in the half convention, from their definitions."""
+    if loss.name == "squared_hinge":
+        return 0.5 * np.maximum(0, 1 - y * f) ** 2
+    if loss.name == "squared":
+        return 0.5 * (y - f) ** 2
+    if loss.name == "hinge":
+        return 0.5 * np.maximum(0, 1 - y * f)
+    return 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon)  # type: ignore[attr-defined]
+
+
+def loss_slope(loss: Loss, y: Any, f: Any) -> Any:
+    """Derivatives, away from kinks."""
+    if loss.name == "squared_hinge":
+        return -y * np.maximum(0, 1 - y * f)
+    if loss.name == "squared":
+        return f - y
+    if loss.name == "hinge":
+        return -0.5 * y * (y * f < 1)
+    return 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon)  # type: ignore[attr-defined]
+
+
+def column(case: Case, j: int) -> Case:
+    return replace(case, y=case.y[:, [j]])
+
+
+def primal_value(case: Case, coef: Any, intercept: Any) -> Any:
+    """J of every column."""
+    f = case.design @ coef + intercept
+    fit = case.weights @ loss_value(case.loss, case.y, f[case.index])
+    ambient = np.einsum("ij,ij->j", coef, case.gram @ coef)
+    intrinsic = np.einsum("ij,ij->j", f, case.L @ f)
+    return fit + 0.5 * (case.gamma_A * ambient + case.gamma_I * intrinsic)
+
+
+def primal_gradient(case: Case, coef: Any, intercept: Any) -> tuple[Any, Any]:
+    """Euclidean gradient of J: (m, c) for the coefficients and (c,) for the bias."""
+    f = case.design @ coef + intercept
+    v = case.penalty @ f
+    slopes = case.weights[:, None] * loss_slope(case.loss, case.y, f[case.index])
+    for i, slope in zip(case.index, slopes, strict=True):
+        v[i] += slope
+    return case.design.T @ v + case.gamma_A * case.gram @ coef, v.sum(axis=0)
+
+
+def relative_gradient(case: Case, state: State) -> float:
+    """Largest entry of the gradient relative to the largest at zero, the worst column."""
+
+    def size(coef: Any, intercept: Any) -> Any:
+        of_coef, of_bias = primal_gradient(case, coef, intercept)
+        return np.maximum(np.abs(of_coef).max(axis=0), case.fit_intercept * np.abs(of_bias))
+
+    m, c = case.design.shape[1], case.y.shape[1]
+    at_zero = size(np.zeros((m, c)), np.zeros(c))
+    return float((size(state.coef, state.intercept) / at_zero).max())
+
+
+# --- the optimum by enumeration -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a loss may be at an observation: quadratic, linear, or held at a kink.
+
+    quadratic: slope w (f - point); linear: slope `point`; kink: f = point, slope free.
+    The assignment is right if lower <= f (the slope, at a kink) <= upper.
+    """
+
+    kind: str
+    point: float
+    lower: float = -np.inf
+    upper: float = np.inf
+
+
+def pieces(loss: Loss, y: float, w: float) -> list[Piece]:
+    if loss.name == "squared":
+        return [Piece("quadratic", y)]
+    if loss.name in ("squared_hinge", "hinge"):
+        inside = (-np.inf, 1.0) if y > 0 else (-1.0, np.inf)
+        outside = (1.0, np.inf) if y > 0 else (-np.inf, -1.0)
+        if loss.name == "squared_hinge":
+            return [Piece("quadratic", y, *inside), Piece("linear", 0.0, *outside)]
+        slopes = sorted((-w * y / 2, 0.0))
+        return [
+            Piece("linear", -w * y / 2, *inside),
+            Piece("linear", 0.0, *outside),
+            Piece("kink", y, *slopes),
+        ]
+    epsilon = loss.epsilon  # type: ignore[attr-defined]
+    return [
+        Piece("linear", -w / 2, upper=y - epsilon),
+        Piece("linear", 0.0, y - epsilon, y + epsilon),
+        Piece("linear", w / 2, lower=y + epsilon),
+        Piece("kink", y - epsilon, -w / 2, 0.0),
+        Piece("kink", y + epsilon, 0.0, w / 2),
+    ]
+
+
+def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
+    """Scores (n,) and objective of a one-column problem, by trying every assignment of pieces.
+
+    J is convex, so the first consistent assignment is the optimum. Works in coordinates w with
+    K = F F', so a singular kernel is no special case (errata L14).
+    """
+    values, vectors = np.linalg.eigh(case.K)
+    keep = values > 1e-12 * values[-1]
+    F = vectors[:, keep] * np.sqrt(values[keep])
+    A = np.hstack([F, np.ones((case.n, 1))]) if case.fit_intercept else F
+    H = A.T @ case.penalty @ A
+    H.flat[: F.shape[1] * (len(H) + 1) : len(H) + 1] += case.gamma_A
+    y, rows = case.y[:, 0], A[case.index]
+    choices = [pieces(case.loss, *pair) for pair in zip(y, case.weights, strict=True)]
+    for assignment in product(*choices):
+        z = _consistent(assignment, H, rows, case.weights, tol)
+        if z is not None:
+            f = A @ z
+            norm = z[: F.shape[1]] @ z[: F.shape[1]]
+            fit = case.weights @ loss_value(case.loss, y, f[case.index])
+            return f, float(fit + 0.5 * (case.gamma_A * norm + f @ case.penalty @ f))
+    raise AssertionError("no assignment of pieces is consistent")
+
+
+def _consistent(
+    assignment: tuple[Piece, ...], H: Any, rows: Any, weights: Any, tol: float
+) -> Any | None:
+    """The stationary point of an assignment, if it lies where its pieces say."""
+    size = len(H)
+    M, right, kinks, levels = H.copy(), np.zeros(size), [], []
+    for piece, row, w in zip(assignment, rows, weights, strict=True):
+        if piece.kind == "quadratic":
+            M += w * np.outer(row, row)
+            right += w * piece.point * row
+        elif piece.kind == "linear":
+            right -= piece.point * row
+        else:
+            kinks.append(row)
+            levels.append(piece.point)
+    C = np.array(kinks).reshape(-1, size)
+    bordered = np.block([[M, C.T], [C, np.zeros((len(C), len(C)))]])
+    right = np.concatenate([right, levels])
+    solution = np.linalg.lstsq(bordered, right, rcond=1e-13)[0]
+    if np.abs(bordered @ solution - right).max() > tol:
+        return None
+    z, slopes = solution[:size], iter(solution[size:])
+    scores = rows @ z
+    for piece, score in zip(assignment, scores, strict=True):
+        checked = next(slopes) if piece.kind == "kink" else score
+        if not piece.lower - tol <= checked <= piece.upper + tol:
+            return None
+    return z
+
+
+def sweep(**axes: Any) -> Iterator[dict[str, Any]]:
+    """Every combination of the axes, as keyword arguments."""
+    for values in product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))

@@ -1,0 +1,59 @@
+"""Threads: those that may be used, and BLAS held at one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from lapwing._host import threads as _threads
+from lapwing._host.threads import available_threads, matvec, rmatvec, single_blas_thread
+
+
+def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads.joblib, "effective_n_jobs", lambda n: 8)
+    for value, expected in [("3", 3), ("1", 1), ("64", 8), ("", 8), ("4,2", 4), ("0", 1), ("x", 8)]:
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        assert available_threads() == expected
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert available_threads() == 8
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_blas_is_held_at_one_thread_and_let_go() -> None:
+    before = blas_threads()
+    assert before
+    with single_blas_thread():
+        assert set(blas_threads()) == {1}
+        with single_blas_thread():
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 2), (40, 7), (5, 60), (8, 8), (0, 3)])
+def test_shared_products_are_the_products_whatever_the_threads(
+    monkeypatch: pytest.MonkeyPatch, dtype: Any, shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal(shape).astype(dtype)
+    x, u = rng.standard_normal(shape[1]).astype(dtype), rng.standard_normal(shape[0]).astype(dtype)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    expected = A.astype(float) @ x, A.astype(float).T @ u
+    monkeypatch.setattr(_threads, "_LARGE", 0)
+    answers = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(_threads, "available_threads", lambda threads=threads: threads)
+        answers.append((matvec(A, x), rmatvec(A, u)))
+    for values, slopes in answers:
+        assert values.dtype == slopes.dtype == dtype
+        np.testing.assert_allclose(values, expected[0], atol=tolerance)
+        np.testing.assert_allclose(slopes, expected[1], atol=tolerance)
+        np.testing.assert_array_equal(values, answers[0][0])
+        np.testing.assert_array_equal(slopes, answers[0][1])

@@ -1,0 +1,203 @@
+"""Smoothed losses against numerical convolution, and all derivatives by differences."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from lapwing.losses.labeled import Hinge, SquaredHinge
+from lapwing.losses.smoothed import (
+    SMOOTHED,
+    ModifiedLogistic,
+    SmoothedHinge,
+    SmoothedSquaredHinge,
+    smooth_pulse,
+    smooth_ramp,
+    smooth_step,
+)
+from tests.helpers.problems import loss_value
+
+VARIANCES = (1e-4, 0.03, 1.0, 25.0)
+FUNCTIONS = {
+    "modified logistic": ModifiedLogistic(),
+    "steeper": ModifiedLogistic(50.0),
+    **{f"hinge {v}": SmoothedHinge(v) for v in VARIANCES},
+    **{f"squared hinge {v}": SmoothedSquaredHinge(v) for v in VARIANCES},
+}
+FOR_ALL = pytest.mark.parametrize("loss", FUNCTIONS.values(), ids=FUNCTIONS)
+SHARP = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
+
+
+def grid():
+    scores = np.concatenate([np.linspace(-4, 4, 49) + 0.0137, [-1e3, -30.0, 30.0, 1e3]])
+    y, f = (part.ravel() for part in np.meshgrid([-1.0, 1.0], scores))
+    return y, f
+
+
+def width(loss):
+    """Length over which a loss bends."""
+    return 1 / loss.slope if loss.name == "modified_logistic" else np.sqrt(loss.variance)
+
+
+def convolved(function, f, variance, *, kinks):
+    """E function(f + sqrt(v) Z) by adaptive quadrature between the kinks."""
+    d = np.sqrt(variance)
+    cuts = sorted({-12.0, 12.0, *((k - f) / d for k in kinks if abs(k - f) < 12 * d)})
+
+    def integrand(z):
+        return function(f + d * z) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+    pieces = pairwise(cuts)
+    return sum(quad(integrand, *piece, epsabs=1e-12, epsrel=1e-11)[0] for piece in pieces)
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_smoothed_losses_are_convolutions(name, variance):
+    """Errata C2, for the squared hinge too."""
+    smoothed = SMOOTHED[name](variance)
+    for y in (-1.0, 1.0):
+        for f in (-3.0, -1.0, -0.2, 0.0, 0.9, 1.0, 1.1, 2.5):
+            expected = convolved(
+                lambda t, y=y: loss_value(SHARP[name], y, t), f, variance, kinks=[y]
+            )
+            assert smoothed.value(y, f) == pytest.approx(expected, rel=1e-9, abs=1e-13)
+
+
+def test_the_hinge_is_the_corrected_formula_of_the_paper():
+    """sqrt(gamma / 2) |x| [exp(-e^2) / sqrt(pi) - e erfc(e)], errata C2."""
+    from scipy.special import erfc
+
+    y, f = grid()
+    near = np.abs(f) < 10
+    y, f, gamma, size = y[near], f[near], 0.35, 1.7
+    e = (y * f - 1) / (np.sqrt(2 * gamma) * size)
+    printed = np.sqrt(gamma / 2) * size * (np.exp(-e * e) / np.sqrt(np.pi) - e * erfc(e))
+    loss = SmoothedHinge(gamma * size**2)
+    np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), printed, atol=1e-13)
+    slope = -y * erfc(e) / 2  # errata C3
+    np.testing.assert_allclose(loss.objective_scale * loss.derivative(y, f), slope, atol=1e-14)
+
+
+def test_the_modified_logistic_loss_is_that_of_the_paper():
+    """log(1 + exp(g (1 - y f))) / g, QN-S3VM paper (5); its slope is errata Q3's a_i."""
+    y, f = grid()
+    near = np.abs(f) < 10
+    y, f, loss = y[near], f[near], ModifiedLogistic()
+    printed = np.log(1 + np.exp(20 * (1 - y * f))) / 20
+    np.testing.assert_allclose(2 * loss.value(y, f), printed, rtol=1e-12, atol=1e-16)
+    rise = np.exp(20 * (1 - y * f)) / (1 + np.exp(20 * (1 - y * f)))
+    np.testing.assert_allclose(2 * loss.derivative(y, f), -rise * y, rtol=1e-12)
+    assert 2 * loss.value(1.0, 1.0) == pytest.approx(np.log(2) / 20)
+
+
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_objective_scale_is_that_of_the_sharp_loss(name):
+    assert SMOOTHED[name](0.1).objective_scale == SHARP[name].objective_scale
+
+
+@FOR_ALL
+def test_derivatives_by_central_differences(loss):
+    y, f = grid()
+    h = 1e-4 * width(loss)
+    value = (loss.value(y, f + h) - loss.value(y, f - h)) / (2 * h)
+    scale = np.maximum(1, np.abs(loss.value(y, f)))
+    error = np.abs(loss.derivative(y, f) - value) / scale
+    assert error[np.abs(f) < 10].max() < 1e-6
+    slope = (loss.derivative(y, f + h) - loss.derivative(y, f - h)) / (2 * h)
+    within = np.abs(f) < 10
+    bend = max(np.abs(loss.curvature(y, f)).max(), 1.0)
+    np.testing.assert_allclose(loss.curvature(y, f)[within], slope[within], atol=1e-6 * bend)
+
+
+@FOR_ALL
+def test_the_error_of_the_first_order_expansion_is_quadratic(loss):
+    """Taylor slope: h^2, and the curvature is its factor."""
+    f = 1.0 + 0.3 * width(loss)
+    steps = width(loss) * 10.0 ** np.arange(-1, -4, -1)
+    error = loss.value(1.0, f + steps) - loss.value(1.0, f) - steps * loss.derivative(1.0, f)
+    factors = 2 * error / steps**2
+    assert factors[-1] == pytest.approx(loss.curvature(1.0, f), rel=1e-2)
+    slopes = np.diff(np.log10(np.abs(error)))
+    np.testing.assert_allclose(slopes, -2, atol=0.06)
+
+
+@FOR_ALL
+@pytest.mark.parametrize("size", [1e3, 1e6])
+def test_tails_are_those_of_the_sharp_loss(loss, size):
+    """No overflow (errata Q4, C9): warnings are errors here."""
+    y, f = np.array([1.0, 1.0, -1.0, -1.0]), size * np.array([1.0, -1.0, 1.0, -1.0])
+    sharp = SHARP.get(loss.name.removeprefix("smoothed_"), Hinge())
+    # the squared hinge keeps its variance: E (t - dZ)^2 = t^2 + v
+    extra = loss.variance * (y * f < 0) / 2 if loss.name.endswith("squared_hinge") else 0.0
+    np.testing.assert_allclose(loss.value(y, f), loss_value(sharp, y, f) + extra, rtol=1e-12)
+    np.testing.assert_allclose(loss.derivative(y, f), sharp.derivative(y, f), rtol=1e-12)
+    np.testing.assert_allclose(loss.curvature(y, f), sharp.curvature(y, f), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_without_variance_it_is_the_sharp_loss(name):
+    """Errata C9: a branch, where the formula is 0 inf; kinks included."""
+    y, f = grid()
+    y, f = np.append(y, [1.0, -1.0]), np.append(f, [1.0, -1.0])
+    smoothed, sharp = SMOOTHED[name](0.0), SHARP[name]
+    np.testing.assert_allclose(smoothed.value(y, f), sharp.value(y, f), rtol=1e-15)
+    np.testing.assert_array_equal(smoothed.derivative(y, f), sharp.derivative(y, f))
+    np.testing.assert_array_equal(smoothed.curvature(y, f), sharp.curvature(y, f))
+
+
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_small_variances_tend_to_the_sharp_loss(name):
+    y, f = grid()
+    errors = [
+        np.abs(SMOOTHED[name](v).value(y, f) - SHARP[name].value(y, f)).max()
+        for v in (1e-2, 1e-4, 1e-8)
+    ]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 1e-4
+    for v in (1e-100, 1e-300):
+        loss = SMOOTHED[name](v)
+        np.testing.assert_allclose(loss.value(y, f), SHARP[name].value(y, f), rtol=1e-15)
+        assert np.isfinite(loss.curvature(y, f)).all()
+
+
+@pytest.mark.parametrize("name", SMOOTHED)
+def test_variances_of_each_observation(name):
+    """Also none for some: points at the origin (errata C5)."""
+    y, f = grid()
+    variances = np.resize([0.0, 1e-3, 0.5], len(f))
+    together = SMOOTHED[name](variances)
+    for v in (0.0, 1e-3, 0.5):
+        of_v, alone = variances == v, SMOOTHED[name](v)
+        for function in ("value", "derivative", "curvature"):
+            np.testing.assert_array_equal(
+                getattr(together, function)(y, f)[of_v],
+                np.asarray(getattr(alone, function)(y[of_v], f[of_v])),
+            )
+
+
+def test_smoothing_never_lowers_a_convex_loss():
+    y, f = grid()
+    for name, make in SMOOTHED.items():
+        values = [make(v).value(y, f) for v in (0.0, 0.01, 0.3, 2.0)]
+        assert all((high >= low - 1e-12).all() for low, high in pairwise(values))
+        assert name in SHARP
+
+
+def test_step_pulse_and_ramp_are_derivatives_of_each_other():
+    t, h, v = np.linspace(-3, 3, 31), 1e-5, 0.2
+    ramp = (smooth_ramp(t + h, v) - smooth_ramp(t - h, v)) / (2 * h)
+    np.testing.assert_allclose(ramp, smooth_step(t, v), atol=1e-9)
+    step = (smooth_step(t + h, v) - smooth_step(t - h, v)) / (2 * h)
+    np.testing.assert_allclose(step, smooth_pulse(t, v), atol=1e-9)
+    np.testing.assert_array_equal(smooth_step(np.array([-1.0, 0, 1]), 0.0), [0, 0, 1])
+
+
+@FOR_ALL
+def test_newton_is_told_that_it_does_not_serve(loss):
+    assert not loss.piecewise_quadratic
+    with pytest.raises(NotImplementedError, match=r"loss is not piecewise quadratic; L-BFGS"):
+        loss.switch_steps(1.0, 0.0, 1.0)

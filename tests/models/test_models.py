@@ -1,0 +1,769 @@
+"""Models on disk: exact, the same bytes for the same model, and nothing of a stranger's file runs.
+
+The attacks are written into otherwise sound archives with right checksums, so that they reach the
+check that has to stop them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import skops.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.callback import ProgressBar
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+import lapwing
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapESVC,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing._report.page import ReportData
+from lapwing.exceptions import ModelVersionWarning
+from lapwing.models import Model, ModelFileError, load_model, save_model
+
+RNG = np.random.default_rng(0)
+N = 40
+X = np.vstack([RNG.normal(-2, 1, (N // 2, 3)), RNG.normal(2, 1, (N // 2, 3))])
+NEW = RNG.normal(0, 2, (25, 3))
+CODES = np.repeat([0, 1], N // 2)
+LABELED = np.arange(N) % 4 == 0
+Y = np.where(LABELED, CODES, -1)
+THREE = np.where(LABELED, np.where(X[:, 1] > 2.5, 2, CODES), -1)
+TEXTS = np.where(LABELED, np.where(CODES == 1, "yes", "no"), "").astype(object)
+NUMBERS = np.where(LABELED, X[:, 0], np.nan)
+COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
+AFFINITY = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+
+
+def frame() -> pd.DataFrame:
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table["color"] = COLORS
+    table.loc[3, "a"] = np.nan
+    return table
+
+
+def mixed() -> ColumnTransformer:
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    return ColumnTransformer(
+        [
+            ("numbers", numbers, ["a", "b"]),
+            ("texts", OneHotEncoder(handle_unknown="ignore"), ["color"]),
+        ],
+        remainder="passthrough",
+    )
+
+
+# What is fitted, and the points that it is asked about.
+CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "LapSVC": lambda: (LapSVC().fit(X, Y), NEW),
+    "three classes": lambda: (LapSVC().fit(X, THREE), NEW),
+    "class prior": lambda: (LapSVC(class_prior=np.array([1, 2, 3])).fit(X, THREE), NEW),
+    "LapRLSClassifier": lambda: (LapRLSClassifier().fit(X, Y), NEW),
+    "LapRLSRegressor": lambda: (LapRLSRegressor().fit(X, NUMBERS), NEW),
+    "LapSVR": lambda: (LapSVR().fit(X, NUMBERS), NEW),
+    "linear": lambda: (LapSVC("linear").fit(X, Y), NEW),
+    "S3VC": lambda: (S3VC(C=5.0, balance=(0.3, 0.6)).fit(X, Y), NEW),
+    "anchors": lambda: (AnchorGraphClassifier(AnchorGraph(n_anchors=20)).fit(X, Y), NEW),
+    "eigenfunctions": lambda: (EigenfunctionClassifier(class_prior="uniform").fit(X, Y), NEW),
+    "embedded": lambda: (LapERLSClassifier(n_eigenvectors=10).fit(X, THREE), NEW),
+    "embedded, landmarks": lambda: (LapESVC(space=Landmarks(9), n_eigenvectors=10).fit(X, Y), NEW),
+    "S3VC, pairs": lambda: (S3VC(C=5.0, tol=1e-3).fit(X, THREE), NEW),
+    "S3VC, pairs, linear": lambda: (S3VC("linear", C=5.0, tol=1e-3).fit(X, THREE), NEW),
+    "S3VC, landmarks, graph": lambda: (
+        S3VC(
+            C=5.0, space=Landmarks(9), graph=KNNGraph(4), gamma_I=0.1, n_init=2, random_state=0
+        ).fit(X, Y),
+        NEW,
+    ),
+    "S3VC, given landmarks": lambda: (
+        S3VC(C=5.0, space=Landmarks(centers=X[:9]), balance={0: 0.4, 1: 0.6}).fit(X, Y),
+        NEW,
+    ),
+    "S3VC, one against the rest": lambda: (
+        S3VC(C=5.0, tol=1e-3, multi_class="ovr").fit(sp.csr_array(X), THREE),
+        sp.csr_array(NEW),
+    ),
+    "S3VC, precomputed": lambda: (S3VC("precomputed", C=5.0).fit(AFFINITY, Y), AFFINITY[:7]),
+    "supervised": lambda: (LapSVC(gamma_I=0).fit(X, Y), NEW),
+    "laplacian kernel": lambda: (LapSVC("laplacian").fit(X, Y), NEW),
+    "sparse": lambda: (LapSVC().fit(sp.csr_array(X * (np.abs(X) > 0.5)), Y), sp.csr_array(NEW)),
+    "float32": lambda: (LapSVC().fit(X.astype(np.float32), Y), NEW.astype(np.float32)),
+    "text classes": lambda: (LapSVC(unlabeled="").fit(X, TEXTS), NEW),
+    "truth values": lambda: (
+        LapSVC(unlabeled=None).fit(X, [bool(v) if v >= 0 else None for v in Y]),
+        NEW,
+    ),
+    "frame": lambda: (LapSVC().fit(frame()[["b", "c"]], Y), frame()[["b", "c"]]),
+    "knn graph": lambda: (
+        LapSVC(graph=KNNGraph(4), class_weight={0: 1.0, 1: 2.0}).fit(X, Y),
+        NEW,
+    ),
+    "given graph": lambda: (LapSVC(graph=AffinityGraph(AFFINITY)).fit(X, Y), NEW),
+    "precomputed": lambda: (
+        LapSVC("precomputed", graph=AffinityGraph(AFFINITY)).fit(AFFINITY, Y),
+        AFFINITY[:7],
+    ),
+    "random state": lambda: (LapSVC(random_state=np.random.RandomState(3)).fit(X, Y), NEW),
+    "scaled": lambda: (make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), NEW),
+    "as they are": lambda: (make_pipeline(FunctionTransformer(), LapSVC()).fit(X, Y), NEW),
+    "ufunc": lambda: (make_pipeline(FunctionTransformer(np.cbrt), LapSVC()).fit(X, Y), NEW),
+    "projected": lambda: (make_pipeline(PCA(2), LapSVC()).fit(X, Y), NEW),
+    "mixed columns": lambda: (make_pipeline(mixed(), LapSVC()).fit(frame(), Y), frame()),
+}
+
+
+def answers(model: Any, points: Any) -> list[np.ndarray]:
+    names = [name for name in ("decision_function", "predict") if hasattr(model, name)]
+    return [getattr(model, name)(points) for name in names]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the last bit and of one type."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
+
+
+@cache
+def sound() -> bytes:
+    """The file of a small model."""
+    return saved(Model(make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), {"method": "lapsvc"}))
+
+
+def saved(model: Model) -> bytes:
+    return lapwing.models.files._encode(model)
+
+
+def rewritten(change: Callable[[dict[str, bytes]], object], how: int = zipfile.ZIP_STORED) -> bytes:
+    """The small model's file with its members changed and their checksums right."""
+    with zipfile.ZipFile(io.BytesIO(sound())) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", how) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def edited(member: str, change: Callable[[Any], object]) -> bytes:
+    """The small model's file with one of its JSON members edited."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        value = json.loads(members[member])
+        change(value)
+        members[member] = json.dumps(value).encode()
+
+    return rewritten(edit)
+
+
+def refusal(folder: Path, content: bytes) -> str:
+    """The message with which a file is refused, one line."""
+    path = folder / "given.lapwing"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError) as caught:
+        load_model(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    return message
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_round_trip_is_exact(case: str, tmp_path: Path) -> None:
+    model, points = CASES[case]()
+    path = tmp_path / "model.lapwing"
+    save_model(Model(model), path)
+    loaded = load_model(path).pipeline
+    assert type(loaded) is type(model)
+    for before, after in zip(answers(model, points), answers(loaded, points), strict=True):
+        assert same(before, after)
+    before, after = (m[-1] if isinstance(m, Pipeline) else m for m in (model, loaded))
+    assert vars(before).keys() == vars(after).keys()
+    assert same(before.transduction_, after.transduction_)
+    if hasattr(before, "classes_"):
+        assert same(before.classes_, after.classes_)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_model_gives_the_same_bytes(case: str) -> None:
+    first, second = (saved(Model(CASES[case]()[0], {"seed": 0})) for _ in range(2))
+    assert first == second
+    # What was loaded is the same model too, though nothing in it has its place in memory.
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
+        assert len(archive.namelist()) == len(set(archive.namelist()))
+    model, _ = lapwing.models.files._decode(skops.io, io.BytesIO(first), "model")
+    assert saved(model) == first
+
+
+def test_equal_parameters_give_the_same_bytes_whether_they_are_one_object_or_two() -> None:
+    small, word = 1e-4, "scale"
+    other_small, other_word = float("1e-4"), "".join(["sc", "ale"])
+    assert small is not other_small
+    one = LapSVC(gamma_A=small, tol=small, gamma=word, unlabeled=word, gamma_I=0)
+    two = LapSVC(gamma_A=small, tol=other_small, gamma=word, unlabeled=other_word, gamma_I=0)
+    texts = np.where(LABELED, np.where(CODES == 1, "yes", "no"), word).astype(object)
+    assert saved(Model(one.fit(X, texts))) == saved(Model(two.fit(X, texts)))
+
+
+def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "from tests.models import test_models as t\n"
+        "import pathlib; pathlib.Path(sys.argv[1]).write_bytes("
+        "t.saved(t.Model(t.CASES['mixed columns']()[0])) + t.sound())\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    contents = []
+    for seed in ("1", "2"):
+        path = tmp_path / seed
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                code,
+                str(path),
+                str(root),
+                str(Path(lapwing.__path__[0]).parent),
+            ],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0] == saved(Model(CASES["mixed columns"]()[0])) + sound()
+
+
+def test_the_kernel_matrix_is_not_in_the_file() -> None:
+    n = 300
+    points = RNG.normal(size=(n, 2))
+    y = np.where(np.arange(n) < 20, points[:, 0] > 0, -1)
+    content = saved(Model(LapSVC(graph=KNNGraph(5)).fit(points, y)))
+    assert len(content) < n * n * 4 / 2
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        arrays = [
+            np.load(io.BytesIO(archive.read(name)))
+            for name in archive.namelist()
+            if name.endswith(".npy")
+        ]
+    assert max(array.size for array in arrays) <= n * 2
+
+
+def test_the_archive_has_no_time_and_packs_no_array() -> None:
+    with zipfile.ZipFile(io.BytesIO(sound())) as archive:
+        for entry in archive.infolist():
+            assert entry.date_time == (1980, 1, 1, 0, 0, 0)
+            is_array = entry.filename.endswith(".npy")
+            assert (entry.compress_type == zipfile.ZIP_STORED) == (
+                is_array or entry.filename.endswith(".npz")
+            )
+        assert archive.namelist()[0] == "lapwing.json"
+
+
+def test_skops_reads_the_pipeline_too(tmp_path: Path) -> None:
+    content = sound()
+    types = skops.io.get_untrusted_types(data=content)
+    assert all(name.startswith(("lapwing.", "scipy.sparse.")) for name in types)
+    loaded = skops.io.loads(content, trusted=types)
+    assert same(loaded.decision_function(NEW), CASES["scaled"]()[0].decision_function(NEW))
+
+
+def test_many_texts_take_little_room_and_come_back_as_they_were(tmp_path: Path) -> None:
+    model = LapSVC().fit(X, Y)
+    for texts in (
+        ["yes", "no", ""] * 2000,
+        ["a\0", "b", "a" * 4000] * 20,
+        ["\ud800", "é", "日本"] * 30,
+        ["a", None, 1.5],
+    ):
+        model.transduction_ = np.array(texts, dtype=object)
+        save_model(Model(model), tmp_path / "m")
+        back = load_model(tmp_path / "m").pipeline.transduction_
+        assert back.dtype == object
+        assert back.tolist() == texts
+        assert [type(v) for v in back] == [type(v) for v in texts]
+        assert (tmp_path / "m").stat().st_size < 150_000
+
+
+def test_info_and_versions_come_back(tmp_path: Path) -> None:
+    info = {"method": "lapsvc", "parameters": {"gamma_I": 1.0}, "classes": ["a", "b"], "seed": None}
+    save_model(Model(CASES["LapSVC"]()[0], info), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert {name: loaded.info[name] for name in info} == info
+    assert loaded.info["lapwing_version"] == lapwing.__version__
+    assert loaded.info["numpy_version"] == np.__version__
+    assert loaded.report is None
+    save_model(Model(loaded.pipeline, {"sklearn_version": "of the fit"}), tmp_path / "m")
+    assert load_model(tmp_path / "m").info["sklearn_version"] == "of the fit"
+
+
+def test_report_comes_back(tmp_path: Path) -> None:
+    report = ReportData.from_dict(
+        {"kind": "regression", "notes": [{"level": "note", "text": "ä"}]}
+        | {
+            name: {"values": [1.5, None, float(np.pi)]}
+            for name in ReportData.__dataclass_fields__
+            if name not in ("kind", "notes")
+        }
+    )
+    save_model(Model(CASES["LapSVR"]()[0], report=report), tmp_path / "m")
+    assert load_model(tmp_path / "m").report == report
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: LapSVC(lambda A, B: A @ B.T).fit(X, Y), r"holds .*lambda.*a kernel, weights"),
+        (lambda: LapSVC(graph=KNNGraph(3, weights=np.reciprocal)).fit(X + 9, Y), None),
+        (lambda: LapSVC().fit(X, Y).set_callbacks(ProgressBar()), r"callbacks"),
+        (lambda: LogisticRegression().fit(X, CODES), r"holds sklearn\.linear_model.*Logistic"),
+        (
+            lambda: make_pipeline(FunctionTransformer(np.asarray), LapSVC()).fit(X, Y),
+            r"holds numpy|FunctionTransformer|cannot be saved",
+        ),
+        (
+            lambda: LapSVC(class_weight={True: 1.0, False: 2.0}, unlabeled=None).fit(
+                X, [bool(v) if v >= 0 else None for v in Y]
+            ),
+            r"holds builtins\.dict with keys True and False",
+        ),
+        (
+            lambda: make_pipeline(StandardScaler(), LapSVC(), memory="cache").set_params(
+                memory="cache"
+            ),
+            r"cache; set memory=None",
+        ),
+        (lambda: {"not": "a model"}, r"cannot predict"),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(
+    model: Callable[[], Any], message: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "m"
+    path.write_text("old")
+    if message is None:
+        save_model(Model(model()), path)  # a ufunc is nobody's code
+        assert load_model(path).pipeline.graph.weights is np.reciprocal
+        return
+    with pytest.raises(ValueError, match=message) as caught:
+        save_model(Model(model()), path)
+    assert "\n" not in str(caught.value)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_info_must_be_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"info must be what JSON can hold: .*set"):
+        save_model(Model(CASES["LapSVC"]()[0], {"classes": {1, 2}}), tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no folder"):
+        save_model(Model(CASES["LapSVC"]()[0]), tmp_path / "none" / "m")
+
+
+@pytest.mark.parametrize(
+    "use", [lambda path: save_model(Model(LapSVC()), path), load_model], ids=["save", "load"]
+)
+def test_missing_extra_is_named(
+    use: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r"needs 'skops'.*'lapwing\[model\]'"):
+        use(tmp_path / "m")
+
+
+def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"there is no model file .*none\.lapwing\."):
+        load_model(tmp_path / "none.lapwing")
+    with pytest.raises(ModelFileError, match="is a folder, not a model file"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"P", "cut or damaged"),
+        (b"PK\x03\x04", "cut or damaged"),
+        (b"id,label\n1,2\n", "is not a model file"),
+        (bytes(range(1, 256)) * 9, "is not a model file"),
+        (b"\0" * 5000, "is not a model file"),
+        (b"[" * 100_000, "is not a model file"),
+    ],
+)
+def test_what_is_no_model_is_told(content: bytes, message: str, tmp_path: Path) -> None:
+    assert message in refusal(tmp_path, content)
+
+
+def test_other_archives_are_told(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, X=X)
+    assert "but not a model file of lapwing" in refusal(tmp_path, buffer.getvalue())
+    assert "but not a model file" in refusal(tmp_path, skops.io.dumps(StandardScaler().fit(X)))
+
+
+class Attack:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickle_is_never_loaded(protocol: int, tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    content = pickle.dumps(Attack(touched), protocol=protocol)
+    message = refusal(tmp_path, content)
+    assert ("is a pickle" if protocol >= 2 else "is not a model file") in message
+    assert not touched.exists()
+    pickle.loads(content)
+    assert touched.exists()  # the attack works on who loads it
+
+
+def test_a_pickle_as_an_array_is_never_loaded(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Attack(touched)], dtype=object), allow_pickle=True)
+
+    def replace(members: dict[str, bytes]) -> None:
+        for name in members:
+            if name.endswith(".npy"):
+                members[name] = buffer.getvalue()
+
+    assert "cut or damaged" in refusal(tmp_path, rewritten(replace))
+    assert not touched.exists()
+
+
+def node(loader: str, name: str, **more: Any) -> dict[str, Any]:
+    module, _, kind = name.rpartition(".")
+    return {"__class__": kind, "__module__": module, "__loader__": loader, **more}
+
+
+def text(value: Any) -> dict[str, Any]:
+    return node("JsonNode", "builtins.str", content=json.dumps(value), is_json=True)
+
+
+def arguments(*values: Any) -> dict[str, Any]:
+    return node("TupleNode", "builtins.tuple", content=[text(value) for value in values])
+
+
+def mapping(**values: Any) -> dict[str, Any]:
+    keys = [node("TypeNode", "builtins.str") for _ in values]
+    return node(
+        "DictNode",
+        "builtins.dict",
+        content=values,
+        key_types=node("ListNode", "builtins.list", content=keys),
+    )
+
+
+# The module does not exist but for the test that makes it: importing it would leave a trace.
+ATTACKS: dict[str, dict[str, Any]] = {
+    "function": node("FunctionNode", "os.system"),
+    "type": node("TypeNode", "trap.Trap"),
+    "object": node("ObjectNode", "trap.Trap", content=mapping(a=text(1))),
+    "bare object": node("ObjectNode", "trap.Trap"),
+    "call": node("ConstructorFromReduceNode", "os.system", content=arguments("touch touched")),
+    "trusted call": node(
+        "ConstructorFromReduceNode",
+        "lapwing.estimators.lapsvm.LapSVC",
+        content=arguments("rbf"),
+    ),
+    "partial": node(
+        "PartialNode",
+        "functools.partial",
+        content={
+            "func": node("FunctionNode", "os.system"),
+            "args": arguments("touch touched"),
+            "kwds": mapping(),
+            "namespace": mapping(),
+        },
+    ),
+    "method": node(
+        "MethodNode",
+        "sklearn.preprocessing._data.StandardScaler",
+        content={
+            "func": "fit",
+            "obj": node("ObjectNode", "sklearn.preprocessing._data.StandardScaler"),
+        },
+    ),
+    "operator": node("OperatorFuncNode", "operator.methodcaller", attrs=arguments("fit")),
+    "tree": node(
+        "TreeNode",
+        "sklearn.tree._tree.Tree",
+        content=mapping(),
+        **{"__reduce__": {"args": arguments()}},
+    ),
+    "other estimator": node("ObjectNode", "sklearn.svm._classes.SVC", content=mapping()),
+    "own helper": node("ObjectNode", "lapwing.models.files.Model", content=mapping()),
+    "prefix": node("ObjectNode", "sklearn.pipeline.Pipeline.fit", content=mapping()),
+    "as json": node("JsonNode", "trap.Trap", content="1"),
+    "as array": node("NdArrayNode", "trap.Trap", type="json", content=[]),
+    "as dict": mapping() | {"__module__": "trap", "__class__": "Trap"},
+    "old protocol": node("FunctionNode", "os.system", content={"module_path": "os"}),
+    "unknown loader": node("TrapNode", "trap.Trap"),
+}
+
+
+@pytest.mark.parametrize("place", ["kernel", "kernel_", "new", "root"])
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_foreign_types_are_not_loaded(
+    attack: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trap.py").write_text("open('touched', 'w').close()\nclass Trap: pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def plant(schema: dict[str, Any]) -> None:
+        if attack == "old protocol":
+            schema["protocol"] = 0
+        steps = schema["content"]["content"]["steps"]["content"]
+        attributes = steps[1]["content"][1]["content"]
+        if place == "root":
+            schema.update({"__reduce__": {}, **ATTACKS[attack]})
+        elif place == "new":
+            attributes["content"]["extra"] = ATTACKS[attack]
+            attributes["key_types"]["content"].append(node("TypeNode", "builtins.str"))
+        else:
+            attributes["content"][place] = ATTACKS[attack]
+
+    message = refusal(tmp_path, edited("schema.json", plant))
+    assert "which is no part of a model of lapwing; it was not loaded" in message
+    assert not (tmp_path / "touched").exists()
+    assert "trap" not in sys.modules
+
+
+def test_skops_is_not_told_to_trust_more_than_is_known_here() -> None:
+    from lapwing.models.schema import trusted_types
+
+    for name in trusted_types():
+        assert name.startswith(("lapwing.", "scipy.sparse.")) or name == "numpy.dtype"
+    assert {f"{cls.__module__}.{cls.__name__}" for cls in (LapSVC, LapSVR, KNNGraph)} <= {
+        *trusted_types()
+    }
+
+
+@pytest.mark.parametrize("key", ["lapwing_version", "format"])
+def test_a_newer_file_says_so(key: str, tmp_path: Path) -> None:
+    value: Any = "99.1.0" if key == "lapwing_version" else 2
+    message = refusal(tmp_path, edited("lapwing.json", lambda h: h.update({key: value})))
+    assert f"newer than this one ({lapwing.__version__}): update lapwing" in message
+
+
+@pytest.mark.parametrize("version", ["0.0.9", "0.1.0.dev3", "0.1.0+local.99"])
+def test_an_older_file_is_loaded(version: str, tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(
+        edited("lapwing.json", lambda h: h.update(lapwing_version=version))
+    )
+    assert hasattr(load_model(tmp_path / "m").pipeline, "predict")
+
+
+def test_another_scikit_learn_warns_once(tmp_path: Path) -> None:
+    def older(schema: Any) -> None:
+        scaler = schema["content"]["content"]["steps"]["content"][0]["content"][1]
+        scaler["content"]["content"]["_sklearn_version"]["content"] = '"1.0"'
+
+    def both(members: dict[str, bytes]) -> None:
+        header, schema = (json.loads(members[n]) for n in ("lapwing.json", "schema.json"))
+        older(schema)
+        members["lapwing.json"] = json.dumps(header | {"sklearn_version": "1.0"}).encode()
+        members["schema.json"] = json.dumps(schema).encode()
+
+    (tmp_path / "m").write_bytes(rewritten(both))
+    with pytest.warns(ModelVersionWarning, match=r"made with scikit-learn 1\.0 .*") as caught:
+        load_model(tmp_path / "m")
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.clear(),
+        lambda header: header.update(info=3),
+        lambda header: header.update(sklearn_version=None),
+        lambda header: header.update(lapwing_version=None),
+        lambda header: header.update(format="1"),
+    ],
+)
+def test_a_damaged_description_is_told(change: Callable[[Any], object], tmp_path: Path) -> None:
+    assert "damaged" in refusal(tmp_path, edited("lapwing.json", change))
+
+
+def test_a_damaged_report_is_told(tmp_path: Path) -> None:
+    def add(members: dict[str, bytes]) -> None:
+        members["report.json"] = b'{"kind": "none"}'
+
+    assert "damaged" in refusal(tmp_path, rewritten(add))
+
+
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.95, 0.999])
+def test_a_cut_file_is_told(part: float, tmp_path: Path) -> None:
+    assert "cut or damaged" in refusal(tmp_path, sound()[: int(len(sound()) * part)])
+
+
+def test_claims_of_more_than_there_is_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bomb(members: dict[str, bytes]) -> None:
+        members["schema.json"] = b" " * 2**24 + members["schema.json"]
+
+    content = rewritten(bomb, zipfile.ZIP_DEFLATED)
+    assert "its array" in refusal(tmp_path, content)  # packed arrays are refused whatever they are
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100k")
+    assert "are available" in refusal(tmp_path, sound())
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100m")
+    (tmp_path / "m").write_bytes(sound())
+    load_model(tmp_path / "m")
+
+    def inner(members: dict[str, bytes]) -> None:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, data=np.zeros(2**24))
+        (name,) = (n for n in members if n.endswith(".npz"))
+        members[name] = buffer.getvalue()
+
+    assert "are available" in refusal(tmp_path, rewritten(inner))
+
+
+def test_an_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
+    def grow(members: dict[str, bytes]) -> None:
+        name = next(n for n in members if n.endswith(".npy") and b"(40, 3)" in members[n])
+        members[name] = members[name].replace(b"(40, 3), }    ", b"(40, 3000000)}")
+
+    assert "cut or damaged" in refusal(tmp_path, rewritten(grow))
+
+
+def test_indices_that_lead_out_of_a_sparse_matrix_are_refused(tmp_path: Path) -> None:
+    def mislead(members: dict[str, bytes]) -> None:
+        (name,) = (n for n in members if n.endswith(".npz"))
+        with np.load(io.BytesIO(members[name])) as archive:
+            arrays = dict(archive)
+        arrays["indices"][0] = 2**30
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        members[name] = buffer.getvalue()
+
+    assert "damaged" in refusal(tmp_path, rewritten(mislead))
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO(sound())
+    with (
+        zipfile.ZipFile(buffer, "a") as archive,
+        pytest.warns(UserWarning, match="Duplicate name"),
+    ):
+        archive.writestr("schema.json", "{}")
+    assert "two files of one name" in refusal(tmp_path, buffer.getvalue())
+
+
+def test_a_deep_tree_is_refused(tmp_path: Path) -> None:
+    def nest(members: dict[str, bytes]) -> None:
+        members["schema.json"] = b"[" * 200_000 + b"]" * 200_000
+
+    assert "damaged" in refusal(tmp_path, rewritten(nest))
+
+
+def load_or_refuse(content: bytes) -> Any:
+    """The pipeline, or None for a refusal in one line; anything else fails."""
+    try:
+        model, _ = lapwing.models.files._decode(skops.io, io.BytesIO(content), "it")
+    except ModelFileError as error:
+        message = str(error)
+    else:
+        return model.pipeline
+    assert "\n" not in message
+    return None
+
+
+@st.composite
+def mutations(draw: st.DrawFn) -> bytes:
+    content = bytearray(sound())
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(content) - 1))
+        length = draw(st.sampled_from([1, 1, 1, 4, 50, 2000]))
+        new = draw(st.binary(max_size=4)) if draw(st.booleans()) else bytes(length)
+        content[at : at + draw(st.sampled_from([0, len(new), length]))] = new
+    return bytes(content)
+
+
+@settings(max_examples=400)
+@given(mutations())
+def test_mutated_bytes_are_refused_or_change_nothing(content: bytes) -> None:
+    loaded = load_or_refuse(content)
+    if loaded is not None:
+        original = load_or_refuse(sound())
+        assert same(loaded.decision_function(NEW), original.decision_function(NEW))
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """Every container of a tree with every key."""
+    found, pending = [], [tree]
+    while pending:
+        part = pending.pop()
+        keys = part.keys() if isinstance(part, dict) else range(len(part))
+        found += [(part, key) for key in keys]
+        pending += [part[key] for key in keys if isinstance(part[key], (dict, list))]
+    return found
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2**40),
+    st.text(max_size=4),
+    st.sampled_from(
+        ["ndarray", "dict", "numpy", "builtins", "float64", "JsonNode", "DictNode", "TupleNode"]
+    ),
+    st.sampled_from(list(ATTACKS.values())),
+    st.just({}),
+    st.just([]),
+)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
+    """Right checksums, wrong contents: what loads may be another model, but never another error."""
+
+    def mutate(schema: Any) -> None:
+        for _ in range(data.draw(st.integers(1, 2))):
+            container, key = data.draw(st.sampled_from(places(schema)))
+            container[key] = deepcopy(data.draw(VALUES))
+
+    load_or_refuse(edited(data.draw(st.sampled_from(["schema.json", "lapwing.json"])), mutate))

@@ -1,0 +1,263 @@
+"""The objective of semi-supervised SVMs against its definition, and centring (errata C5, C7)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.kernels import make_kernel
+from lapwing.losses.labeled import Hinge, SquaredHinge
+from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
+from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
+from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
+from lapwing.spaces import LinearSpace, MappedSpace, full_map
+from tests.helpers.low_density import make_tiny, translated, value_of
+from tests.helpers.problems import rbf
+
+LOSSES = [
+    Hinge(),
+    SquaredHinge(),
+    ModifiedLogistic(),
+    SmoothedHinge(0.2),
+    SmoothedSquaredHinge(0.2),
+]
+UNLABELED = [
+    GaussianBump(),
+    GaussianBump(1.0, 2.0),
+    SymmetricHinge(),
+    SymmetricHinge(0.3),
+]
+BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)}
+
+
+def points(n=14, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) + 0.8
+
+
+def objective_on(space, *, loss=None, unlabeled_loss=None, bias=(0.3, 0.3), centered=True):
+    """Weights of all kinds; the fourth label is a second one of the third's point."""
+    rng = np.random.default_rng(1)
+    index, unlabeled = np.array([3, 0, 7, 7, 9]), np.array([12, 1, 2, 5, 6, 13, 9])
+    features = CenteredFeatures(space)
+    if centered:
+        features = CenteredFeatures.on(space, shares(space.n_points, unlabeled))
+    return LowDensityObjective(
+        features,
+        Hinge() if loss is None else loss,
+        GaussianBump() if unlabeled_loss is None else unlabeled_loss,
+        index,
+        np.array([1.0, -1.0, 1.0, -1.0, 1.0]),
+        rng.uniform(0.5, 3, 5),
+        unlabeled,
+        rng.uniform(0.5, 3, 7),
+        bias,
+    )
+
+
+def shares(n, unlabeled):
+    each = np.zeros(n)
+    each[unlabeled] = 1 / len(unlabeled)
+    return each
+
+
+def written_out(objective, X, w, b):
+    """J in points that are translated beforehand."""
+    f = X @ w + b
+    total = 0.5 * w @ w
+    for i, y, c in zip(objective.index, objective.targets, objective.weights, strict=True):
+        total += c * 2 * objective.loss.value(np.float64(y), f[i])
+    for j, c in zip(objective.unlabeled, objective.unlabeled_weights, strict=True):
+        total += c * objective.unlabeled_loss.value(f[j])
+    return total
+
+
+@pytest.mark.parametrize("bias", BIASES.values(), ids=BIASES)
+@pytest.mark.parametrize("unlabeled_loss", UNLABELED, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_value_and_gradient(loss, unlabeled_loss, bias):
+    """By definition and central differences, w and b alike."""
+    X = points()
+    objective = objective_on(LinearSpace(X), loss=loss, unlabeled_loss=unlabeled_loss, bias=bias)
+    Z = X - X[objective.unlabeled].mean(axis=0)
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        w, b = rng.standard_normal(4), float(rng.uniform(-0.2, 0.6))
+        at = Function(w, b)
+        value, of_w, of_b = objective.value_and_gradient(at)
+        assert value == objective.value(at)
+        assert value == pytest.approx(written_out(objective, Z, w, b), rel=1e-13)
+        again_w, again_b = objective.gradient(at)
+        np.testing.assert_array_equal(again_w, of_w)
+        assert again_b == of_b
+        h = 1e-6
+        steps = [(h * e, 0.0) for e in np.eye(4)] + [(np.zeros(4), h)]
+        numeric = [
+            (written_out(objective, Z, w + dw, b + db) - written_out(objective, Z, w - dw, b - db))
+            / (2 * h)
+            for dw, db in steps
+        ]
+        np.testing.assert_allclose(np.append(of_w, of_b), numeric, atol=3e-7 * max(1, abs(value)))
+
+
+def test_the_independent_formula_agrees():
+    for seed in range(5):
+        tiny = make_tiny(seed)
+        W = np.random.default_rng(seed).standard_normal((6, tiny.X.shape[1]))
+        b = tiny.bias[0]
+        values = [tiny.objective().value(Function(w, b)) for w in W]
+        np.testing.assert_allclose(values, value_of(tiny, W, b), rtol=1e-13)
+
+
+@pytest.mark.parametrize("bias", BIASES.values(), ids=BIASES)
+def test_zero_is_the_nearest_admissible_function(bias):
+    objective = objective_on(LinearSpace(points()), bias=bias)
+    zero = objective.zero()
+    np.testing.assert_array_equal(zero.coef, np.zeros(4))
+    assert zero.intercept == (0.3 if bias[0] == bias[1] else 0.0)
+    assert objective.free_bias == (bias[0] < bias[1])
+    assert replace(objective, bias=(0.2, 0.6)).zero().intercept == 0.2
+    assert replace(objective, bias=(-0.6, -0.2)).zero().intercept == -0.2
+
+
+def test_the_unlabelled_term_scales():
+    objective = objective_on(LinearSpace(points()))
+    at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
+    whole, none = objective.value(at), objective.supervised().value(at)
+    assert none < whole
+    assert objective.weighted(0.25).value(at) == pytest.approx(none + (whole - none) / 4)
+    assert objective.supervised().bias == objective.bias
+    np.testing.assert_array_equal(objective.supervised().unlabeled_weights, 0)
+    np.testing.assert_array_equal(
+        objective.weighted(2).unlabeled_weights, 2 * objective.unlabeled_weights
+    )
+
+
+# --- centring -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_centring_is_translation(make):
+    """Errata C7, never touching a sparse X."""
+    X = points() * (np.random.default_rng(3).random((14, 4)) < 0.6)
+    objective = objective_on(LinearSpace(make(X)))
+    features = objective.features
+    Z = X - X[objective.unlabeled].mean(axis=0)
+    w, u = np.random.default_rng(4).standard_normal((2, 14))
+    w = w[:4]
+    np.testing.assert_allclose(features.values(w), Z @ w, atol=1e-13)
+    np.testing.assert_allclose(features.represent(u), Z.T @ u, atol=1e-13)
+    assert features.represent(u) @ w == pytest.approx(u @ features.values(w), abs=1e-12)
+    np.testing.assert_allclose(features.squared_norms, (Z * Z).sum(axis=1), atol=1e-12)
+    assert (features.n_points, features.n_coef) == (14, 4)
+    mean = objective.values(Function(w, 0.3))[objective.unlabeled].mean()
+    assert mean == pytest.approx(0.3, abs=1e-12)
+
+
+def test_a_centred_kernel():
+    """k~(x, z) = k(x, z) - mean_U k(x, .) - mean_U k(., z) + mean_UU k."""
+    X = points()
+    K = rbf(X, X, 0.3)
+    objective = objective_on(full_map(make_kernel("rbf", X, gamma=0.3), K, X))
+    U = objective.unlabeled
+    centred = K - K[:, U].mean(axis=1)[:, None] - K[U].mean(axis=0) + K[np.ix_(U, U)].mean()
+    features = objective.features
+    found = np.stack([features.values(features.represent(e)) for e in np.eye(14)])
+    np.testing.assert_allclose(found, centred, atol=1e-13)
+    np.testing.assert_allclose(features.squared_norms, np.diagonal(centred), atol=1e-13)
+
+
+def test_without_a_centre_nothing_is_centred():
+    X = points()
+    features = CenteredFeatures(LinearSpace(X))
+    np.testing.assert_allclose(features.values(np.ones(4)), X.sum(axis=1))
+    np.testing.assert_allclose(features.represent(np.ones(14)), X.sum(axis=0))
+    np.testing.assert_allclose(features.squared_norms, (X * X).sum(axis=1))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_points_in_the_centre_have_no_norm_at_all(make, offset):
+    """Errata C5: rounding must not pass for a tiny |x|, which is divided by."""
+    X = points(9, 3) + offset
+    X[4] = X[[0, 1, 2, 3]].mean(axis=0)
+    X[0] = 5 * X[4] - X[[1, 2, 3, 4]].sum(axis=0)  # so that 4 is the mean with itself too
+    features = CenteredFeatures.on(LinearSpace(make(X)), shares(9, np.arange(5)))
+    Z = X - X[:5].mean(axis=0)
+    assert features.squared_norms[4] == 0
+    others = np.arange(9) != 4
+    np.testing.assert_allclose(
+        features.squared_norms[others], (Z * Z).sum(axis=1)[others], rtol=1e-7
+    )
+
+
+def test_float32_points():
+    """Products in their precision, sums in double."""
+    X = points()
+    wide = objective_on(LinearSpace(X))
+    narrow = objective_on(LinearSpace(X.astype(np.float32)))
+    at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
+    assert narrow.values(at).dtype == np.float64
+    value, of_w, of_b = narrow.value_and_gradient(at)
+    assert of_w.dtype == np.float64
+    expected, expected_w, expected_b = wide.value_and_gradient(at)
+    assert value == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(of_w, expected_w, atol=1e-4)
+    assert of_b == pytest.approx(expected_b, abs=1e-4)
+    norms = narrow.features.squared_norms
+    assert norms.dtype == np.float64
+    np.testing.assert_allclose(norms, wide.features.squared_norms, rtol=1e-4)
+    mean = narrow.values(at)[narrow.unlabeled].mean()
+    assert mean == pytest.approx(0.3, abs=1e-6)
+
+
+def test_float32_points_far_from_the_origin_keep_their_norms():
+    """Offsets of ten deviations, as grey values have."""
+    X = points(40, 30, seed=5) + 10
+    Z = X - X[:20].mean(axis=0)
+    space = LinearSpace(X.astype(np.float32))
+    norms = CenteredFeatures.on(space, shares(40, np.arange(20))).squared_norms
+    np.testing.assert_allclose(norms, (Z * Z).sum(axis=1), rtol=1e-2)
+
+
+def test_rotations_change_nothing():
+    X = points()
+    Q = np.linalg.qr(np.random.default_rng(6).standard_normal((4, 4)))[0]
+    one, two = objective_on(LinearSpace(X)), objective_on(LinearSpace(X @ Q))
+    w = np.array([0.3, -1.0, 0.2, 0.1])
+    value, of_w, of_b = one.value_and_gradient(Function(w, 0.3))
+    turned, turned_w, turned_b = two.value_and_gradient(Function(Q.T @ w, 0.3))
+    assert turned == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(Q @ turned_w, of_w, atol=1e-12)
+    assert turned_b == pytest.approx(of_b, abs=1e-12)
+
+
+def test_weights_are_repetitions():
+    """A point of weight 2 is two points, in the centre and in the objective."""
+    X = points(8, 3)
+    twice = np.vstack([X, X[[5]]])
+    tiny = make_tiny(0, X=X, y=np.array([1.0, -1.0]), C=np.ones(2), C_star=np.ones(6))
+    more = replace(tiny, X=twice, C_star=np.ones(7))
+    weighted = replace(
+        tiny.objective(centered=False),
+        features=CenteredFeatures.on(LinearSpace(X), np.array([0, 0, 1, 1, 1, 2, 1, 1]) / 7),
+        unlabeled_weights=np.array([1.0, 1, 1, 2, 1, 1]),
+    )
+    w = np.array([0.5, -0.7, 0.2])
+    np.testing.assert_allclose(translated(more)[:8], X - X[[2, 3, 4, 5, 5, 6, 7]].mean(axis=0))
+    at = Function(w, 0.0)
+    assert weighted.value(at) == pytest.approx(more.objective().value(at), rel=1e-13)
+    np.testing.assert_allclose(
+        weighted.gradient(at)[0], more.objective().gradient(at)[0], atol=1e-12
+    )
+
+
+def test_mapped_features_may_be_anything_dense():
+    """The objective only asks for a design."""
+    X = points()
+    space = MappedSpace(X, np.eye(4), LinearSpace(X).function)
+    at = Function(np.ones(4), 0.3)
+    assert objective_on(space).value(at) == objective_on(LinearSpace(X)).value(at)

@@ -1,0 +1,279 @@
+"""The objective against its formula, and its gradient by finite differences and Taylor slopes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
+from lapwing.objectives.manifold import Objective
+from lapwing.spaces import FullKernelSpace
+from tests.helpers.problems import (
+    ALL_LOSSES,
+    GRAPHS,
+    SPACES,
+    DenseOperator,
+    make_case,
+    primal_gradient,
+    primal_value,
+    sweep,
+)
+
+FOR_ALL_LOSSES = pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name)
+FOR_ALL_PROBLEMS = pytest.mark.parametrize(
+    ("space", "graph", "fit_intercept"),
+    [tuple(a.values()) for a in sweep(space=SPACES, graph=GRAPHS, fit_intercept=(False, True))],
+)
+
+
+def random_state(case, problem, seed=0):
+    """A function whose scores are of the order of the margin."""
+    rng = np.random.default_rng(seed)
+    m, c = case.design.shape[1], case.y.shape[1]
+    coef = rng.standard_normal((m, c))
+    coef /= np.abs(case.design @ coef).max()
+    return problem.state(coef * 2, rng.standard_normal(c) * case.fit_intercept)
+
+
+@FOR_ALL_LOSSES
+@FOR_ALL_PROBLEMS
+def test_value_is_the_formula(space, graph, fit_intercept, loss):
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
+    problem = case.objective()
+    for state in (random_state(case, problem), problem.zero()):
+        expected = primal_value(case, state.coef, state.intercept)
+        np.testing.assert_allclose(problem.value(state), expected, rtol=1e-11)
+
+
+@FOR_ALL_LOSSES
+@FOR_ALL_PROBLEMS
+def test_gradient_is_the_formula_in_the_metric_of_the_space(space, graph, fit_intercept, loss):
+    """G g = Phi'v + gamma_A G a: the Euclidean gradient is G times the preconditioned one."""
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
+    problem = case.objective()
+    state = random_state(case, problem)
+    of_coef, of_bias = problem.gradient(state)
+    expected_coef, expected_bias = primal_gradient(case, state.coef, state.intercept)
+    np.testing.assert_allclose(case.gram @ of_coef, expected_coef, atol=1e-10)
+    np.testing.assert_allclose(of_bias, expected_bias * fit_intercept, atol=1e-12)
+
+
+@FOR_ALL_LOSSES
+@FOR_ALL_PROBLEMS
+def test_gradient_by_central_differences(space, graph, fit_intercept, loss):
+    """<g, h> is the derivative of the dense formula along h; no kink within the step."""
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
+    problem = case.objective()
+    state, h = random_state(case, problem), random_state(case, problem, seed=1)
+    gradient = problem.state(*problem.gradient(state))
+    step = 1e-5
+
+    def value(s):
+        return primal_value(case, state.coef + s * h.coef, state.intercept + s * h.intercept)
+
+    numeric = (value(step) - value(-step)) / (2 * step)
+    np.testing.assert_allclose(problem.inner(gradient, h), numeric, rtol=1e-6, atol=1e-7)
+
+
+@FOR_ALL_LOSSES
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_taylor_slope(space, fit_intercept, loss):
+    """J(z + t h) - J(z) - t <g, h> falls with the square of t, and no slower."""
+    case = make_case(space=space, fit_intercept=fit_intercept, loss=loss)
+    problem = case.objective()
+    state, h = random_state(case, problem), random_state(case, problem, seed=1)
+    gradient = problem.state(*problem.gradient(state))
+    first = problem.inner(gradient, h)
+    steps = np.array([1e-3, 1e-4])
+    rest = [
+        problem.value(state.step(np.full(2, t), h)) - problem.value(state) - t * first
+        for t in steps
+    ]
+    slopes = np.log10(np.abs(rest[0]) / np.abs(rest[1]))
+    np.testing.assert_allclose(slopes, 2, atol=0.05)
+
+
+def test_reported_is_the_papers_scaling():
+    """(7) has an overall 1/2; (4) and (14) have none (errata L9)."""
+    for loss in ALL_LOSSES:
+        case = make_case(loss=loss, fit_intercept=True)
+        problem = case.objective()
+        state = random_state(case, problem)
+        f = case.design @ state.coef + state.intercept
+        norms = np.einsum("ij,ij->j", state.coef, case.K @ state.coef) * case.gamma_A
+        norms += np.einsum("ij,ij->j", f, case.L @ f) * case.gamma_I
+        slack, y = case.y - f[case.index], case.y
+        expected = {
+            "squared_hinge": 0.5 * (case.weights @ np.maximum(0, y * slack) ** 2 + norms),
+            "squared": case.weights @ slack**2 + norms,
+            "hinge": case.weights @ np.maximum(0, y * slack) + norms,
+            "epsilon_insensitive": case.weights @ np.maximum(0, np.abs(slack) - 0.3) + norms,
+        }
+        np.testing.assert_allclose(problem.reported(state), expected[loss.name], rtol=1e-11)
+
+
+# --- states ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_zero_is_the_state_of_the_zero_function(space):
+    case = make_case(space=space, fit_intercept=True, c=3)
+    problem = case.objective()
+    evaluated = problem.state(np.zeros((case.design.shape[1], 3)), np.zeros(3))
+    for given, expected in zip(problem.zero(), evaluated, strict=True):
+        assert given.dtype == expected.dtype
+        np.testing.assert_array_equal(given, expected)
+
+
+def test_a_state_knows_its_values_and_their_smooth_part():
+    case = make_case(fit_intercept=True)
+    problem = case.objective()
+    state = random_state(case, problem)
+    f = case.design @ state.coef + state.intercept
+    np.testing.assert_allclose(state.values, f, atol=1e-12)
+    np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-12)
+
+
+def test_steps_and_columns_of_states():
+    case = make_case(fit_intercept=True, c=3)
+    problem = case.objective()
+    a, b = random_state(case, problem), random_state(case, problem, seed=1)
+    s = np.array([0.0, -1.5, 2.0])
+    stepped = a.step(s, b)
+    expected = problem.state(a.coef + s * b.coef, a.intercept + s * b.intercept)
+    for given, wanted in zip(stepped, expected, strict=True):
+        np.testing.assert_allclose(given, wanted, atol=1e-12)
+    which = np.array([2, 0])
+    picked = stepped.columns(which)
+    np.testing.assert_array_equal(picked.coef, stepped.coef[:, [2, 0]])
+    np.testing.assert_array_equal(picked.intercept, stepped.intercept[[2, 0]])
+    np.testing.assert_array_equal(picked.values, stepped.values[:, [2, 0]])
+    np.testing.assert_array_equal(picked.smooth, stepped.smooth[:, [2, 0]])
+    part = problem.columns(which)
+    assert part.n_columns == 2
+    np.testing.assert_array_equal(part.value(picked), problem.value(stepped)[[2, 0]])
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_inner_is_the_product_of_functions_and_of_intercepts(space):
+    case = make_case(space=space, fit_intercept=True)
+    problem = case.objective()
+    a, b = random_state(case, problem), random_state(case, problem, seed=1)
+    expected = np.einsum("ij,ij->j", a.coef, case.gram @ b.coef) + a.intercept * b.intercept
+    np.testing.assert_allclose(problem.inner(a, b), expected, rtol=1e-10)
+
+
+@FOR_ALL_PROBLEMS
+def test_the_line_is_the_objective_along_a_ray(space, graph, fit_intercept):
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept)
+    problem = case.objective()
+    z, d = random_state(case, problem), random_state(case, problem, seed=1)
+    line = problem.line(z, d)
+    assert all(part.dtype == np.float64 for part in line)
+    for s in (0.0, 0.3, 2.0):
+        at = line.scores + s * line.slopes
+        fit = (line.weights * 0.5 * np.maximum(0, 1 - line.y * at) ** 2).sum(axis=0)
+        along = fit + line.linear * s + 0.5 * line.quadratic * s**2
+        expected = primal_value(case, z.coef + s * d.coef, z.intercept + s * d.intercept)
+        if s == 0:
+            offset = expected - along  # the regularisers at the start
+        np.testing.assert_allclose(along + offset, expected, rtol=1e-10)
+
+
+# --- observations ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["numpy", "strict"])
+def repeated(request):
+    """An objective on six points with observations at 4, 1, 4, 0, 4, and its arrays' namespace."""
+    xp = np if request.param == "numpy" else array_api_strict
+    arrays = [np.eye(6), np.array([4, 1, 4, 0, 4]), np.ones((5, 2)), np.ones(5)]
+    K, index, targets, weights = (xp.asarray(array) for array in arrays)
+    problem = Objective(FullKernelSpace(K), SquaredHinge(), index, targets, weights, 1.0)
+    return problem, xp
+
+
+def test_scatter_sums_what_one_point_carries(repeated):
+    problem, xp = repeated
+    u = np.arange(10.0).reshape(5, 2)
+    expected = np.zeros((6, 2))
+    for i, row in zip([4, 1, 4, 0, 4], u, strict=True):
+        expected[i] += row
+    out = problem.scatter(xp.asarray(u))
+    np.testing.assert_array_equal(np.asarray(out), expected)
+
+
+def test_scatter_is_the_adjoint_of_labeled(repeated):
+    problem, xp = repeated
+    rng = np.random.default_rng(0)
+    u, F = rng.standard_normal((5, 2)), rng.standard_normal((6, 2))
+    left = (np.asarray(problem.scatter(xp.asarray(u))) * F).sum()
+    right = (u * np.asarray(problem.labeled(xp.asarray(F)))).sum()
+    assert left == pytest.approx(right, rel=1e-13)
+
+
+def test_scatter_without_repetition_keeps_the_order():
+    case = make_case(n_labels=7)
+    u = np.arange(14.0).reshape(7, 2)
+    out = case.objective().scatter(u)
+    np.testing.assert_array_equal(out[case.index], u)
+    assert np.count_nonzero(out) == np.count_nonzero(u)
+
+
+def test_active_is_the_error_set():
+    case = make_case(fit_intercept=True)
+    problem = case.objective()
+    state = random_state(case, problem)
+    f = state.values[case.index]
+    active = problem.active(state)
+    assert 0 < active.sum() < active.size
+    np.testing.assert_array_equal(active, case.y * f < 1)
+    assert replace(problem, loss=Squared()).active(state).all()
+    assert not replace(problem, loss=Hinge()).active(state).any()
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+
+def test_smoothness_is_gamma_i_times_the_power_of_the_laplacian():
+    for graph in GRAPHS:
+        case = make_case(graph=graph, gamma_I=0.7)
+        F = np.random.default_rng(0).standard_normal((case.n, 2))
+        np.testing.assert_allclose(case.objective().smoothness(F), case.penalty @ F, atol=1e-12)
+
+
+def test_without_a_graph_nothing_is_smoothed():
+    case = make_case()
+    for problem in (
+        replace(case.objective(), laplacian=None),
+        replace(case.objective(), gamma_I=0.0),
+    ):
+        assert not problem.has_graph
+        assert problem.constant_energy == 0
+        np.testing.assert_array_equal(problem.smoothness(np.ones((case.n, 2))), 0)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("graph", [name for name in GRAPHS if GRAPHS[name]])
+def test_constant_energy_tells_whether_the_bias_is_free(graph, scale):
+    """(D - W)^p 1 = 0, L_n^p 1 is not (errata L3), whatever the size of the weights."""
+    case = make_case(graph=graph, fit_intercept=True)
+    problem = replace(case.objective(), laplacian=DenseOperator(scale * case.L))
+    if graph.startswith("unnormalized"):
+        assert abs(problem.constant_energy) < 1e-14
+    else:
+        assert problem.constant_energy > 1e-4
+
+
+def test_constant_energy_of_two_interleaved_components():
+    """Alternating signs are constant on each component: no measure of a Laplacian's size."""
+    W = np.zeros((12, 12))
+    W[::2, ::2] = W[1::2, 1::2] = 0.3
+    np.fill_diagonal(W, 0)
+    L = np.diag(W.sum(axis=1)) - W
+    problem = replace(make_case(n=12, n_labels=4).objective(), laplacian=DenseOperator(1e7 * L))
+    assert abs(problem.constant_energy) < 1e-14

@@ -1,0 +1,273 @@
+"""Pictures: what is drawn is what the estimator says; no window, no global state."""
+
+from __future__ import annotations
+
+import io
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.contour import ContourSet
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import SVC, SVR
+
+from lapwing.plotting import PALETTE, decision_map, scatter_predictions
+
+ROOT = Path(__file__).resolve().parents[2]
+Points = NDArray[np.float64]
+
+
+class Linear(ClassifierMixin, BaseEstimator):
+    """A classifier whose scores are a product with a matrix, so that the picture is known."""
+
+    def __init__(self, *columns: tuple[float, float], classes: Any = None) -> None:
+        self.columns_ = np.array(columns).T
+        self.classes_ = np.arange(max(2, len(columns))) if classes is None else np.array(classes)
+
+    def fit(self, X: Points, y: Any = None) -> Linear:
+        return self
+
+    def decision_function(self, X: Points) -> Points:
+        scores: Points = X @ self.columns_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+@pytest.fixture(name="X")
+def points() -> Points:
+    return np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
+
+
+def drawn(axes: Axes) -> list[Points]:
+    """Positions of the points of each scatter that drew any."""
+    offsets = [
+        np.asarray(c.get_offsets()) for c in axes.collections if not isinstance(c, ContourSet)
+    ]
+    return [points for points in offsets if len(points)]
+
+
+def boundaries(axes: Axes) -> list[Points]:
+    return [
+        np.asarray(path.vertices)
+        for c in axes.collections
+        if isinstance(c, ContourSet)
+        for path in c.get_paths()
+    ]
+
+
+def ground_at(axes: Axes, x: float, y: float) -> Points:
+    image = np.asarray(axes.images[0].get_array())
+    left, right, bottom, top = axes.images[0].get_extent()
+    row = round((y - bottom) / (top - bottom) * (image.shape[0] - 1))
+    column = round((x - left) / (right - left) * (image.shape[1] - 1))
+    return np.asarray(image[row, column])
+
+
+def test_the_boundary_is_where_f_is_zero(X: Points) -> None:
+    (line,) = boundaries(decision_map(Linear((1.0, -2.0)), X))
+    np.testing.assert_allclose(line @ [1.0, -2.0], 0, atol=1e-9)
+    assert np.ptp(line[:, 0]) > 1
+
+
+def test_the_ground_has_the_class_colour_and_is_pale_near_the_boundary(X: Points) -> None:
+    axes = decision_map(Linear((1.0, 0.0)), X)
+    for x, k in ((-0.9, 0), (0.9, 1)):
+        away_from_white = 1 - ground_at(axes, x, 0.3)
+        expected = 1 - np.array(to_rgb(PALETTE[k]))
+        np.testing.assert_allclose(
+            away_from_white / away_from_white.max(), expected / expected.max(), atol=1e-6
+        )
+    assert ground_at(axes, 0.01, 0).min() > ground_at(axes, 0.9, 0).min() + 0.2
+
+
+def test_three_classes_meet_where_two_scores_are_equal(X: Points) -> None:
+    model = Linear((1.0, 0.0), (-0.5, 0.8), (-0.5, -0.8))
+    axes = decision_map(model, X, resolution=101)
+    for line in boundaries(axes):
+        scores = np.sort(model.decision_function(line), axis=1)
+        # Straight pieces between grid points cut the corner where all three meet.
+        assert np.median(scores[:, -1] - scores[:, -2]) < 1e-9
+    nearest = 1 - ground_at(axes, -0.5, 0.9)
+    expected = 1 - np.array(to_rgb(PALETTE[1]))
+    np.testing.assert_allclose(nearest / nearest.max(), expected / expected.max(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "marker"),
+    [
+        ([0, 1], -1),
+        (["a", "b"], ""),
+        (["a", "b"], None),
+        ([0.0, 1.0], float("nan")),
+    ],
+)
+def test_labelled_and_unlabelled_points_are_told_apart(
+    X: Points, labels: list[Any], marker: Any
+) -> None:
+    y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
+    axes = decision_map(Linear((1.0, 0.0), classes=labels), X, y, unlabeled=marker)
+    unlabelled, first, second = drawn(axes)
+    np.testing.assert_array_equal(unlabelled, X[3:])
+    np.testing.assert_array_equal(first, X[:2])
+    np.testing.assert_array_equal(second, X[2:3])
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "unlabelled",
+        f"labelled {labels[0]}",
+        f"labelled {labels[1]}",
+    ]
+
+
+def test_without_labels_all_points_are_unlabelled(X: Points) -> None:
+    (points,) = drawn(decision_map(Linear((1.0, 0.0)), X, legend=False))
+    np.testing.assert_array_equal(points, X)
+
+
+def test_a_classifier_that_never_changes_its_mind_has_no_boundary(X: Points) -> None:
+    X = X + 5
+    assert boundaries(decision_map(Linear((1.0, 1.0)), X)) == []
+    assert boundaries(decision_map(Linear((0.0, 0.0)), X)) == []
+
+
+def test_a_single_point_and_scikit_learn_estimators(X: Points) -> None:
+    y = (X[:, 0] > 0) + (X[:, 1] > 0)
+    axes = decision_map(SVC().fit(X, y), X[:1], y[:1], title="one")
+    assert axes.get_title(loc="left") == "one"
+
+
+def test_axes_are_used_and_figures_are_not_shared(X: Points) -> None:
+    axes = Figure().add_subplot()
+    before = dict(mpl.rcParams)
+    assert decision_map(Linear((1.0, 0.0)), X, ax=axes) is axes
+    assert scatter_predictions(X, np.zeros(40), ax=axes) is axes
+    first, second = (scatter_predictions(X, np.zeros(40)).get_figure() for _ in range(2))
+    assert first is not second
+    assert first is not None
+    first.savefig(io.BytesIO())
+    assert pyplot.get_fignums() == []
+    assert dict(mpl.rcParams) == before
+
+
+def test_predictions_by_colour_star_ring_and_name(X: Points) -> None:
+    predicted = np.repeat(["u", "v"], 20)
+    labeled = np.zeros(40, dtype=bool)
+    labeled[[0, 39]] = True
+    truth = predicted.copy()
+    truth[[0, 5, 30]] = "w"  # the first is labelled: it was given, not guessed
+    axes = scatter_predictions(X, predicted, labeled=labeled, truth=truth)
+    u, star_u, v, star_v, rings = drawn(axes)
+    np.testing.assert_array_equal(u, X[1:20])
+    np.testing.assert_array_equal(v, X[20:39])
+    np.testing.assert_array_equal(np.vstack([star_u, star_v]), X[[0, 39]])
+    np.testing.assert_array_equal(rings, X[[5, 30]])
+    assert [text.get_text() for text in axes.texts] == ["u", "v"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [t.get_text() for t in legend.get_texts()] == [
+        "predicted class, by colour",
+        "label given",
+        "wrong",
+    ]
+
+
+def test_less_certain_points_are_fainter_and_smaller(X: Points) -> None:
+    axes = scatter_predictions(X, np.zeros(40), confidence=np.arange(40.0))
+    dots = axes.collections[0]
+    alpha = np.asarray(dots.get_facecolor())[:, 3]  # type: ignore[attr-defined]
+    sizes = dots.get_sizes()  # type: ignore[attr-defined]
+    assert (np.diff(alpha[:20]) > 0).all()
+    assert (np.diff(sizes[:20]) > 0).all()
+    np.testing.assert_allclose(alpha[20:], alpha[-1])
+    assert alpha[0] > 0.1, "even an undecided point must be seen"
+
+
+def test_equal_confidence_is_full_confidence(X: Points) -> None:
+    for confidence in (None, np.zeros(40), np.ones(40)):
+        axes = scatter_predictions(X, np.zeros(40), confidence=confidence)
+        (alpha,) = np.unique(np.asarray(axes.collections[0].get_facecolor())[:, 3])  # type: ignore[attr-defined]
+        assert alpha == pytest.approx(0.9)
+
+
+def test_the_order_of_classes_gives_the_colours(X: Points) -> None:
+    axes = scatter_predictions(X, np.repeat([0, 1], 20), classes=[1, 0])
+    color = np.asarray(axes.collections[0].get_facecolor())[0]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(color[:3], to_rgba(PALETTE[0])[:3])
+    np.testing.assert_array_equal(drawn(axes)[0], X[20:])
+
+
+def test_names_stand_beside_stars_if_there_is_room(X: Points) -> None:
+    middle = np.median(X, axis=0)
+    points = np.vstack([X, middle])
+    labeled = np.arange(41) == 40
+    axes = scatter_predictions(points, np.zeros(41), labeled=labeled, legend=False)
+    name = np.array(axes.texts[0].get_position())
+    assert np.linalg.norm(name - middle) > 0.05
+    # Where every point is a star the name must still be somewhere.
+    scatter_predictions(X, np.zeros(40), labeled=np.ones(40, dtype=bool))
+
+
+def test_colours_are_distinct_and_dark_enough_to_be_seen_on_white() -> None:
+    rgb = np.array([to_rgb(color) for color in PALETTE])
+    assert len({tuple(color) for color in rgb}) == len(PALETTE) == 10
+    assert (rgb @ [0.2126, 0.7152, 0.0722] < 0.85).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: decision_map(Linear((1.0, 0.0)), X[:, :1]), "draws two features, but X has 1"),
+        (lambda X: decision_map(Linear((1.0, 0.0)), X, [0]), "inconsistent numbers of samples"),
+        (lambda X: decision_map(Linear((1.0, 0.0)), X, resolution=1), "resolution must be 2 or m"),
+        (lambda X: decision_map(SVC(), X), "not fitted"),
+        (lambda X: decision_map(SVR(), X), "needs a classifier; SVR is none"),
+        (lambda X: scatter_predictions(np.ones((40, 3)), np.zeros(40)), "two columns, got 3"),
+        (lambda X: scatter_predictions(X, np.zeros(39)), "inconsistent numbers of samples"),
+        (
+            lambda X: scatter_predictions(X, np.zeros(40), confidence=-np.ones(40)),
+            "confidence must not be negative",
+        ),
+        (
+            lambda X: scatter_predictions(X, np.zeros(40), confidence=np.full(40, np.nan)),
+            "confidence must not be negative or NaN",
+        ),
+        (
+            lambda X: scatter_predictions(X, np.zeros(40), labeled=[True]),
+            "inconsistent numbers of samples",
+        ),
+        (
+            lambda X: scatter_predictions(X, np.zeros(40), truth=np.zeros(3)),
+            "truth must have one entry for each of the 40 points",
+        ),
+    ],
+)
+def test_wrong_input(X: Points, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(X)
+
+
+def test_a_missing_matplotlib_names_the_extra(X: Points, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing\[plot\]"):
+        scatter_predictions(X, np.zeros(40))
+
+
+def test_the_picture_of_the_readme(tmp_path: Path) -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "plot_two_moons.py"))
+    figure = example["draw"]()
+    supervised, semi = (axes.get_title(loc="left") for axes in figure.axes)
+    assert supervised == "Supervised SVM: 26.6% wrong"
+    assert semi == "LapSVC: 0.0% wrong"
+    figure.savefig(tmp_path / "moons.png")
+    assert (tmp_path / "moons.png").stat().st_size > 10_000

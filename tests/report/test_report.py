@@ -1,0 +1,782 @@
+"""The report's figures against independent counts; its page as a parser reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, root_mean_squared_error
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
+from lapwing._app import fitting
+from lapwing._report import svg, text
+from lapwing._report.mapping import choose_rows, place
+from lapwing._report.notes import _about_classes, write_notes
+from lapwing._report.page import ReportData, collect, render
+from lapwing._report.repeat import python_lines
+from lapwing._tables.tables import read_table
+from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
+
+
+class Page(HTMLParser):
+    """A page's elements in order, its text, and whether its tags close in order."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text, self.open, self.wrong = "", [], []
+        self.feed(html)
+        self.close()
+        self.wrong += self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def two_moons() -> tuple[Any, Any]:
+    return moons()
+
+
+@pytest.fixture(scope="module")
+def sine() -> tuple[Any, Any]:
+    return curve()
+
+
+@pytest.fixture(scope="module")
+def pages(two_moons: Any, sine: Any) -> dict[str, str]:
+    evil, truth = hostile()
+    return {
+        "classes": render(collect(two_moons[0], truth=two_moons[1], command="lapwing fit a.csv")),
+        "numbers": render(collect(sine[0], truth=sine[1], truth_name="height")),
+        "hostile": render(collect(evil, truth=truth, truth_name=EVIL, command=EVIL)),
+    }
+
+
+# The figures
+
+
+def test_volumes_are_counts(two_moons: Any) -> None:
+    fit, truth = two_moons
+    volumes = collect(fit, truth=truth).volumes
+    for line in volumes["classes"]:
+        name = line["name"]
+        mine = fit.predictions.label == name
+        assert line["labels"] == 3
+        assert line["label_share"] == 0.5
+        assert line["rows"] == mine.sum()
+        assert line["row_share"] == pytest.approx(mine.mean())
+        assert line["truth_share"] == pytest.approx(np.mean(truth == name))
+        free = mine & ~fit.table.labeled
+        assert line["margin"] == pytest.approx(np.median(fit.predictions.margin[free]))
+    assert [line["name"] for line in volumes["classes"]] == ["lower", "upper"]
+
+
+def test_rows_are_sorted_by_margin_and_named(two_moons: Any) -> None:
+    fit, truth = two_moons
+    rows = collect(fit, truth=truth, n_listed=5).rows
+    free = ~fit.table.labeled
+    margin = fit.predictions.margin[free]
+    ids = fit.table.ids[free]
+    assert [r["id"] for r in rows["least"]] == [str(i) for i in ids[np.argsort(margin)][:5]]
+    assert [r["id"] for r in rows["most"]] == [str(i) for i in ids[np.argsort(-margin)][:5]]
+    assert rows["least"][0]["margin"] == pytest.approx(margin.min())
+    assert sum(rows["margins"]["series"][0]) == free.sum()
+    first = rows["least"][0]
+    assert first["truth"] == truth[int(first["id"]) - 1]
+    assert {first["predicted"], first["second"]} == {"lower", "upper"}
+
+
+def test_a_label_that_the_model_contradicts_is_named() -> None:
+    fit, truth = moons(per_class=8)
+    y = fit.table.y.copy()
+    slip = int(np.flatnonzero(fit.table.labeled & (truth == "lower"))[0])
+    y[slip] = "upper"
+    other = outcome(fit.table.X, y, LapSVC(gamma_A=1.0, unlabeled=""), unlabeled="")
+    if other.predictions.label[slip] == "upper":
+        pytest.fail("the case is not one: the model believes the wrong label")
+    data = collect(other)
+    assert str(slip + 1) in [r["id"] for r in data.rows["denied"]]
+    assert any("another class than the label" in note["text"] for note in data.notes)
+
+
+def test_twin_and_truth_are_counted(two_moons: Any) -> None:
+    fit, truth = two_moons
+    data = collect(fit, truth=truth, truth_name="shape")
+    free = ~fit.table.labeled
+    twin = fit.supervised.transduction_
+    assert data.twin["n_differ"] == np.sum(twin[free] != fit.predictions.label[free])
+    assert sum(m["rows"] for m in data.twin["moves"]) == data.twin["n_differ"]
+    assert data.truth["name"] == "shape"
+    assert data.truth["n"] == free.sum()
+    assert data.truth["errors"] == np.sum(truth[free] != fit.predictions.label[free])
+    assert data.truth["twin_errors"] == np.sum(truth[free] != twin[free])
+    expected = confusion_matrix(truth[free], fit.predictions.label[free])
+    assert data.truth["matrix"] == expected.tolist()
+
+
+def test_truth_may_be_partial_and_know_more_classes(two_moons: Any) -> None:
+    fit, truth = two_moons
+    known = truth.copy()
+    known[60:] = None
+    known[50] = "third"
+    data = collect(fit, truth=known)
+    free = ~fit.table.labeled
+    assert data.truth["n"] == free[:60].sum()
+    assert data.truth["names"] == ["lower", "upper", "third"]
+    assert data.truth["confusions"][-1]["truth"] == "third" or data.truth["errors"] == 1
+    assert "third" in Page(render(data)).text
+
+
+def test_truth_of_no_unlabeled_row_is_told(two_moons: Any) -> None:
+    data = collect(two_moons[0], truth=[""] * 120, truth_name="shape")
+    assert data.truth == {"name": "shape", "n": 0}
+    assert "No unlabelled row has an entry in the column shape" in " ".join(
+        Page(render(data)).text.split()
+    )
+
+
+def test_the_tables_own_truth_and_layout_are_used(two_moons: Any) -> None:
+    fit, truth = two_moons
+    coded = np.where(np.arange(120) < 60, truth, "")
+    table = replace(fit.table, truth=coded, layout=fit.table.X[:, ::-1], source="moons.csv")
+    data = collect(replace(fit, table=table))
+    assert data.truth["n"] == (~fit.table.labeled)[:60].sum()
+    assert data.map["method"] == "your columns"
+    assert data.fitted["source"] == "moons.csv"
+
+
+def test_integer_classes_are_compared_as_numbers() -> None:
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    fit = outcome(X, np.array([3, -1, -1, 7, -1, -1]), LapSVC(graph=KNNGraph(2)))
+    for truth in ([3.0, 3.0, 3.0, 7.0, 7.0, np.nan], [3, 3, 3, 7, 7, None], [*"33377", ""]):
+        data = collect(fit, truth=truth)
+        assert (data.truth["n"], data.truth["errors"]) == (3, 0)
+
+
+def test_graph_health_of_a_graph_that_is_known() -> None:
+    """Points 0-1-2 in a path, 3-4 a pair without label, 5 alone; 0 is labelled, and 5."""
+    W = sp.lil_array((6, 6))
+    for i, j in ((0, 1), (1, 2), (3, 4)):
+        W[i, j] = W[j, i] = 1.0
+    X = np.arange(6.0)[:, None]
+    y = np.array([0, -1, -1, -1, -1, 1])
+    fit = outcome(X, y, LapSVC(graph=AffinityGraph(W.tocsr())), twin=False)
+    data = collect(fit)
+    graph = data.graph
+    assert graph["n_edges"] == 3
+    assert graph["n_components"] == 3
+    assert graph["components"] == [
+        {"size": 3, "labels": 1}, {"size": 2, "labels": 0}, {"size": 1, "labels": 1}
+    ]  # fmt: skip
+    assert (graph["n_without"], graph["points_without"]) == (1, 2)
+    assert graph["silent"] == [{"size": 2, "ids": ["4", "5"]}]
+    assert (graph["isolated"], graph["isolated_ids"]) == (1, ["6"])
+    assert (graph["degree"]["min"], graph["degree"]["max"]) == (0, 2)
+    assert graph["degree"]["series"] == [[1, 4, 1]]
+    given_classes = fit.predictions.label
+    cut = sum(given_classes[i] != given_classes[j] for i, j in ((0, 1), (1, 2), (3, 4))) / 3
+    assert graph["cut"] == pytest.approx(cut)
+    texts = [note["text"] for note in data.notes]
+    assert any("1 part of the graph (2 points) holds no label" in t for t in texts)
+    assert any("1 point without any neighbour" in t for t in texts)
+
+
+def test_equal_rows_are_one_point_labeled_if_one_is() -> None:
+    X = np.array([[0.0], [0.0], [1.0], [5.0], [6.0], [6.0]])
+    y = np.array([-1, 0, -1, -1, -1, 1])
+    graph = collect(outcome(X, y, LapSVC(graph=KNNGraph(1)))).graph
+    assert (graph["n_points"], graph["n_rows"]) == (4, 6)
+    assert graph["n_without"] == 0
+    assert sum(c["labels"] for c in graph["components"]) == 2
+
+
+def test_without_graph_and_twin(two_moons: Any) -> None:
+    fit = two_moons[0]
+    alone = outcome(
+        fit.table.X, fit.table.y, LapSVC(gamma_I=0, unlabeled=""), unlabeled="", twin=False
+    )
+    data = collect(alone)
+    assert data.graph == {}
+    assert data.twin == {}
+    page = Page(render(data))
+    assert "There was no graph" in page.text
+    assert "supervised twin" not in page.text.lower()
+    assert any("used no graph" in note["text"] for note in data.notes)
+
+
+def test_a_twin_that_keeps_no_answers_is_asked(two_moons: Any) -> None:
+    fit = two_moons[0]
+
+    class Silent:
+        def predict(self, X: Any) -> Any:
+            assert X.shape == fit.table.X.shape
+            return np.full(len(X), "upper", dtype=object)
+
+    data = collect(replace(fit, supervised=Silent()))
+    free = ~fit.table.labeled
+    assert data.twin["n_differ"] == np.sum(fit.predictions.label[free] == "lower")
+
+
+def test_regression_figures(sine: Any) -> None:
+    fit, truth = sine
+    data = collect(fit, truth=truth, truth_name="height")
+    free = ~fit.table.labeled
+    predicted, twin = fit.predictions.label, fit.supervised.transduction_
+    assert data.kind == "regression"
+    assert data.truth["rmse"] == pytest.approx(
+        root_mean_squared_error(truth[free], predicted[free])
+    )
+    assert data.truth["mae"] == pytest.approx(mean_absolute_error(truth[free], predicted[free]))
+    assert data.truth["r2"] == pytest.approx(r2_score(truth[free], predicted[free]))
+    assert data.truth["twin"]["rmse"] == pytest.approx(
+        root_mean_squared_error(truth[free], twin[free])
+    )
+    assert data.twin["rms"] == pytest.approx(root_mean_squared_error(twin[free], predicted[free]))
+    furthest = np.flatnonzero(free)[np.argmax(np.abs(twin - predicted)[free])]
+    assert data.twin["rows"][0]["id"] == str(furthest + 1)
+    assert data.volumes["labels"]["n"] == 25
+    assert data.volumes["rows"]["mean"] == pytest.approx(predicted.mean())
+    labels, rows = data.volumes["histogram"]["series"]
+    assert (sum(labels), sum(rows)) == (25, 150)
+    lowest = np.flatnonzero(free)[np.argmin(predicted[free])]
+    assert data.rows["lowest"][0]["id"] == str(lowest + 1)
+
+
+def test_a_regression_that_hardly_varies_is_told(sine: Any) -> None:
+    fit = sine[0]
+    flat = outcome(fit.table.X, fit.table.y, LapSVR(gamma_A=1e4), unlabeled=float("nan"))
+    assert [n["level"] for n in collect(flat).notes if "hardly vary" in n["text"]] == ["problem"]
+    assert not any("hardly vary" in n["text"] for n in collect(fit).notes)
+
+
+def test_convergence_is_told() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = np.where(np.arange(80) < 20, np.arange(80) % 3, -1)
+    fit = outcome(X, y, LapSVC(solver="pcg", max_iter=2, tol=1e-12))
+    data = collect(fit)
+    assert data.convergence["status"] == "not converged"
+    assert data.convergence["n_iter"] == 2
+    assert data.convergence["columns"] == ["0", "1", "2"]
+    assert data.convergence["optimality"] == pytest.approx(fit.pipeline[-1].optimality_)
+    assert data.notes[0]["level"] == "problem"
+    assert "not converged" in data.notes[0]["text"]
+    assert "history" in " ".join(svg_ids(render(data)))  # of solver='pcg'
+
+
+def test_a_history_is_drawn_where_it_is_kept(two_moons: Any) -> None:
+    fit = two_moons[0]
+    estimator = fit.pipeline[-1]
+    estimator.history_ = {"gradient": [np.array([10.0**-k, np.nan]) for k in range(1000)]}
+    try:
+        data = collect(fit)
+    finally:
+        del estimator.history_
+    trace = data.convergence["history"]["gradient"]
+    assert len(trace) == 400
+    assert trace[0] == 1.0
+    assert any(ident.startswith("history") for ident in svg_ids(render(data)))
+
+
+def svg_ids(html: str) -> list[str]:
+    return [a["aria-labelledby"] or "" for a in Page(html).all("svg") if "aria-labelledby" in a]
+
+
+def notes_of(**changes: Any) -> list[str]:
+    line = {"name": "a", "labels": 5, "label_share": 0.5, "row_share": 0.5, "unlabeled": 50}
+    others = 0 if changes.get("unlabeled") == 100 else 50
+    report = {
+        "kind": "classification",
+        "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
+        "graph": {"n_without": 0, "isolated": 0},
+        "twin": {"n_differ": 3, "n_unlabeled": 100, "share": 0.03},
+        "volumes": {
+            "classes": [line | changes, *(line | {"name": n, "unlabeled": others} for n in "bc")]
+        },
+        "rows": {"n_denied": 0},
+        "truth": {},
+    }
+    return [f"{note['level']}: {note['text']}" for note in write_notes(report)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"unlabeled": 100}, "problem: Every unlabelled row was given the class “a”"),
+        ({"unlabeled": 0}, "problem: No unlabelled row was given the class “a”"),
+        ({"row_share": 0.1}, "look: The class “a” has 50.0\u00a0% of the labels but 10.0\u00a0%"),
+        ({"labels": 1}, "look: The class “a” was learnt from a single label"),
+    ],
+)
+def test_notes_on_classes(changes: dict[str, Any], expected: str) -> None:
+    assert any(note.startswith(expected) for note in notes_of(**changes))
+    assert not any(note.startswith(expected) for note in notes_of())
+
+
+def test_notes_on_several_classes_are_one() -> None:
+    lines = [
+        {
+            "name": str(k),
+            "labels": 1,
+            "label_share": 0.1,
+            "row_share": 0.1,
+            "unlabeled": 50 * (k > 6),
+        }
+        for k in range(10)
+    ]
+    found = [text for _, text in _about_classes({"classes": lines}, {"n_denied": 0})]
+    assert found == [
+        "No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more.",
+        "Each of the classes “0”, “1”, “2”, “3”, “4” and 5 more was learnt from a single label.",
+    ]
+
+
+def test_a_better_twin_is_told(sine: Any, two_moons: Any) -> None:
+    for fit, truth in (sine, two_moons):
+        data = collect(fit, truth=truth)
+        ours, twin = (
+            (data.truth["rmse"], data.truth["twin"]["rmse"])
+            if data.kind == "regression"
+            else (data.truth["error"], data.truth["twin_error"])
+        )
+        told = any("the supervised twin is better" in note["text"] for note in data.notes)
+        assert told == (twin < ours)
+        assert told == (data.kind == "regression")
+
+
+def test_notes_come_gravest_first() -> None:
+    levels = [note.partition(":")[0] for note in notes_of(unlabeled=0, labels=1)]
+    assert levels == sorted(levels, key=["problem", "look", "good"].index)
+
+
+# The map
+
+
+def test_the_map_is_thinned_with_a_note_and_keeps_labels() -> None:
+    fit, _ = moons(600)
+    data = collect(fit, max_points=100)
+    assert (data.map["shown"], data.map["total"]) == (100, 600)
+    assert sum(data.map["labeled"]) == 6
+    assert "Thinned: 100 of 600 rows are drawn" in " ".join(Page(render(data)).text.split())
+    assert "Thinned" not in render(collect(fit))
+
+
+def test_figures_do_not_grow_with_the_rows() -> None:
+    sizes = [
+        len(json.dumps(collect(moons(n, twin=False)[0], max_points=200).to_dict()))
+        for n in (400, 1600)
+    ]
+    assert sizes[1] < 1.1 * sizes[0]
+
+
+def test_principal_components_are_those_of_a_decomposition() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 5)) * [5, 3, 1, 1, 1]
+    placed = place(X, np.arange(150))
+    centred = X - X.mean(axis=0)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    for axis, k in (("x", 0), ("y", 1)):
+        drawn = np.array(placed[axis], dtype=float)
+        assert abs(np.corrcoef(drawn, U[:, k])[0, 1]) > 0.9999
+        assert text.percent(s[k] ** 2 / np.sum(s**2)) in placed["axes"][k]
+    sparse = place(sp.csr_array(X), np.arange(150))
+    assert np.abs(np.subtract(sparse["x"], placed["x"])).max() <= 2
+
+
+def test_own_columns_place_the_rows(two_moons: Any) -> None:
+    fit = two_moons[0]
+    plane = np.column_stack([np.arange(120.0), np.zeros(120)])
+    data = collect(fit, embedding=plane, embedding_names=("east", EVIL))
+    assert data.map["x"] == sorted(data.map["x"])
+    assert len(set(data.map["y"])) == 1
+    assert data.map["axes"] == ["east", EVIL]
+    assert EVIL in Page(render(data)).text
+
+
+def test_a_far_row_is_drawn_at_the_border() -> None:
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    X[7] = 1e6
+    placed = place(X, np.arange(400), embedding=X)
+    assert placed["outside"] >= 1
+    spread = np.ptp(np.delete(np.array(placed["x"]), 7))
+    assert spread > 5000  # tenths: the others still fill the map
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.zeros((8, 3)), np.arange(8.0)[:, None], np.arange(16.0).reshape(8, 2), np.eye(8)],
+    ids=["constant", "one column", "a line", "identity"],
+)
+def test_every_shape_has_a_map(X: Any) -> None:
+    for form in (X, sp.csr_array(X)):
+        placed = place(form, np.arange(8))
+        assert np.isfinite(placed["x"]).all()
+        assert all(0 <= v <= 10 * placed["height"] for v in placed["y"])
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_many_sparse_columns_have_a_map(constant: bool) -> None:
+    X = np.ones((6, 1500))
+    if not constant:
+        X[:3] = 0.0
+    placed = place(sp.csr_array(X), np.arange(6))
+    assert len(set(placed["x"])) == (1 if constant else 2)
+
+
+def test_drawn_rows_are_the_same_every_time() -> None:
+    labeled = np.arange(5000) < 1000
+    first = choose_rows(labeled, 700)
+    assert np.array_equal(first, choose_rows(labeled, 700))
+    assert len(set(first.tolist())) == 700
+    assert labeled[first].sum() == 300
+
+
+# Storing
+
+
+@pytest.mark.parametrize("case", [moons, curve, hostile])
+def test_figures_survive_json_exactly(case: Any) -> None:
+    fit, truth = case()
+    data = collect(fit, truth=truth)
+    again = ReportData.from_dict(json.loads(json.dumps(data.to_dict(), allow_nan=False)))
+    assert again == data
+    assert render(again) == render(data)
+
+
+@pytest.mark.parametrize("wrong", [None, [], {}, {"kind": "classification"}, "text"])
+def test_other_data_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="not the figures of a report"):
+        ReportData.from_dict(wrong)
+
+
+def test_damaged_data_are_refused_in_one_line(two_moons: Any) -> None:
+    data = collect(two_moons[0]).to_dict()
+    with pytest.raises(ValueError, match="damaged in 'map'"):
+        ReportData.from_dict(data | {"map": 3})
+    with pytest.raises(ValueError, match="damaged in 'kind'"):
+        ReportData.from_dict(data | {"kind": "else"})
+    for part in ("fitted", "map", "volumes", "convergence", "repeat"):
+        with pytest.raises(ValueError, match="figures of the report are damaged"):
+            render(ReportData.from_dict(data | {part: {}}))
+
+
+def test_a_forged_figure_cannot_become_markup(two_moons: Any) -> None:
+    data = collect(two_moons[0]).to_dict()
+    data["fitted"]["n_features"] = 2
+    data["convergence"]["solver"] = data["notes"][0]["text"] = data["notes"][0]["level"] = EVIL
+    data["map"]["names"][0] = data["graph"]["recipe"] = EVIL
+    page = Page(render(ReportData.from_dict(data)))
+    assert page.all("script") == []
+    data["map"]["x"][0] = EVIL
+    with pytest.raises(ValueError, match="damaged"):
+        render(ReportData.from_dict(data))
+
+
+# The page
+
+
+@pytest.mark.parametrize("name", ["classes", "numbers", "hostile"])
+def test_the_page_is_well_formed_and_needs_nothing(pages: dict[str, str], name: str) -> None:
+    html = pages[name]
+    page = Page(html)
+    assert page.wrong == []
+    assert html.startswith("<!doctype html>")
+    assert {tag for tag, _ in page.elements} & {
+        "script",
+        "img",
+        "iframe",
+        "object",
+        "base",
+    } == set()
+    for _, attributes in page.elements:
+        assert not [key for key in attributes if key.startswith("on")]
+        for key in ("src", "href", "data", "action"):
+            value = attributes.get(key)
+            assert value is None or value.startswith("#") or value == "data:,"
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "default-src 'none'" in html
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", html)
+    html.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["classes", "numbers", "hostile"])
+def test_the_page_is_ordered_for_screen_readers(pages: dict[str, str], name: str) -> None:
+    page = Page(pages[name])
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert Counter(ids).most_common(1)[0][1] == 1
+    for _, attributes in page.elements:
+        for key in ("aria-labelledby", "href"):
+            for target in (attributes.get(key) or "").split():
+                if key != "href" or target.startswith("#"):
+                    assert target.lstrip("#") in ids
+    for picture in page.all("svg"):
+        assert picture.get("aria-hidden") == "true" or picture.get("role") == "img"
+    assert all(cell.get("scope") in ("row", "col") for cell in page.all("th"))
+    assert all(
+        region.get("aria-label") for _, region in page.elements if region.get("tabindex") == "0"
+    )
+    assert page.all("html")[0]["lang"] == "en"
+
+
+def test_hostile_names_are_shown_as_they_are(pages: dict[str, str]) -> None:
+    page = Page(pages["hostile"])
+    assert EVIL in page.text
+    assert QUOTES in page.text
+    assert "\u2400?" in page.text  # the null and the lone surrogate of the ids
+
+
+def test_same_data_same_bytes(pages: dict[str, str]) -> None:
+    code = (
+        "import sys; from tests.helpers.report_cases import moons\n"
+        "from lapwing._report.page import *\n"
+        "fit, truth = moons()\n"
+        "page = render(collect(fit, truth=truth, command='lapwing fit a.csv'))\n"
+        "sys.stdout.buffer.write(page.encode())"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert result.stdout.decode() == pages["classes"]
+
+
+def test_the_time_of_the_fit_is_not_in_the_page(two_moons: Any) -> None:
+    fit = two_moons[0]
+    assert collect(replace(fit, seconds=123.456)) == collect(fit)
+
+
+def contrast(first: str, second: str) -> float:
+    """The ratio of WCAG 2.2 between two colours as #rrggbb."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def palettes() -> list[dict[str, str]]:
+    style = resources.files("lapwing._report").joinpath("style.css").read_text(encoding="utf-8")
+    found = []
+    for block in re.findall(r":root \{(.*?)\n\s*\}", style, re.DOTALL):
+        colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6});", block))
+        short = {k: "#" + "".join(2 * c for c in v[1:]) for k, v in colors.items() if len(v) == 4}
+        found.append(colors | short)
+    assert len(found) == 3  # light, dark, print
+    return found
+
+
+@pytest.mark.parametrize("colors", palettes(), ids=["light", "dark", "print"])
+def test_colors_are_far_enough_from_their_ground(colors: dict[str, str]) -> None:
+    text_on = [(t, g) for t in ("ink", "soft", "accent") for g in ("paper", "card", "accent-soft")]
+    text_on += [("problem", "paper"), ("problem", "accent-soft"), ("ink", "ground")]
+    for level in ("good", "look", "problem"):
+        text_on += [(level, f"{level}-soft"), ("ink", f"{level}-soft")]
+    assert {p: r for p in text_on if (r := contrast(colors[p[0]], colors[p[1]])) < 4.5} == {}
+    signs = [f"k{i}" for i in range(10)] + [f"s{i}" for i in range(7)] + ["problem"]
+    assert {s: r for s in signs if (r := contrast(colors[s], colors["ground"])) < 3} == {}
+
+
+def test_contrast_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_signs_differ_for_seventy_classes() -> None:
+    assert len({svg.sign_of(k) for k in range(70)}) == 70
+
+
+def test_many_classes_are_cut_with_a_note() -> None:
+    rng = np.random.default_rng(0)
+    X, truth = rng.normal(size=(180, 2)), np.arange(180) % 60
+    y = np.where(np.arange(180) < 60, truth, -1)
+    data = collect(outcome(X, y, LapRLSClassifier(), twin=False), truth=truth)
+    assert len(data.volumes["classes"]) == 40
+    assert data.truth["matrix"] == []
+    assert "20 smaller classes" in Page(render(data)).text
+
+
+def test_every_row_labeled(two_moons: Any) -> None:
+    _, truth = two_moons
+    X = two_moons[0].table.X
+    data = collect(outcome(X, truth, LapSVC(unlabeled=""), unlabeled=""), truth=truth)
+    assert data.rows["least"] == []
+    assert data.twin == {}
+    assert "Every row has a label" in Page(render(data)).text
+
+
+@settings(max_examples=15)
+@given(st.integers(4, 14), st.integers(1, 3), st.integers(2, 4), st.booleans(), st.text(max_size=9))
+def test_any_small_fit_has_a_report(n: int, p: int, c: int, sparse: bool, name: str) -> None:
+    rng = np.random.default_rng(n * p * c)
+    X = rng.normal(size=(n + c, p)).round(1)
+    y = np.array([f"{name}{k}" for k in range(c)] + ["no label"] * n, dtype=object)
+    X = sp.csr_array(X) if sparse else X
+    fit = outcome(X, y, LapSVC(unlabeled="no label"), unlabeled="no label", ids=[name] * (n + c))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(render(collect(fit, truth=[name + "0"] * (n + c))))
+    assert page.wrong == []
+
+
+# Repeating
+
+
+@pytest.mark.parametrize("case", [moons, curve])
+def test_the_lines_of_python_repeat_the_fit(case: Any) -> None:
+    fit, _ = case()
+    lines = collect(fit).repeat["python"]
+    names: dict[str, Any] = {"X": fit.table.X, "y": fit.table.y}
+    exec(lines, names)
+    assert np.array_equal(names["model"].predict(fit.table.X), fit.pipeline.predict(fit.table.X))
+    assert "_" not in "".join(re.findall(r"from ([\w.]+) import", lines)).replace("model_", "")
+
+
+def test_the_lines_of_python_know_nested_steps() -> None:
+    steps = ColumnTransformer(
+        [("numeric", Pipeline([("scale", StandardScaler())]), [0]), ("text", OneHotEncoder(), [1])]
+    )
+    pipeline = Pipeline([("columns", steps), ("estimator", LapSVC(graph=KNNGraph(3)))])
+    names: dict[str, Any] = {
+        "X": np.array([[0.0, 1.0], [1.0, 0.0], [0.1, 1.0], [0.9, 0.0]]),
+        "y": [0, 1, -1, -1],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(python_lines(pipeline, -1), names)
+    assert names["model"].get_params()["estimator__graph"].n_neighbors == 3
+
+
+def test_parameters_and_versions_are_listed(two_moons: Any) -> None:
+    repeat = collect(two_moons[0], command="lapwing fit 'a b.csv'").repeat
+    values = {p["name"]: p for p in repeat["parameters"]}
+    assert values["unlabeled"] == {"name": "unlabeled", "value": "''", "changed": True}
+    assert values["gamma_I"] == {"name": "gamma_I", "value": "1.0", "changed": False}
+    assert set(repeat["versions"]) == {"Python", "lapwing", "numpy", "scipy", "scikit-learn"}
+    assert repeat["versions"]["numpy"] == np.__version__
+    assert repeat["command"] == "lapwing fit 'a b.csv'"
+
+
+# Errors
+
+
+def test_wrong_arguments_are_named(two_moons: Any) -> None:
+    fit = two_moons[0]
+    with pytest.raises(
+        ValueError, match="truth must have an entry for each of the 120 rows, got 3"
+    ):
+        collect(fit, truth=[1, 2, 3])
+    with pytest.raises(ValueError, match="max_points must be 10 or more, got 0"):
+        collect(fit, max_points=0)
+    for wrong in (np.zeros((120, 3)), np.zeros((5, 2)), np.full((120, 2), np.nan)):
+        with pytest.raises(ValueError, match="embedding must be two columns of finite numbers"):
+            collect(fit, embedding=wrong)
+
+
+def test_a_missing_jinja2_names_the_extra(two_moons: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = collect(two_moons[0])
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"'jinja2'.*'lapwing\[report\]'"):
+        render(data)
+
+
+# Words and numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "0"), (2.0, "2.00"), (0.00431, "0.00431"), (999.9, "1,000"), (123.4, "123"),
+     (1234.5, "1,234"), (1e-9, "1.0e-09"), (2e7, "2.0e+07"), (None, "–"), (float("nan"), "–")],
+)  # fmt: skip
+def test_numbers(value: Any, expected: str) -> None:
+    assert text.number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, "0.0 %"), (1.0, "100.0 %"), (1e-6, "< 0.1 %"), (0.99999, "> 99.9 %"), (0.1234, "12.3 %"),
+     (None, "–")],
+)  # fmt: skip
+def test_shares(share: Any, expected: str) -> None:
+    assert text.percent(share) == expected.replace(" ", "\u00a0")
+
+
+def test_words() -> None:
+    assert text.plural(1, "row") == "1 row"
+    assert text.plural(1200, "class", "classes") == "1,200 classes"
+    assert text.clean("a\x00b\x7f\x9b\ud800") == "a␀b␡␡?"
+    assert len(text.clean("x" * 1000)) == 300
+    assert [text.label_text(v) for v in (3.0, 3, "3.0", None, float("nan"), "")] == [
+        "3", "3", "3.0", "", "", ""
+    ]  # fmt: skip
+    assert text.shorten("class 21", 5) == "cl…21"
+    assert [text.tick(v) for v in (0, 2.0, 0.25, 5000, 1e9)] == ["0", "2", "0.25", "5,000", "1e+09"]
+
+
+@pytest.mark.parametrize("name", ["page.html", "style.css"])
+def test_the_template_is_shipped(name: str) -> None:
+    assert resources.files("lapwing._report").joinpath(name).is_file()
+
+
+def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.array(["dove", "<gull>"])[np.arange(60) % 2]
+    lines = ["id,size,colour,known,truth,east,north"]
+    for i in range(60):
+        size, colour = rng.normal() + 3 * (i % 2), ("red", "blue", "red", "green")[i % 4]
+        known = truth[i] if i < 12 else ""
+        lines.append(f"b{i},{size:.3f},{colour},{known},{truth[i]},{i},{i % 7}")
+    file = tmp_path / "birds.csv"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = read_table(file, "known", id_column="id", truth="truth", layout=("east", "north"))
+    fit = fitting.fit(table, seed=0, supervised=True)
+    data = collect(fit)
+    assert data.truth["n"] == 48
+    assert data.fitted["n_columns"] == 4
+    assert data.map["x"] == sorted(data.map["x"])
+    assert data.fitted["source"].endswith("birds.csv")
+    assert Page(render(data)).wrong == []
+    names: dict[str, Any] = {"X": table.X, "y": table.y}
+    exec(data.repeat["python"], names)
+    assert np.array_equal(names["model"].predict(table.X), fit.pipeline.predict(table.X))

@@ -1,0 +1,265 @@
+"""The report as a browser shows it: narrow and wide, light, dark and printed, by keyboard."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import LapRLSClassifier
+from lapwing._report.page import collect, render
+from tests.helpers.report_cases import curve, hostile, moons, outcome
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+KINDS = ("classes", "numbers", "hostile", "plain", "many")
+WIDTHS = (1280, 400)
+SCHEMES = ("light", "dark")
+
+# Every visible text with the contrast to the ground behind it (WCAG 2.2, 1.4.3), the worst first.
+CONTRASTS = """() => {
+  const parse = c => c.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v =>
+    v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    const text = walker.currentNode.textContent.trim();
+    if (!text || e.closest('title, desc, .skip, .unseen') || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e);
+    const ink = parse(e.closest('svg') ? style.fill : style.color);
+    const [low, high] = [light(ink), light(ground(e))].sort((a, b) => a - b);
+    found.push([(high + 0.05) / (low + 0.05), text.slice(0, 40), parseFloat(style.fontSize)]);
+  }
+  return found.sort((a, b) => a[0] - b[0]);
+}"""
+
+# Elements whose content is cut off or sticks out, but for those that can be scrolled.
+OVERFLOWING = """() => [...document.querySelectorAll('main *, header *')]
+  .filter(e => !e.closest('svg, .scroll, .unseen'))
+  .filter(e => e.getBoundingClientRect().right > innerWidth + 0.5)
+  .map(e => e.tagName + '.' + e.className)"""
+
+EMPTY_PICTURES = """() => [...document.querySelectorAll('svg[role=img]')]
+  .filter(e => { const b = e.getBoundingClientRect();
+    return b.width < 200 || b.height < 100 || e.getBBox().width < 100; })
+  .map(e => e.getAttribute('aria-labelledby'))"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    fit, truth = moons()
+    numbers, heights = curve()
+    evil, names = hostile()
+    plain, _ = moons(twin=False)
+    many = np.random.default_rng(0).permutation(np.repeat(np.arange(30), 8))
+    X = np.random.default_rng(1).normal(size=(240, 6)) + 3 * np.eye(30, 6)[many]
+    labels = np.where(np.arange(240) < 150, [f"a long name of class {k}" for k in many], "")
+    crowded = outcome(X, labels.astype(object), LapRLSClassifier(unlabeled=""), unlabeled="")
+    pages = {
+        "classes": collect(fit, truth=truth, truth_name="shape", command="lapwing fit a.csv"),
+        "numbers": collect(numbers, truth=heights),
+        "hostile": collect(evil, truth=names, command="x" * 500),
+        "plain": collect(plain),
+        "many": collect(crowded, truth=[f"a long name of class {k}" for k in many]),
+    }
+    for name, data in pages.items():
+        (folder / f"{name}.html").write_text(render(data), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    profile = tmp_path_factory.mktemp("profile")
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, headless=True, args=ARGUMENTS
+        )
+        yield context
+        context.close()
+
+
+class View:
+    """A page that is open, with all that the browser complained of or asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int, **media: str) -> None:
+        self.page = browser.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(**media)
+        self.page.goto(path.as_uri(), wait_until="load")
+
+    def ask(self, code: str) -> Any:
+        return self.page.evaluate(code)
+
+
+@pytest.fixture
+def open_page(browser: Any, folder: Path) -> Iterator[Any]:
+    opened: list[View] = []
+
+    def open_it(name: str, width: int = 1280, **media: str) -> View:
+        opened.append(View(browser, folder / f"{name}.html", width, **media))
+        return opened[-1]
+
+    yield open_it
+    for view in opened:
+        view.page.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", KINDS)
+def test_the_page_fits_and_is_readable(open_page: Any, name: str, width: int, scheme: str) -> None:
+    view = open_page(name, width, color_scheme=scheme)
+    assert view.complaints == []
+    assert [url for url in view.requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in view.requests if url.startswith("file:")]) == 1
+    assert view.ask("document.documentElement.scrollWidth") <= width
+    assert view.ask(OVERFLOWING) == []
+    assert view.ask(EMPTY_PICTURES) == []
+    assert view.ask("document.querySelectorAll('svg[role=img]').length") >= 2
+    worst = view.ask(CONTRASTS)
+    assert len(worst) > 100
+    assert [found for found in worst if found[0] < 4.5] == []
+    dark = view.ask("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
+    assert dark == (scheme == "dark")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_texts_in_pictures_can_be_read(open_page: Any, width: int) -> None:
+    for name in ("classes", "numbers"):
+        view = open_page(name, width)
+        heights = view.ask(
+            "() => [...document.querySelectorAll('.viz text')].map(t => parseFloat("
+            "getComputedStyle(t).fontSize) * t.getScreenCTM().d || 99).filter(h => h > 0)"
+        )
+        assert heights
+        assert min(heights) > 9.5
+
+
+def test_nothing_in_the_page_can_run(open_page: Any) -> None:
+    view = open_page("hostile")
+    assert view.page.title().endswith("lapwing report")
+    assert view.ask("document.scripts.length + document.images.length") == 0
+    # Even a script that had come into the page would be refused by the page's own policy.
+    view.ask(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        " document.body.append(s); }"
+    )
+    assert view.ask("typeof window.ran") == "undefined"
+
+
+def test_the_keyboard_reaches_everything(open_page: Any) -> None:
+    view = open_page("classes", 400)
+    page = view.page
+    page.keyboard.press("Tab")
+    focused = "document.activeElement"
+    assert view.ask(f"{focused}.className") == "skip"
+    assert view.ask(f"{focused}.getBoundingClientRect().top") >= 0
+    page.keyboard.press("Enter")
+    assert view.ask(f"{focused}.id") == "main"
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if view.ask(f"{focused} === document.body"):
+            break
+        outline = view.ask(f"getComputedStyle({focused}).outlineStyle")
+        assert outline == "solid"
+        seen.add(view.ask(f"{focused}.getAttribute('aria-label')"))
+    # Whatever scrolls sideways on a narrow screen can be scrolled by the arrow keys.
+    hidden = view.ask(
+        "() => [...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1"
+        " && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) && e.tabIndex < 0).length"
+    )
+    assert hidden == 0
+    assert {"Class volumes", "Confusion matrix", "Python lines"} <= seen
+
+
+def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
+    page = open_page("classes").page
+    for link in page.get_by_role("navigation").get_by_role("link").all():
+        target = link.get_attribute("href").removeprefix("#")
+        link.click()
+        heading = page.locator(f"h2#{target}")
+        assert heading.count() == 1
+        assert page.evaluate("location.hash") == f"#{target}"
+
+
+def test_what_a_screen_reader_is_told(open_page: Any) -> None:
+    page = open_page("classes").page
+    names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
+    assert names == [1, 1, 1]
+    assert page.get_by_role("heading", level=1).inner_text().startswith("LapSVC")
+    assert page.get_by_role("img", name="Map of 120 rows").count() == 1
+    assert page.get_by_role("img", name="Margins of the unlabelled rows").count() == 1
+    headings = page.get_by_role("heading", level=2).all_inner_texts()
+    assert headings == [
+        "What to look at first",
+        "Class volumes before and after",
+        "Map of the rows",
+        "The most and least certain rows",
+        "Errors where the truth is known",
+        "The supervised twin",
+        "Health of the graph",
+        "Convergence",
+        "Repeat it",
+    ]
+    assert page.get_by_role("rowheader", name="lower").count() >= 2
+    for name in ("region", "table"):
+        assert page.get_by_role(name).count() > 5
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_page_prints_on_white(open_page: Any, name: str) -> None:
+    view = open_page(name, 690, media="print", color_scheme="dark")
+    assert view.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert view.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert view.ask("document.documentElement.scrollWidth") <= 690
+    assert [found for found in view.ask(CONTRASTS) if found[0] < 4.5] == []
+    pdf = view.page.pdf(format="A4", prefer_css_page_size=True)
+    assert pdf.startswith(b"%PDF")
+    assert 2 <= pdf.count(b"/Type /Page\n") <= 20
+    assert view.complaints == []
+
+
+def test_large_text_still_fits(open_page: Any) -> None:
+    """At 320 pixels, as at 400 % zoom of a 1280 pixel window (WCAG 2.2, 1.4.10)."""
+    view = open_page("classes", 320)
+    assert view.ask("document.documentElement.scrollWidth") <= 320
+
+
+def test_words_of_a_table_stay_whole(open_page: Any) -> None:
+    view = open_page("classes", 400)
+    broken = view.ask(
+        "() => [...document.querySelectorAll('td bdi, th bdi')].filter(e => {"
+        " const r = document.createRange(); r.selectNodeContents(e);"
+        " return e.textContent.split(' ').length < r.getClientRects().length; })"
+        ".map(e => e.textContent)"
+    )
+    assert broken == []

@@ -1,0 +1,604 @@
+"""The numerics of Laplacian embedded regression against dense oracles.
+
+The oracles are the paper's dual formulas with their errata, (Lambda + mu L)^-1 and all; the code
+under test works in the primal and never forms them. Notation: f = K alpha + b, g the virtual
+labels, r = f - g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+from scipy.sparse.csgraph import connected_components
+from sklearn.svm import SVR
+
+from lapwing.kernels import make_kernel
+from lapwing.linalg import pivoted_cholesky
+from lapwing.solvers.base import Status
+from lapwing.solvers.embedded import active_set
+from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
+from lapwing.solvers.embedded.graph_side import graph_side, spectral_side
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    FeatureSystem,
+    least_squares,
+)
+from lapwing.solvers.embedded.tube import fit_tube, tube_regression
+from lapwing.spaces import landmark_map
+from lapwing.spaces.ambient import FullAmbient, LinearAmbient, MappedAmbient
+from lapwing.spaces.coordinates import StoredFeatures, landmark_features
+from tests.helpers.problems import affinity, laplacian, rbf
+
+LAM, MU = 30.0, 4.0
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A problem with all of its matrices dense."""
+
+    K: Any
+    L: Any
+    index: Any
+    weights: Any  # Lambda of the observations
+    y: Any  # (l, c)
+    mu: float
+    null: Any  # (n, q) basis of the kernel of Lambda + mu L
+
+    @property
+    def n(self) -> int:
+        return len(self.K)
+
+    @property
+    def held(self) -> Any:
+        """Lambda."""
+        return np.diag(np.bincount(self.index, self.weights, minlength=self.n))
+
+    @property
+    def pull(self) -> Any:
+        """Lambda y."""
+        pull = np.zeros((self.n, self.y.shape[1]))
+        np.add.at(pull, self.index, self.weights[:, None] * self.y)
+        return pull
+
+    @property
+    def graph_kernel(self) -> Any:
+        """(Lambda + mu L)^-1, the pseudo-inverse where it is singular (errata E7)."""
+        return np.linalg.pinv(self.held + self.mu * self.L, rcond=1e-12, hermitian=True)
+
+    @property
+    def virtual(self) -> Any:
+        """y~ of (20)."""
+        return self.graph_kernel @ self.pull
+
+    def energy(self, alpha: Any, g: Any) -> Any:
+        """(14) and (33) without the loss, a column."""
+        misfit = (self.weights[:, None] * (g[self.index] - self.y) ** 2).sum(axis=0)
+        smooth = self.mu * np.einsum("ij,ij->j", g, self.L @ g)
+        return (np.einsum("ij,ij->j", alpha, self.K @ alpha) + misfit + smooth) / 2
+
+    def side(self) -> Any:
+        return graph_side(lambda F: self.mu * self.L @ F, self.n, self.index, self.weights, self.y)
+
+    def dense(self, *, bias: bool = False) -> DenseSystem:
+        return DenseSystem(self.K, self.side(), bias)
+
+    def spectral(self, k: int) -> Any:
+        values, vectors = np.linalg.eigh(self.L)
+        return spectral_side(vectors[:, :k], self.mu * values[:k], self.index, self.weights, self.y)
+
+    def features(self) -> StoredFeatures:
+        return StoredFeatures(pivoted_cholesky(self.K.copy(), 1e-13)[0])
+
+
+def toy(
+    seed: int = 0,
+    *,
+    n: int = 40,
+    n_labels: int = 9,
+    c: int = 2,
+    normalized: bool = True,
+    power: int = 1,
+    lone: int = 0,
+    mu: float = MU,
+    lam: float = LAM,
+) -> Toy:
+    """Random points; `lone` of them are a component of the graph without a label."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    W = affinity(X)
+    W[: n - lone, n - lone :] = W[n - lone :, : n - lone] = 0
+    L = laplacian(W, normalized=normalized, power=power)
+    index = rng.permutation(n - lone)[:n_labels]
+    index = np.append(index, index[0])  # one point is observed twice
+    y = np.sign(X[index][:, :c]) + 0.1 * rng.standard_normal((len(index), c))
+    degrees = W.sum(axis=1)
+    pieces = connected_components(W > 0)[1]
+    unreached = np.setdiff1d(pieces, pieces[index])
+    level = np.where(degrees > 0, np.sqrt(degrees), 1.0) if normalized else np.ones(n)
+    null = (pieces[:, None] == unreached) * level[:, None]
+    weights = lam * rng.uniform(0.5, 2, len(index))
+    return Toy(rbf(X, X, 0.4), L, index, weights, y, mu, null)
+
+
+TOYS: dict[str, Callable[[], Toy]] = {
+    "normalized": toy,
+    "normalized^2": lambda: toy(1, power=2),
+    "unnormalized": lambda: toy(2, normalized=False),
+    "a component without a label": lambda: toy(3, lone=8),
+    "the same, unnormalized": lambda: toy(4, normalized=False, lone=6),
+    "no smoothness": lambda: toy(5, mu=0.0),
+}
+every_toy = pytest.mark.parametrize("name", TOYS)
+every_bias = pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+
+
+def bordered(case: Toy, C: float, kernel: Any, *, bias: bool) -> tuple[Any, Any, Any]:
+    """alpha, b and g of (K + K_G + I/C) alpha + b - N c = y~, N'alpha = 0, 1'alpha = 0 (E6, E7)."""
+    n, q = case.n, case.null.shape[1]
+    E = np.hstack([-case.null, np.ones((n, int(bias)))])
+    A = np.block([[case.K + kernel + np.eye(n) / C, E], [E.T, np.zeros((E.shape[1], E.shape[1]))]])
+    virtual = kernel @ case.pull
+    right = np.vstack([virtual, np.zeros((E.shape[1], virtual.shape[1]))])
+    solution = np.linalg.solve(A, right)
+    alpha = solution[:n]
+    intercept = solution[-1] if bias else np.zeros(virtual.shape[1])
+    return alpha, intercept, virtual - kernel @ alpha + case.null @ solution[n : n + q]
+
+
+# ---- LapERLS -----------------------------------------------------------------------------------
+
+
+@every_bias
+@pytest.mark.parametrize("C", [0.3, 20.0, 1e5])
+@pytest.mark.parametrize("name", [name for name in TOYS if name != "no smoothness"])
+def test_least_squares_is_the_papers_dual(name: str, C: float, bias: bool) -> None:
+    case = TOYS[name]()
+    alpha, b, g = bordered(case, C, case.graph_kernel, bias=bias)
+    result = least_squares(case.dense(bias=bias), C)
+    scale = np.abs(alpha).max() * max(1.0, C / 100)  # alpha is C times a difference
+    np.testing.assert_allclose(result.coef, alpha, atol=1e-9 * scale)
+    np.testing.assert_allclose(case.K @ result.coef, case.K @ alpha, atol=1e-9)
+    np.testing.assert_allclose(result.intercept, b, atol=1e-9)
+    np.testing.assert_allclose(result.virtual, g, atol=1e-9)
+    residual = case.K @ alpha + b - g
+    expected = case.energy(alpha, g) + C / 2 * (residual**2).sum(axis=0)
+    np.testing.assert_allclose(result.objective, expected, rtol=1e-9)
+    assert result.status == Status.CONVERGED
+    assert result.optimality.max() < 1e-11
+    np.testing.assert_allclose(case.null.T @ result.coef, 0, atol=1e-9 * scale)
+
+
+@every_bias
+@every_toy
+def test_least_squares_is_stationary_in_the_primal(name: str, bias: bool) -> None:
+    """The gradient of (33) in alpha, g and b, from its own formula; mu = 0 included."""
+    case, C = TOYS[name](), 7.0
+    result = least_squares(case.dense(bias=bias), C)
+    alpha, g = result.coef, result.virtual
+    r = case.K @ alpha + result.intercept - g
+    np.testing.assert_allclose(case.K @ (alpha + C * r), 0, atol=1e-9)
+    gradient = (case.held + case.mu * case.L) @ g - case.pull - C * r
+    np.testing.assert_allclose(gradient, 0, atol=1e-9)
+    if bias:
+        np.testing.assert_allclose(r.sum(axis=0), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 4, 15])
+def test_a_subspace_is_the_papers(k: int) -> None:
+    """(25)-(27), with S^-1."""
+    case, C = toy(), 20.0
+    values, vectors = np.linalg.eigh(case.L)
+    basis = vectors[:, :k]
+    S = basis.T @ case.held @ basis + case.mu * np.diag(values[:k])
+    kernel = basis @ np.linalg.solve(S, basis.T)
+    alpha, _, g = bordered(case, C, kernel, bias=False)
+    result = least_squares(DenseSystem(case.K, case.spectral(k), False), C)
+    np.testing.assert_allclose(result.coef, alpha, atol=1e-9 * np.abs(alpha).max())
+    np.testing.assert_allclose(result.virtual, g, atol=1e-9)
+
+
+@every_bias
+@every_toy
+def test_all_eigenvectors_are_the_exact_graph_kernel(name: str, bias: bool) -> None:
+    case, C = TOYS[name](), 5.0
+    exact = least_squares(case.dense(bias=bias), C)
+    whole = least_squares(DenseSystem(case.K, case.spectral(case.n), bias), C)
+    np.testing.assert_allclose(whole.coef, exact.coef, atol=1e-9)
+    np.testing.assert_allclose(whole.virtual, exact.virtual, atol=1e-9)
+    np.testing.assert_allclose(whole.objective, exact.objective, rtol=1e-9)
+
+
+@every_bias
+@every_toy
+def test_features_are_the_kernel_matrix(name: str, bias: bool) -> None:
+    case, C = TOYS[name](), 5.0
+    features, side = case.features(), case.spectral(12)
+    dense = least_squares(DenseSystem(case.K, side, bias), C)
+    result = least_squares(FeatureSystem(features, side, bias), C)
+    np.testing.assert_allclose(features.array @ result.coef, case.K @ dense.coef, atol=1e-9)
+    np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-9)
+    np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-9)
+    np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-9)
+
+
+@every_bias
+@every_toy
+def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> None:
+    case, C = TOYS[name](), 5.0
+    dense = least_squares(case.dense(bias=bias), C)
+    features = case.features()
+    system = GraphSystem(
+        features,
+        lambda F: case.mu * case.L @ F,
+        case.mu * np.diag(case.L),
+        case.index,
+        case.weights,
+        case.y,
+        bias,
+    )
+    result = graph_least_squares(system, C, tol=1e-12)
+    np.testing.assert_allclose(features.array @ result.coef, case.K @ dense.coef, atol=1e-8)
+    np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-8)
+    np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-8)
+    np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-8)
+    assert result.status == Status.CONVERGED
+    assert (result.optimality <= 1e-12).all()
+
+
+def test_conjugate_gradient_says_when_it_is_stopped() -> None:
+    case = toy()
+    system = GraphSystem(
+        case.features(),
+        lambda F: case.mu * case.L @ F,
+        np.zeros(case.n),
+        case.index,
+        case.weights,
+        case.y,
+    )
+    cut = graph_least_squares(system, 5.0, max_iter=2)
+    assert (cut.status, cut.n_iter) == (Status.MAX_ITER, 2)
+    assert cut.optimality.max() > 1e-8
+    asked = graph_least_squares(system, 5.0, on_iteration=lambda: True)
+    assert (asked.status, asked.n_iter) == (Status.CALLBACK, 1)
+
+
+def test_much_loss_is_laprls() -> None:
+    """Errata E12: C -> infinity is LapRLS with gamma_A = 1/lambda and gamma_I = mu/lambda."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    K = np.exp(-np.abs(X[:, None] - X[None]).sum(axis=2))  # well conditioned
+    L = laplacian(affinity(X), normalized=True)
+    index, lam, mu = np.arange(6), 50.0, 3.0
+    y = np.sign(X[index, :1])
+    J = np.zeros((30, 30))
+    J[index, index] = 1
+    # min sum_L (y - f)^2 + gamma_A a'Ka + gamma_I f'Lf
+    a = np.linalg.solve(J @ K + np.eye(30) / lam + mu / lam * L @ K, J[:, index] @ y)
+    case = Toy(K, L, index, np.full(6, lam), y, mu, np.zeros((30, 0)))
+    result = least_squares(case.dense(), 1e13)
+    np.testing.assert_allclose(result.coef, a, atol=1e-9 * np.abs(a).max())
+    np.testing.assert_allclose(result.virtual, K @ a, atol=1e-9)
+
+
+def test_no_smoothness_is_ridge_regression_on_the_labels() -> None:
+    """Errata E12: with mu = 0 nothing holds unlabelled points, and alpha is 0 there."""
+    case, C = toy(mu=0.0, n_labels=7), 3.0
+    labels, position = np.unique(case.index, return_inverse=True)
+    weight = np.bincount(position, case.weights)
+    mean = np.stack([np.bincount(position, case.weights * y) / weight for y in case.y.T], axis=1)
+    inner = case.K[np.ix_(labels, labels)] + np.diag(1 / weight) + np.eye(len(labels)) / C
+    expected = np.zeros((case.n, 2))
+    expected[labels] = np.linalg.solve(inner, mean)
+    result = least_squares(case.dense(), C)
+    np.testing.assert_allclose(result.coef, expected, atol=1e-10)
+
+
+# ---- LapESVR -----------------------------------------------------------------------------------
+
+
+def duality(case: Toy, kernel: Any, fit: Any, alpha: Any, C: float, epsilon: float) -> Any:
+    """Primal (14) at the fit and dual (18) at alpha, from their formulas."""
+    g = fit.graph_coef if fit.graph_coef.shape[0] == case.n else None
+    assert g is not None
+    a = alpha[:, None]
+    r = (case.K @ a + fit.intercept - g)[:, 0]
+    primal = case.energy(a, g)[0] + C * np.maximum(np.abs(r) - epsilon, 0).sum()
+    virtual = (kernel @ case.pull)[:, 0]
+    constant = (case.weights @ case.y[:, 0] ** 2 - case.pull[:, 0] @ virtual) / 2
+    Q = case.K + kernel
+    dual = constant + virtual @ alpha - alpha @ Q @ alpha / 2 - epsilon * np.abs(alpha).sum()
+    return primal, dual
+
+
+PARAMETERS = [(0.05, 0.02), (0.05, 0.0), (1.0, 0.05), (1.0, 0.0), (30.0, 0.1), (1e4, 0.01)]
+
+
+@every_bias
+@pytest.mark.parametrize(("C", "epsilon"), PARAMETERS)
+@pytest.mark.parametrize("name", [name for name in TOYS if name != "no smoothness"])
+def test_strong_duality(name: str, C: float, epsilon: float, bias: bool) -> None:
+    """Primal = dual proves the optimum, whatever found it; feasibility is checked with it."""
+    case = TOYS[name]()
+    fit = fit_tube(case.dense(bias=bias), 0, C, epsilon, tol=1e-9)
+    assert fit.status == Status.CONVERGED
+    alpha = fit.alpha
+    assert np.abs(alpha).max() <= C
+    scale = np.abs(alpha).max() + 1e-12
+    np.testing.assert_allclose(case.null.T @ alpha, 0, atol=1e-6 * scale)
+    if bias:
+        assert abs(alpha.sum()) < 1e-6 * scale
+    else:
+        assert fit.fit.intercept == 0
+    primal, dual = duality(case, case.graph_kernel, fit.fit, alpha, C, epsilon)
+    assert primal - dual < 1e-7 * primal
+    assert primal - dual > -1e-7 * primal
+    assert fit.objective == pytest.approx(primal, rel=1e-7)
+    np.testing.assert_allclose(fit.fit.coef[:, 0], alpha, atol=1e-6 * scale)
+
+
+def test_the_dual_solved_by_a_general_method() -> None:
+    case, C, epsilon = toy(n=14, n_labels=4, c=1), 0.4, 0.05
+    Q, virtual = case.K + case.graph_kernel, case.virtual[:, 0]
+    n = case.n
+
+    def objective(z: Any) -> float:
+        d = z[:n] - z[n:]
+        return float(d @ Q @ d / 2 + epsilon * z.sum() + virtual @ d)
+
+    def gradient(z: Any) -> Any:
+        d = Q @ (z[:n] - z[n:]) + virtual
+        return np.concatenate([d + epsilon, -d + epsilon])
+
+    balanced = LinearConstraint(np.concatenate([np.ones(n), -np.ones(n)]), 0, 0)
+    found = minimize(
+        objective,
+        np.full(2 * n, C / 2),
+        jac=gradient,
+        bounds=[(0, C)] * (2 * n),
+        constraints=balanced,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-10)
+    # Errata E4: alpha = beta* - beta.
+    np.testing.assert_allclose(fit.alpha, found.x[n:] - found.x[:n], atol=1e-5)
+
+
+def test_libsvm_finds_the_same_and_its_signs_are_kept() -> None:
+    """Errata E4: epsilon-SVR on K + K_G with targets y~ has alpha = +dual_coef_."""
+    case, C, epsilon = toy(c=1), 0.5, 0.1
+    machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", tol=1e-12)
+    machine.fit(case.K + case.graph_kernel, case.virtual[:, 0])
+    expected = np.zeros(case.n)
+    expected[machine.support_] = machine.dual_coef_[0]
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-10)
+    np.testing.assert_allclose(fit.alpha, expected, atol=1e-6)
+    np.testing.assert_array_equal(np.flatnonzero(fit.alpha), np.sort(machine.support_))
+    assert fit.fit.intercept[0] == pytest.approx(machine.intercept_[0], abs=1e-6)
+    assert 0 < np.count_nonzero(fit.alpha) < case.n
+
+
+def test_no_smoothness_and_certain_labels_are_svr() -> None:
+    """Errata E12, Proposition 2."""
+    case = toy(mu=0.0, lam=1e9, n_labels=12, c=1)
+    labels = np.unique(case.index)
+    position = np.searchsorted(labels, case.index)
+    weight = np.bincount(position, case.weights)
+    mean = np.bincount(position, case.weights * case.y[:, 0]) / weight
+    machine = SVR(C=2.0, epsilon=0.1, kernel="precomputed", tol=1e-12)
+    machine.fit(case.K[np.ix_(labels, labels)], mean)
+    expected = np.zeros(case.n)
+    expected[labels[machine.support_]] = machine.dual_coef_[0]
+    fit = fit_tube(case.dense(bias=True), 0, 2.0, 0.1, tol=1e-10)
+    np.testing.assert_allclose(fit.alpha, expected, atol=1e-6)
+
+
+@every_bias
+@pytest.mark.parametrize(("C", "epsilon"), PARAMETERS)
+def test_features_find_what_the_kernel_matrix_finds(C: float, epsilon: float, bias: bool) -> None:
+    case = toy(3, lone=8)
+    features, side = case.features(), case.spectral(15)
+    dense = fit_tube(DenseSystem(case.K, side, bias), 1, C, epsilon, tol=1e-9)
+    other = fit_tube(FeatureSystem(features, side, bias), 1, C, epsilon, tol=1e-9)
+    assert (dense.status, other.status) == (Status.CONVERGED, Status.CONVERGED)
+    assert other.objective == pytest.approx(dense.objective, rel=1e-7)
+    f, expected = features.array @ other.fit.coef, case.K @ dense.fit.coef
+    np.testing.assert_allclose(f, expected, atol=2e-4)  # |f - f*|^2 <= 2 gap
+    np.testing.assert_allclose(
+        case.features().array.T @ other.alpha, other.fit.coef[:, 0], atol=1e-5 * C
+    )
+
+
+def test_points_strictly_inside_the_tube_have_no_coefficient() -> None:
+    case, epsilon = toy(n=80, c=1), 0.15
+    fit = fit_tube(case.dense(bias=True), 0, 1.0, epsilon)
+    r = (case.K @ fit.alpha + fit.fit.intercept - fit.fit.graph_coef[:, 0]) / epsilon
+    inside = np.abs(r) < 1 - 1e-6
+    assert inside.sum() > 10
+    assert (fit.alpha[inside] == 0).all()
+    outside = np.abs(r) > 1 + 1e-6
+    assert (fit.alpha[outside] == -np.sign(r[outside])).all()
+
+
+@pytest.mark.parametrize("C", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+@pytest.mark.parametrize("seed", range(4))
+def test_alpha_is_exact_on_every_active_set(seed: int, C: float, epsilon: float) -> None:
+    case = toy(seed, n=120, c=1, mu=0.5)
+    fit = fit_tube(case.dense(bias=True), 0, C, epsilon, tol=1e-5)
+    assert fit.gap < 1e-10  # though only 1e-5 was asked for
+    r = (case.K @ fit.alpha + fit.fit.intercept - fit.fit.graph_coef[:, 0]) / epsilon
+    assert (fit.alpha[np.abs(r) < 1 - 1e-5] == 0).all()
+    assert (np.abs(fit.alpha[np.abs(r) > 1 + 1e-5]) == C).all()
+
+
+def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_set, "_REVISIONS", 0)
+    case = toy(n=80, c=1)
+    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, tol=1e-8)
+    exact = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False, tol=1e-8)
+    assert (exact.alpha != 0).all()
+    assert 0 < np.count_nonzero(fit.alpha) < 80
+    np.testing.assert_allclose(fit.alpha, exact.alpha, atol=1e-6)
+    assert fit.gap <= 1e-6
+
+
+@every_bias
+def test_both_systems_solve_the_same_equations(bias: bool) -> None:
+    """alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
+    case = toy()
+    features, side = case.features(), case.spectral(15)
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.1, 10, case.n) * (rng.random(case.n) < 0.7)  # zeros among them
+    load, pull = rng.standard_normal((case.n, 2)), rng.standard_normal((15, 2))
+    balance = np.array([2.0, -1.0]) if bias else None
+    for system, Z in (
+        (DenseSystem(case.K, side, bias), case.K),
+        (FeatureSystem(features, side, bias), features.array),
+    ):
+        fit, residual, alpha = system.factor(q)(load, pull, balance)
+        g = side.values(fit.graph_coef)
+        np.testing.assert_allclose(residual, Z @ fit.coef + fit.intercept - g, atol=1e-9)
+        np.testing.assert_allclose(Z @ fit.coef, case.K @ alpha, atol=1e-8)
+        np.testing.assert_allclose(alpha, load - q[:, None] * residual, atol=1e-8)
+        np.testing.assert_allclose(
+            side.basis.T @ alpha + side.curvature @ fit.graph_coef, pull, atol=1e-8
+        )
+        if bias:
+            np.testing.assert_allclose(alpha.sum(axis=0), balance, atol=1e-8)
+        missing = system.missing(fit, alpha, pull)
+        np.testing.assert_allclose(missing.graph_coef, 0, atol=1e-8)
+        np.testing.assert_allclose(missing.coef, 0, atol=1e-8)
+        np.testing.assert_allclose(system.represent(alpha), fit.coef, atol=1e-8)
+
+
+def test_without_need_alpha_is_not_made_sparse() -> None:
+    case = toy(n=80, c=1)
+    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False)
+    assert (fit.alpha != 0).all()
+    assert fit.gap <= 1e-6
+
+
+def test_targets_of_zero_are_met_at_once() -> None:
+    case = toy(c=1)
+    zero = Toy(case.K, case.L, case.index, case.weights, 0 * case.y, case.mu, case.null)
+    fit = fit_tube(zero.dense(bias=True), 0, 1.0, 0.1)
+    assert not fit.alpha.any()
+    assert (fit.objective, fit.status) == (0.0, Status.CONVERGED)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("C", [1e-5, 1e6])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-4, 10.0])
+@pytest.mark.parametrize("mu", [0.0, 1e6])
+def test_extreme_parameters_end_in_finite_answers(
+    scale: float, C: float, epsilon: float, mu: float
+) -> None:
+    """No warning, no error of a factorisation, and no endless run: the status tells."""
+    case = toy(3, lone=8, c=1, mu=mu, lam=30 * scale)
+    singular = Toy(np.ones_like(case.K), case.L, case.index, case.weights, case.y, mu, case.null)
+    for system in (case.dense(bias=True), singular.dense(bias=False)):
+        fit = fit_tube(system, 0, C, epsilon)
+        assert np.isfinite(fit.alpha).all()
+        assert np.abs(fit.alpha).max() <= C
+        assert np.isfinite(fit.objective)
+        assert (fit.gap <= 1e-6) == (fit.status == Status.CONVERGED)
+
+
+def test_columns_are_fitted_one_by_one() -> None:
+    case = toy()
+    system = case.dense(bias=True)
+    result, alpha = tube_regression(system, 1.0, 0.05)
+    for j in range(2):
+        alone = fit_tube(system, j, 1.0, 0.05)
+        np.testing.assert_array_equal(alpha[:, j], alone.alpha)
+        np.testing.assert_array_equal(result.virtual[:, j], alone.fit.graph_coef[:, 0])
+        assert result.objective[j] == alone.objective
+
+
+def test_the_interior_point_method_says_when_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = toy().dense(bias=True)
+    with monkeypatch.context() as context:
+        context.setattr(active_set, "_REVISIONS", 0)  # which may well find the optimum
+        cut, _ = tube_regression(system, 1.0, 0.05, max_iter=1)
+    assert cut.status == Status.MAX_ITER
+    assert cut.optimality.max() > 1e-6
+    calls = []
+    asked, alpha = tube_regression(
+        system, 1.0, 0.05, on_iteration=lambda: bool(calls.append(1)) or len(calls) == 3
+    )
+    assert asked.status == Status.CALLBACK
+    assert len(calls) == 3  # the second column is started all the same
+    assert alpha.shape == (40, 2)
+
+
+# ---- sides and features ------------------------------------------------------------------------
+
+
+def test_eigenvalues_below_zero_are_rounding() -> None:
+    case = toy()
+    side = spectral_side(
+        np.eye(40)[:, :3], np.array([-1e-17, 0.0, 2.0]), np.array([39]), np.ones(1), np.ones((1, 1))
+    )
+    np.testing.assert_array_equal(side.curvature, np.diag([0, 0, 2.0]))
+    assert case.side().basis is None
+
+
+def blocks(features: Any) -> Iterator[Any]:
+    return (np.asarray(block) for _, block in features.blocks())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_landmark_features_are_the_landmark_space(dtype: Any) -> None:
+    X = np.random.default_rng(0).standard_normal((300, 4)).astype(dtype)
+    kernel = make_kernel("rbf", X)
+    features = landmark_features(kernel, X, X[:25])
+    space = landmark_map(kernel, X, X[:25])
+    assert (features.n_points, features.n_features) == space.features.shape
+    np.testing.assert_array_equal(np.vstack(list(blocks(features))), space.features)
+    stored = features.stored()
+    assert stored.array.dtype == dtype
+    np.testing.assert_array_equal(stored.array, space.features)
+
+
+def test_ambients_agree_on_their_kernel_matrix_and_functions() -> None:
+    rng = np.random.default_rng(0)
+    X, alpha = rng.standard_normal((20, 3)), rng.standard_normal((20, 2))
+    kernel = make_kernel("rbf", X)
+    K = kernel.gram(X)
+    features = landmark_features(kernel, X, X)
+    for ambient in (
+        FullAmbient(kernel, X, np.arange(20)),
+        MappedAmbient(features, features.lift, features.basis),
+        MappedAmbient(features, features.lift, features.basis).stored(),
+    ):
+        np.testing.assert_allclose(ambient.gram(), K, atol=1e-8)
+        kept = ambient.kept(ambient.coordinates(alpha))
+        found = (
+            kernel.gram(X)
+            if kept["X_fit_"] is X
+            else kernel.expand(X, kept["X_fit_"], np.eye(len(kept["alpha_"])))
+        )
+        np.testing.assert_allclose(found @ kept["alpha_"], K @ alpha, atol=1e-6)
+    for data in (X, X.T):
+        linear = LinearAmbient(data)
+        assert (linear.features is None) == (data.shape[1] > data.shape[0])
+        a = alpha[: len(data)]
+        kept = linear.kept(linear.coordinates(a))
+        np.testing.assert_allclose(data @ kept["coef_"].T, linear.gram() @ a)
+
+
+def test_the_oracle_has_null_vectors_where_it_says() -> None:
+    for name in TOYS:
+        case = TOYS[name]()
+        M = case.held + case.mu * case.L
+        np.testing.assert_allclose(M @ case.null, 0, atol=1e-12)
+        if case.mu:
+            assert np.linalg.matrix_rank(M, tol=1e-9) == case.n - case.null.shape[1]

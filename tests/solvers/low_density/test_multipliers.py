@@ -1,0 +1,399 @@
+"""The hinge by multipliers: KKT conditions from their definition, and other solvers' answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+from sklearn.svm import SVC
+
+from lapwing.kernels import make_kernel
+from lapwing.losses.labeled import Hinge, SquaredHinge
+from lapwing.losses.unlabeled import GaussianBump
+from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
+from lapwing.solvers.base import Status
+from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
+from lapwing.solvers.low_density.multipliers import ShiftedHinge, minimize
+from lapwing.spaces import LinearSpace, full_map
+from tests.helpers.low_density import make_tiny, value_of
+from tests.helpers.problems import rbf
+
+FREE = (-np.inf, np.inf)
+C_RANGE = (1e-3, 0.1, 1.0, 100.0, 1e4)
+
+
+def svm(X, y, C, bias, *, K=None, center=False):
+    """A supervised SVM; K is the kernel matrix, X'X if there is none."""
+    space = LinearSpace(X) if K is None else full_map(make_kernel("precomputed", K), K)
+    n = len(y)
+    features = CenteredFeatures(space)
+    if center:
+        features = CenteredFeatures.on(space, np.full(n, 1 / n))
+    none = np.zeros(0, dtype=int)
+    weights = np.broadcast_to(np.asarray(C, dtype=float), (n,))
+    return LowDensityObjective(
+        features, Hinge(), GaussianBump(), np.arange(n), y, weights, none, np.zeros(0), bias
+    )
+
+
+def blobs(n=30, d=3, seed=0, apart=0.7):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    return rng.standard_normal((n, d)) + apart * y[:, None], y
+
+
+def solve(objective, *, tol=1e-8, max_iter=50_000, **options):
+    return minimize(objective, objective.zero(), tol=tol, max_iter=max_iter, **options)
+
+
+def violation(objective, function, near=1e-5):
+    """Distance from the KKT conditions, relative: the best multipliers that the margins allow.
+
+    w = sum_i beta_i y_i phi_i with beta = C below the margin, 0 above and anything between on it;
+    sum_i beta_i y_i = 0, or of the right sign at a bound of b.
+    """
+    y, C = objective.targets, objective.weights
+    f = objective.values(function)
+    margin = y * f[objective.index]
+    Phi = np.stack(
+        [objective.features.values(e) for e in np.eye(objective.features.n_coef)], axis=1
+    )[objective.index]
+    low = np.where(margin < 1 - near, C, 0.0)
+    high = np.where(margin > 1 + near, 0.0, C)
+    u = objective.unlabeled
+    density = np.zeros(len(f))
+    density[u] = objective.unlabeled_weights * objective.unlabeled_loss.derivative(f[u])
+    rest = objective.features.represent(density) + function.coef
+    A, right = (Phi * y[:, None]).T, rest
+    lower, upper = objective.bias
+    at_lower, at_upper = function.intercept <= lower, function.intercept >= upper
+    if objective.free_bias and not (at_lower or at_upper):
+        A, right = np.vstack([A, y]), np.append(rest, density.sum())
+    size = max(np.linalg.norm((Phi * (C * y)[:, None]).sum(axis=0)), np.linalg.norm(right), 1e-300)
+    beta = bounded_least_squares(A / size, right / size, low, high)
+    if objective.free_bias and (at_lower or at_upper):
+        slope = density.sum() - y @ beta  # dJ/db
+        assert slope >= -1e-6 * C.sum() if at_lower else slope <= 1e-6 * C.sum()
+    return np.linalg.norm(A @ beta - right) / size
+
+
+def bounded_least_squares(A, b, low, high):
+    """argmin |A beta - b| in a box, in units of the box."""
+    from scipy.optimize import lsq_linear
+
+    free = high > low
+    beta = low.copy()
+    if free.any():
+        width = (high - low)[free]
+        found = lsq_linear(A[:, free] * width, b - A @ low, bounds=(0, 1), tol=1e-15, method="bvls")
+        beta[free] = low[free] + width * found.x
+    return beta
+
+
+def dense_dual(K, y, C, b):
+    """max sum_i beta_i (1 - y_i b) - 1/2 |sum beta y phi|^2 in the box: coordinate ascent."""
+    beta, h = np.zeros(len(y)), np.zeros(len(y))
+    for _ in range(20_000):
+        before = beta.copy()
+        for i in range(len(y)):
+            slack = 1 - y[i] * (h[i] + b)
+            step = slack / K[i, i] if K[i, i] > 0 else np.inf * np.sign(slack)
+            new = min(max(beta[i] + step, 0), C)
+            h += (new - beta[i]) * y[i] * K[:, i]
+            beta[i] = new
+        if np.abs(beta - before).max() < 1e-13 * C:
+            break
+    return h + b, float(beta @ (1 - y * b) - 0.5 * (beta * y) @ h)
+
+
+def check_gap(value, dual, total, tol=1e-8):
+    """No lower than a dual value, and above by what margins off by `tol` cost."""
+    assert value >= dual - 1e-7 * abs(dual)
+    assert value <= dual + 1e-6 * abs(dual) + tol * total
+
+
+# --- the supervised SVM ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("C", C_RANGE)
+def test_a_free_bias_is_libsvm(C, kernel, center):
+    """Centring is no matter to a free bias."""
+    X, y = blobs(apart=1.5 if kernel == "linear" and C > 100 else 0.7)
+    K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
+    objective = svm(X, y, C, FREE, K=K, center=center)
+    found = solve(objective)
+    assert found.status in (Status.CONVERGED, Status.PRECISION)
+    f = objective.values(found.function)
+    libsvm = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
+    reference_f = libsvm.decision_function(K)
+    h, h_ref = f - f.mean(), reference_f - reference_f.mean()
+    np.testing.assert_allclose(h, h_ref, atol=2e-5 * max(1.0, np.abs(h_ref).max()))
+    beta_y = np.zeros(len(y))
+    beta_y[libsvm.support_] = libsvm.dual_coef_[0]
+    dual = np.abs(beta_y).sum() - 0.5 * beta_y @ K @ beta_y
+    check_gap(found.value, dual, C * len(y))
+    assert found.value == objective.value(found.function)
+    assert violation(objective, found.function) < 1e-5
+
+
+@pytest.mark.parametrize("b", [0.0, 0.4, -2.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("C", C_RANGE)
+def test_a_fixed_bias_is_the_dense_dual(C, kernel, b):
+    """The margins are offset, which libsvm has no parameter for."""
+    X, y = blobs(14, 3, seed=1, apart=1.5 if C > 100 else 0.7)
+    K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
+    objective = svm(X, y, C, (b, b), K=K)
+    found = solve(objective)
+    assert found.function.intercept == b
+    f, dual = dense_dual(K, y, C, b)
+    check_gap(found.value, dual, C * len(y))
+    if C <= 100:  # the dual's own digits
+        np.testing.assert_allclose(
+            objective.values(found.function), f, atol=1e-4 * max(1.0, np.abs(f).max())
+        )
+    assert violation(objective, found.function) < 1e-5
+
+
+@pytest.mark.parametrize("bias", [(0.3, 0.3), FREE, (-0.1, 0.1), (0.2, 5.0)])
+def test_conditions_hold_whatever_the_bias(bias):
+    X, y = blobs()
+    for C in (0.01, 1.0, 50.0):
+        objective = svm(X + 0.4, y, C, bias)
+        found = solve(objective)
+        assert bias[0] <= found.function.intercept <= bias[1]
+        assert found.optimality <= 1e-8 or found.status == Status.PRECISION
+        assert violation(objective, found.function) < 1e-5
+
+
+def test_a_bounded_bias_is_the_free_one_or_its_bound():
+    X, y = blobs()
+    X = X + 0.4
+    free = solve(svm(X, y, 1.0, FREE))
+    b = free.function.intercept
+    inside = solve(svm(X, y, 1.0, (b - 1, b + 1)))
+    # Margins off by tol cost up to tol times the sum of the weights.
+    assert inside.value == pytest.approx(free.value, rel=1e-7)
+    bound = solve(svm(X, y, 1.0, (b + 0.5, b + 2)))
+    fixed = solve(svm(X, y, 1.0, (b + 0.5, b + 0.5)))
+    assert bound.function.intercept == pytest.approx(b + 0.5, abs=1e-9)
+    assert bound.value == pytest.approx(fixed.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
+def test_a_point_with_both_labels(bias):
+    """Their hinges leave a flat piece; the multipliers still converge."""
+    X, y = blobs(10)
+    X, y = np.vstack([X, X[:2], X[:1]]), np.concatenate([y, -y[:2], y[:1]])
+    for C in (0.1, 10.0, 1000.0):
+        objective = svm(X, y, C, bias)
+        found = solve(objective)
+        assert violation(objective, found.function) < 1e-5
+
+
+def test_observations_of_one_point_are_their_sum():
+    X, y = blobs(8)
+    doubled = svm(np.vstack([X, X]), np.tile(y, 2), 1.0, FREE)
+    heavy = svm(X, y, 2.0, FREE)
+    one, two = solve(doubled), solve(heavy)
+    assert one.value == pytest.approx(two.value, rel=1e-7)
+    np.testing.assert_allclose(one.function.coef, two.function.coef, atol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
+def test_singular_kernels(bias):
+    """A kernel of rank 2 with duplicated points, and one of zeros."""
+    X, y = blobs(20, 2)
+    X[10:] = X[:10]
+    objective = svm(X, y, 3.0, bias, K=X @ X.T)
+    assert objective.features.n_coef == 2
+    assert violation(objective, solve(objective).function) < 1e-5
+    nothing = svm(0 * X, y, 3.0, bias)
+    found = solve(nothing)
+    assert found.value == pytest.approx(3.0 * len(y))
+    np.testing.assert_array_equal(found.function.coef, 0)
+
+
+def test_weights_of_the_observations():
+    X, y = blobs()
+    C = np.random.default_rng(2).uniform(0.1, 5, len(y))
+    objective = svm(X, y, C, FREE)
+    found = solve(objective)
+    libsvm = SVC(C=1.0, kernel="linear", tol=1e-10).fit(X, y, sample_weight=C)
+    np.testing.assert_allclose(found.function.coef, libsvm.coef_[0], atol=1e-5)
+    assert violation(objective, found.function) < 1e-6
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_units_are_no_matter(size):
+    """x in other units with C accordingly: the same decision values."""
+    X, y = blobs()
+    one = svm(X, y, 0.5, (0.2, 0.2))
+    other = svm(X * size, y, 0.5 / size**2, (0.2, 0.2))
+    f, g = (objective.values(solve(objective).function) for objective in (one, other))
+    np.testing.assert_allclose(g, f, atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [10.0, 1e3, 1e4])
+def test_a_hard_margin_is_as_exact_as_was_asked(C):
+    """The pull of all labels is 1e5 |w| here: a gradient small beside it may leave w 40 % off."""
+    X, y = blobs(apart=1.5)
+    objective = svm(X, y, C, FREE)
+    found = minimize(objective, objective.zero(), tol=1e-6, max_iter=20_000)
+    assert found.status == Status.CONVERGED
+    hard = SVC(C=1e6, kernel="linear", tol=1e-12).fit(X, y).coef_[0]
+    assert np.linalg.norm(found.function.coef - hard) < 1e-5 * np.linalg.norm(hard)
+
+
+# --- stops ----------------------------------------------------------------------------------------
+
+
+def test_too_few_iterations_are_told():
+    objective = svm(*blobs(), 100.0, FREE)
+    found = solve(objective, max_iter=5)
+    assert found.status == Status.MAX_ITER
+    assert found.n_iter <= 6
+    assert found.optimality > 1e-8
+    whole = solve(objective, tol=1e-6)
+    assert whole.status == Status.CONVERGED
+    assert whole.n_iter > 6
+    assert whole.n_evaluations >= whole.n_iter
+
+
+def test_a_callback_stops():
+    objective, seen = svm(*blobs(), 100.0, FREE), []
+
+    def on_step(function):
+        seen.append(function)
+        return len(seen) == 4
+
+    found = solve(objective, on_step=on_step)
+    assert found.status == Status.CALLBACK
+    assert len(seen) == 4
+    assert 4 <= found.n_iter < solve(objective).n_iter
+    np.testing.assert_array_equal(found.function.coef, seen[-1].coef)
+    assert found.value == objective.value(found.function)
+
+
+def test_known_multipliers_save_iterations():
+    X, y = blobs(16)
+    objective = svm(X, y, 1.0, (0.0, 0.0))
+    cold = solve(objective)
+    # the duals, from the end point
+    margin = y * objective.values(cold.function)
+    low = np.where(margin < 1 - 1e-6, 1.0, 0.0)
+    high = np.where(margin > 1 + 1e-6, 0.0, 1.0)
+    beta = bounded_least_squares((X * y[:, None]).T, cold.function.coef, low, high)
+    warm = minimize(objective, cold.function, tol=1e-8, max_iter=1000, multipliers=beta)
+    assert warm.n_iter < cold.n_iter / 2
+    assert warm.value == pytest.approx(cold.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge()])
+def test_differentiable_losses_are_descended_as_they_are(loss):
+    objective = replace(svm(*blobs(), 2.0, FREE), loss=loss)
+    found = solve(objective)
+    same = descend(objective, objective.zero(), tol=1e-8, max_iter=50_000)
+    np.testing.assert_array_equal(found.function.coef, same.function.coef)
+    _, of_w, of_b = objective.value_and_gradient(found.function)
+    assert np.hypot(np.linalg.norm(of_w), of_b) < 1e-7 * reference(objective)
+
+
+# --- beside the non-convex loss -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [None, FREE, (-0.2, 0.1)])
+def test_local_minima_of_the_non_convex_objective(bias):
+    """Conditions of first order, and no step near by goes down."""
+    for seed in range(5):
+        tiny = make_tiny(seed)
+        tiny = tiny if bias is None else replace(tiny, bias=bias)
+        objective = tiny.objective()
+        rng = np.random.default_rng(seed)
+        start = Function(rng.standard_normal(tiny.X.shape[1]), objective.zero().intercept)
+        found = minimize(objective, start, tol=1e-8, max_iter=20_000)
+        assert found.value <= objective.value(start)
+        assert violation(objective, found.function) < 1e-5
+        w, b = found.function
+        for size in (1e-5, 1e-4, 1e-3):
+            W = w + size * rng.standard_normal((300, len(w)))
+            move = size * rng.standard_normal(300) if objective.free_bias else np.zeros(300)
+            B = np.clip(b + move, *objective.bias)
+            assert value_of(tiny, W, B).min() >= found.value - 1e-7 * found.value
+
+
+# --- the shifted hinge ----------------------------------------------------------------------------
+
+
+def test_the_shifted_hinge_is_the_maximum_that_it_says():
+    rng = np.random.default_rng(0)
+    c, beta, y = rng.uniform(0.5, 2, 50), rng.uniform(0, 0.5, 50), rng.choice([-1.0, 1.0], 50)
+    f, rho = rng.uniform(-3, 3, 50), 0.7
+    loss = ShiftedHinge(c, beta, rho)
+    b = np.linspace(0, 1, 20_001)[:, None] * c
+    brute = (b * (1 - y * f) - (b - beta) ** 2 / (2 * rho)).max(axis=0)
+    np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), brute, atol=1e-7)
+    h = 1e-6
+    np.testing.assert_allclose(
+        loss.derivative(y, f), (loss.value(y, f + h) - loss.value(y, f - h)) / (2 * h), atol=1e-8
+    )
+    slope = (loss.derivative(y, f + h) - loss.derivative(y, f - h)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(y, f), slope, atol=1e-8)
+    assert {0.0, rho / 2} == set(loss.curvature(y, f))
+    with pytest.raises(NotImplementedError, match="L-BFGS"):
+        loss.switch_steps(y, f, f)
+
+
+# --- L-BFGS ---------------------------------------------------------------------------------------
+
+
+def smooth_problem(bias: tuple[float, float] = FREE) -> Any:
+    return replace(svm(*blobs(), 2.0, bias), loss=SquaredHinge())
+
+
+@pytest.mark.parametrize("bias", [FREE, (0.0, 0.0), (0.3, 0.9)])
+def test_descend_against_another_minimiser(bias):
+    objective = smooth_problem(bias)
+    found = descend(objective, objective.zero(), tol=1e-9, max_iter=1000)
+    assert found.status == Status.CONVERGED
+    assert found.optimality <= 1e-9
+    other = scipy_minimize(
+        lambda z: objective.value(Function(z[:3], float(np.clip(z[3], *bias)))),
+        np.zeros(4),
+        method="Nelder-Mead",
+        options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 8000},
+    )
+    assert found.value == pytest.approx(other.fun, rel=1e-7)
+
+
+def test_the_projected_gradient_leaves_out_what_a_bound_holds():
+    objective = smooth_problem((0.0, 1.0))
+    gradient = np.array([3.0, 0.0, 4.0, 2.0])
+    at_bound, inside = Function(np.zeros(3), 0.0), Function(np.zeros(3), 0.5)
+    assert projected_gradient(objective, at_bound, gradient) == 5.0
+    assert projected_gradient(objective, inside, gradient) == pytest.approx(np.hypot(5, 0.5))
+    assert projected_gradient(objective, at_bound, -gradient) == pytest.approx(np.hypot(5, 1))
+    assert projected_gradient(smooth_problem((0.0, 0.0)), at_bound, gradient[:3]) == 5.0
+    free = smooth_problem()
+    assert projected_gradient(free, inside, gradient) == pytest.approx(np.sqrt(29))
+
+
+def test_descend_tells_why_it_stopped():
+    objective = smooth_problem()
+    start = objective.zero()
+    assert descend(objective, start, tol=1e-9, max_iter=2).status == Status.MAX_ITER
+    assert descend(objective, start, tol=0.0, max_iter=5000).status == Status.PRECISION
+    stopped = descend(objective, start, tol=1e-9, max_iter=100, on_step=lambda function: True)
+    assert stopped.status == Status.CALLBACK
+    assert stopped.n_iter == 1
+    found = descend(objective, start, tol=1e-9, max_iter=100)
+    again = descend(objective, found.function, tol=1e-9, max_iter=100)
+    assert again.status == Status.CONVERGED
+    assert again.after(found).n_iter == again.n_iter + found.n_iter
+    assert again.after(found).n_evaluations == again.n_evaluations + found.n_evaluations
+    assert again.after(None) is again

@@ -1,0 +1,292 @@
+"""Annealing and continuation: what every stage is, and that the first one is convex."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lapwing.losses.labeled import SquaredHinge
+from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
+from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
+from lapwing.objectives.low_density import Function
+from lapwing.solvers.base import Status
+from lapwing.solvers.low_density import schedules
+from lapwing.solvers.low_density.lbfgs import descend
+from tests.helpers.low_density import make_tiny, translated
+
+SEEDS = range(12)
+
+
+def hessian(objective, tiny, w):
+    """I + sum of curvatures x x', in translated points."""
+    Z, f = translated(tiny), objective.values(Function(w, tiny.bias[0]))
+    D = np.zeros(len(Z))
+    L, U = objective.index, objective.unlabeled
+    D[L] = 2 * objective.weights * objective.loss.curvature(objective.targets, f[L])
+    D[U] = objective.unlabeled_weights * objective.unlabeled_loss.curvature(f[U])
+    return np.eye(Z.shape[1]) + Z.T @ (D[:, None] * Z)
+
+
+def least_eigenvalue(tiny, gamma, count=400):
+    """Of the Hessian at w from everywhere, 0 included."""
+    objective = schedules.smoothed(tiny.objective(), gamma)
+    rng = np.random.default_rng(0)
+    d = tiny.X.shape[1]
+    W = rng.standard_normal((count, d)) * 10 ** rng.uniform(-2, 1, (count, 1))
+    W = np.vstack([np.zeros(d), W])
+    return min(np.linalg.eigvalsh(hessian(objective, tiny, w))[0] for w in W)
+
+
+# --- continuation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+def test_the_first_smoothing_makes_the_objective_convex(symmetric, squared):
+    for seed in SEEDS:
+        tiny = make_tiny(seed, symmetric=symmetric)
+        tiny = replace(tiny, loss=SquaredHinge()) if squared else tiny
+        gamma = schedules.first_smoothing(tiny.objective())
+        assert least_eigenvalue(tiny, gamma, 100) >= -1e-9
+
+
+def test_the_first_smoothing_is_hardly_larger_than_needed():
+    """Nearly tight where the points' margins vanish together, b = 0, and C* is large."""
+    for seed in SEEDS:
+        tiny = make_tiny(seed, bias=(0.0, 0.0))
+        tiny = replace(tiny, C=1e-6 * tiny.C, C_star=300 * tiny.C_star)
+        gamma = schedules.first_smoothing(tiny.objective())
+        assert 0 <= least_eigenvalue(tiny, gamma, 1) < 0.1
+        assert least_eigenvalue(tiny, gamma / 2, 1) < -0.5
+
+
+def test_the_first_smoothing_is_the_papers_formula():
+    """(C* lambda_max(M))^(2/3) / (2s)^(1/3), M = sum_U x x' / |x|^3."""
+    for seed in SEEDS:
+        tiny = make_tiny(seed)
+        Z = translated(tiny)[tiny.l :]
+        M = Z.T @ (Z / np.linalg.norm(Z, axis=1)[:, None] ** 3)
+        largest = np.linalg.eigvalsh(tiny.C_star[0] * M)[-1]
+        printed = largest ** (2 / 3) / 6 ** (1 / 3)
+        found = schedules.first_smoothing(tiny.objective())
+        assert printed * (1 - 1e-9) <= found <= printed * 1.02
+
+
+def test_the_minimiser_at_the_first_smoothing_is_unique():
+    """Errata C11."""
+    for seed in range(6):
+        objective = make_tiny(seed).objective()
+        first = schedules.continuation(objective)[0].objective
+        rng = np.random.default_rng(seed)
+        ends = []
+        for _ in range(4):
+            w = 3 * rng.standard_normal(objective.features.n_coef)
+            start = Function(w, objective.bias[0])
+            ends.append(descend(first, start, tol=1e-9, max_iter=5000).function.coef)
+        np.testing.assert_allclose(ends[1:], np.broadcast_to(ends[0], (3, len(w))), atol=1e-6)
+
+
+def test_the_steps_are_geometric():
+    """Eleven with both ends, 1 / (20 s max |x|^2) the last (errata C6)."""
+    for seed in SEEDS:
+        tiny = make_tiny(seed)
+        objective = tiny.objective()
+        stages = schedules.continuation(objective)
+        gammas = np.array([stage.parameter for stage in stages])
+        assert len(gammas) == 11
+        np.testing.assert_allclose(np.diff(np.log(gammas)), np.log(gammas[1] / gammas[0]))
+        assert gammas[0] == pytest.approx(schedules.first_smoothing(objective))
+        largest = (translated(tiny)[tiny.l :] ** 2).sum(axis=1).max()
+        assert gammas[-1] == pytest.approx(1 / (60 * largest))
+        assert gammas[0] > gammas[-1]
+
+
+def test_steeper_losses_are_smoothed_less():
+    tiny = make_tiny(0)
+    gammas = [
+        schedules.last_smoothing(replace(tiny, unlabeled_loss=GaussianBump(s)).objective())
+        for s in (3.0, 6.0)
+    ]
+    assert gammas[0] == pytest.approx(2 * gammas[1])
+
+
+def test_labelled_points_do_not_set_the_last_smoothing():
+    """The maximum is over the unlabelled ones (errata C6)."""
+    tiny = make_tiny(0)
+    far = tiny.X.copy()
+    far[: tiny.l] *= 50
+    moved = replace(tiny, X=far)
+    assert schedules.last_smoothing(moved.objective()) == pytest.approx(
+        schedules.last_smoothing(tiny.objective())
+    )
+
+
+def test_an_objective_that_is_convex_already_has_one_stage():
+    """C* small: gamma_0 < gamma_end, the printed sequence would rise (errata C6)."""
+    tiny = make_tiny(0)
+    tiny = replace(tiny, C_star=1e-6 * tiny.C_star)
+    objective = tiny.objective()
+    first, last = schedules.first_smoothing(objective), schedules.last_smoothing(objective)
+    assert 0 < first < last
+    (stage,) = schedules.continuation(objective)
+    assert stage.parameter == last
+    assert least_eigenvalue(tiny, last) > 0
+
+
+def test_without_weight_there_is_nothing_to_smooth():
+    tiny = make_tiny(0)
+    objective = replace(tiny, C_star=0 * tiny.C_star).objective()
+    assert schedules.first_smoothing(objective) == 0
+    assert len(schedules.continuation(objective)) == 1
+
+
+def test_points_at_the_origin_are_left_out():
+    """Errata C5: a constant, where x / |x|^3 is NaN."""
+    tiny = make_tiny(1)
+    X = tiny.X.copy()
+    X[-1] = X[tiny.l : -1].mean(axis=0)
+    with_origin = replace(tiny, X=X)
+    without = replace(tiny, X=X[:-1], C_star=tiny.C_star[:-1])
+    one, two = with_origin.objective(), without.objective()
+    assert one.features.squared_norms[-1] == 0
+    assert schedules.first_smoothing(one) == pytest.approx(schedules.first_smoothing(two))
+    for stage in schedules.continuation(one):
+        value, of_w, _ = stage.objective.value_and_gradient(
+            Function(np.ones(one.features.n_coef), one.bias[0])
+        )
+        assert np.isfinite(value)
+        assert np.isfinite(of_w).all()
+
+
+def test_smoothing_is_a_gaussian_in_w():
+    """E J(w + sqrt(gamma) Z), by sampling, less the norm's constant gamma r / 2 (errata C1, C8)."""
+    tiny = make_tiny(3)
+    objective, gamma = tiny.objective(), 0.35
+    d = objective.features.n_coef
+    w, b = np.full(d, 0.4), tiny.bias[0]
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((20_000, d))
+    Z = np.vstack([Z, -Z]) * np.sqrt(gamma)
+    values = np.array([objective.value(Function(w + z, b)) for z in Z[::10]])
+    pairs = values
+    smoothed = schedules.smoothed(objective, gamma).value(Function(w, b))
+    error = pairs.std() / np.sqrt(len(pairs))
+    assert abs(pairs.mean() - gamma * d / 2 - smoothed) < 4 * error
+    assert error < 0.02 * smoothed
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_smoothing_by_nothing_is_the_objective(symmetric):
+    objective = make_tiny(0, symmetric=symmetric).objective()
+    sharp = schedules.smoothed(objective, 0.0)
+    at = Function(np.full(objective.features.n_coef, 0.3), objective.bias[0])
+    assert sharp.value(at) == pytest.approx(objective.value(at), rel=1e-14)
+    last = schedules.smoothed(objective, 1e-9)
+    assert last.value(at) == pytest.approx(objective.value(at), rel=1e-3)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_the_largest_eigenvalue_in_few_dimensions(d):
+    """ARPACK wants three; below them it is dense."""
+    rng = np.random.default_rng(d)
+    tiny = make_tiny(0)
+    tiny = replace(tiny, X=rng.standard_normal((len(tiny.X), d)))
+    objective = tiny.objective()
+    scales = rng.uniform(0, 1, len(tiny.X))
+    Z = translated(tiny)
+    exact = np.linalg.eigvalsh(Z.T @ (scales[:, None] * Z))[-1]
+    found = schedules._largest_eigenvalue(objective, scales)
+    assert exact * (1 - 1e-12) <= found <= 1.03 * exact
+
+
+# --- annealing ------------------------------------------------------------------------------------
+
+
+def test_quasi_newton_anneals_as_the_paper_says():
+    objective = make_tiny(0).objective()
+    stages = schedules.quasi_newton(objective)
+    assert [stage.parameter for stage in stages] == [0.01, 0.1, 1.0]
+    for stage in stages:
+        assert isinstance(stage.objective.loss, ModifiedLogistic)
+        assert isinstance(stage.objective.unlabeled_loss, GaussianBump)
+        np.testing.assert_allclose(
+            stage.objective.unlabeled_weights, stage.parameter * objective.unlabeled_weights
+        )
+
+
+def test_quasi_newton_keeps_losses_that_are_differentiable():
+    tiny = replace(make_tiny(0), loss=SquaredHinge(), unlabeled_loss=GaussianBump(1.0))
+    last = schedules.quasi_newton(tiny.objective())[-1].objective
+    assert isinstance(last.loss, SquaredHinge)
+    assert last.unlabeled_loss.s == 1.0
+    symmetric = schedules.quasi_newton(make_tiny(0, symmetric=True).objective())[-1].objective
+    assert isinstance(symmetric.unlabeled_loss, GaussianBump)
+
+
+def test_gradient_doubles_the_weight_ten_times():
+    objective = make_tiny(0).objective()
+    stages = schedules.gradient(objective)
+    factors = [stage.parameter for stage in stages]
+    assert factors[-1] == 1.0
+    assert len(factors) == 11
+    np.testing.assert_allclose(np.diff(np.log2(factors)), 1)
+    end = schedules.continuation(objective)[-1].objective
+    at = Function(np.full(objective.features.n_coef, 0.3), objective.bias[0])
+    assert stages[-1].objective.value(at) == pytest.approx(end.value(at), rel=1e-13)
+    np.testing.assert_allclose(
+        stages[0].objective.unlabeled_weights, objective.unlabeled_weights / 1024
+    )
+
+
+@pytest.mark.parametrize("make", [schedules.continuation, schedules.gradient])
+@pytest.mark.parametrize(
+    ("loss", "smoothed"), [(None, SmoothedHinge), (SquaredHinge(), SmoothedSquaredHinge)]
+)
+def test_stages_keep_all_else(make, loss, smoothed):
+    tiny = make_tiny(0, symmetric=True)
+    tiny = tiny if loss is None else replace(tiny, loss=loss)
+    objective = tiny.objective()
+    for stage in make(objective):
+        assert isinstance(stage.objective.loss, smoothed)
+        assert isinstance(stage.objective.unlabeled_loss, SymmetricHinge)
+        assert stage.objective.features is objective.features
+        assert stage.objective.bias == objective.bias
+        np.testing.assert_array_equal(stage.objective.weights, objective.weights)
+
+
+# --- running --------------------------------------------------------------------------------------
+
+
+def test_stages_start_where_the_one_before_ended():
+    objective = make_tiny(0).objective()
+    stages = schedules.gradient(objective)
+    found = schedules.run_stages(stages, objective.zero(), max_iter=1000)
+    one, n_iter = objective.zero(), 0
+    for stage in stages:
+        minimum = descend(
+            stage.objective,
+            one,
+            tol=schedules.STAGE_TOL,
+            max_iter=1000,
+            scale=schedules.reference(stages[0].objective),
+        )
+        one, n_iter = minimum.function, n_iter + minimum.n_iter
+    np.testing.assert_array_equal(found.function.coef, one.coef)
+    assert found.n_iter == n_iter
+    assert found.value == stages[-1].objective.value(one)
+
+
+def test_a_callback_stops_the_schedule():
+    objective, seen = make_tiny(0).objective(), []
+
+    def on_step(function):
+        seen.append(function)
+        return len(seen) == 5
+
+    stages = schedules.continuation(objective)
+    found = schedules.run_stages(stages, objective.zero(), max_iter=1000, on_step=on_step)
+    assert found.status == Status.CALLBACK
+    assert len(seen) == 5
+    np.testing.assert_array_equal(found.function.coef, seen[-1].coef)

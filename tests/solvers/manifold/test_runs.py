@@ -1,0 +1,546 @@
+"""How runs start, stop and report: warm starts, statuses, histories, early stopping, precision."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from lapwing.classes.voting import elect
+from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
+from lapwing.objectives.manifold import Objective, State
+from lapwing.solvers import Status, dual, newton, pcg
+from lapwing.solvers.manifold.stopping import (
+    MixedRule,
+    StabilityRule,
+    ValidationRule,
+    check_interval,
+    relative_change,
+)
+from lapwing.spaces import FullKernelSpace
+from tests.helpers.problems import (
+    ALL_LOSSES,
+    GRAPHS,
+    KINKED_LOSSES,
+    QUADRATIC_LOSSES,
+    DenseOperator,
+    column,
+    make_case,
+    primal_gradient,
+    primal_value,
+    sweep,
+)
+
+PRECISE = partial(pcg, tol=1e-10, max_iter=20_000)
+BY_NAME = {"ids": lambda loss: loss.name}
+
+
+def metric_norm(case, state):
+    """sqrt(g' G g) of the preconditioned gradient, with its own bias part: dense, per column."""
+    of_coef, of_bias = primal_gradient(case, state.coef, state.intercept)
+    preconditioned = np.linalg.lstsq(case.gram, of_coef)[0]
+    squares = np.einsum("ij,ij->j", preconditioned, of_coef) + case.fit_intercept * of_bias**2
+    return np.sqrt(np.maximum(squares, 0))
+
+
+# --- starts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_start_at_the_optimum_ends_at_once(loss, fit_intercept):
+    problem = make_case(loss=loss, fit_intercept=fit_intercept).objective()
+    optimum = newton(problem).state
+    again = pcg(problem, optimum, tol=1e-6)
+    assert again.n_iter == 0
+    assert again.status == Status.CONVERGED
+    np.testing.assert_array_equal(again.state.coef, optimum.coef)
+    once = newton(problem, optimum)
+    assert once.n_iter == 1
+    np.testing.assert_allclose(once.state.values, optimum.values, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+def test_a_near_start_is_shorter_and_ends_where_a_cold_one_does(loss):
+    case = make_case(loss=loss, fit_intercept=True)
+    problem, nearby = case.objective(), replace(case, gamma_A=case.gamma_A * 1.01).objective()
+    start = problem.state(*newton(nearby).state[:2])
+    cold, warm = pcg(problem, tol=1e-6), pcg(problem, start, tol=1e-6)
+    assert warm.n_iter < cold.n_iter
+    np.testing.assert_allclose(warm.state.values, newton(problem).state.values, atol=1e-3)
+    # The tolerance is relative to the gradient at zero, not at the start.
+    assert (metric_norm(case, warm.state) <= 2.1e-6 * metric_norm(case, problem.zero())).all()
+
+
+@pytest.mark.parametrize("solve", [newton, PRECISE])
+def test_starts_are_not_written_to(solve):
+    problem = make_case(fit_intercept=True).objective()
+    rng = np.random.default_rng(0)
+    start = problem.state(rng.standard_normal((40, 2)), rng.standard_normal(2))
+    before = [part.copy() for part in start]
+    solve(problem, start)
+    for part, copy in zip(start, before, strict=True):
+        np.testing.assert_array_equal(part, copy)
+
+
+@pytest.mark.parametrize("loss", ALL_LOSSES, **BY_NAME)
+def test_objectives_are_not_written_to(loss):
+    problem = make_case(loss=loss, fit_intercept=True).objective()
+    arrays = [problem.space.K, problem.index, problem.targets, problem.weights]
+    before = [array.copy() for array in arrays]
+    for solve in (newton, PRECISE, dual) if loss.piecewise_quadratic else (dual,):
+        solve(problem)
+    for array, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+# --- reports --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solve", [newton, pcg, dual])
+def test_results_are_frozen(solve):
+    result = solve(make_case().objective())
+    with pytest.raises(FrozenInstanceError):
+        result.n_iter = 0
+
+
+@pytest.mark.parametrize(
+    ("space", "graph", "fit_intercept"),
+    [
+        tuple(a.values())
+        for a in sweep(
+            space=("full", "linear"), graph=("no graph", "normalized"), fit_intercept=(False, True)
+        )
+    ],
+)
+@pytest.mark.parametrize("solve", [newton, pcg, dual])
+def test_optimality_is_the_relative_norm_of_the_gradient(solve, space, graph, fit_intercept):
+    """Stopped short of the optimum, where the norm has digits."""
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept)
+    result = solve(case.objective(), max_iter=1)
+    zero = case.objective().zero()
+    expected = metric_norm(case, result.state) / metric_norm(case, zero)
+    assert expected.max() > 1e-3
+    np.testing.assert_allclose(result.optimality, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
+def test_optimality_of_the_dual_is_its_gap(loss):
+    problem = make_case(loss=loss, fit_intercept=True).objective()
+    exact, rough = dual(problem), dual(problem, tol=1e-1)
+    assert (exact.optimality < 1e-8).all()
+    excess = 1 - problem.value(exact.state) / problem.value(rough.state)
+    # The gap bounds how much better the optimum can be.
+    assert (excess <= rough.optimality + 1e-9).all()
+
+
+@pytest.mark.parametrize("solve", [pcg, newton])
+@pytest.mark.parametrize("n_iter", [0, 1, 2])
+def test_the_limit_of_iterations(n_iter, solve):
+    case = make_case(fit_intercept=True)
+    result = solve(case.objective(), max_iter=n_iter)
+    assert result.status == Status.MAX_ITER
+    assert result.n_iter == n_iter
+    f = case.design @ result.state.coef + result.state.intercept
+    np.testing.assert_allclose(result.state.values, f, atol=1e-10)
+    assert result.optimality.max() > 1e-6
+
+
+def test_the_limit_of_iterations_of_the_dual():
+    problem = make_case(fit_intercept=True).objective()
+    result = dual(problem, max_iter=1)
+    assert result.status == Status.MAX_ITER
+    assert result.n_iter == 1
+    assert dual(problem).n_iter > 1
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-30])
+def test_more_precision_than_the_arithmetic_has(tol):
+    problem = make_case(fit_intercept=True).objective()
+    result = pcg(problem, tol=tol, max_iter=5000)
+    assert result.status == Status.PRECISION
+    assert result.n_iter < 5000
+    np.testing.assert_allclose(
+        problem.value(result.state), problem.value(newton(problem).state), rtol=1e-11
+    )
+
+
+@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize(
+    ("graph", "fit_intercept"),
+    [tuple(a.values()) for a in sweep(graph=GRAPHS, fit_intercept=(False, True))],
+)
+def test_the_history_never_rises_and_tells_the_truth(graph, fit_intercept, loss):
+    case = make_case(graph=graph, fit_intercept=fit_intercept, loss=loss, n=24, n_labels=12)
+    seen: list[State] = [case.objective().zero()]
+
+    def look(iteration):
+        assert iteration.number == len(seen)
+        seen.append(iteration.state())
+        return False
+
+    result = pcg(case.objective(), tol=1e-8, on_iteration=look)
+    assert len(seen) == result.n_iter + 1
+    history = {name: np.array(rows) for name, rows in result.history.items()}
+    assert all(rows.shape == (result.n_iter, 2) for rows in history.values())
+    objective = history["objective"]
+    for before, after in pairwise(objective):
+        both = ~np.isnan(after)
+        assert (after[both] <= before[both] * (1 + 1e-12)).all()
+    for state, rows in zip(seen[:4], range(4), strict=False):
+        of_coef, of_bias = primal_gradient(case, state.coef, state.intercept)
+        of_bias = of_bias * fit_intercept
+        preconditioned = np.linalg.solve(case.K, of_coef)
+        expected = {
+            "objective": primal_value(case, state.coef, state.intercept),
+            "gradient": np.sqrt((of_coef**2).sum(axis=0) + of_bias**2),
+            "preconditioned": np.sqrt((preconditioned**2).sum(axis=0) + of_bias**2),
+            "mixed": metric_norm(case, state),
+        }
+        for name, value in expected.items():
+            np.testing.assert_allclose(history[name][rows], value, rtol=1e-5, err_msg=name)
+
+
+def test_columns_that_are_done_leave_the_run():
+    """Their history is NaN from there on, their solution stays."""
+    case = make_case(fit_intercept=True, c=3)
+    together = pcg(case.objective(), tol=1e-6)
+    alone = [pcg(column(case, j).objective(), tol=1e-6) for j in range(3)]
+    lengths = [result.n_iter for result in alone]
+    assert len(set(lengths)) > 1  # else nothing leaves before the end
+    assert together.n_iter == max(lengths)
+    objective = np.array(together.history["objective"])
+    assert np.isfinite(objective).sum(axis=0).tolist() == lengths
+    for j, result in enumerate(alone):
+        np.testing.assert_allclose(together.state.coef[:, [j]], result.state.coef, atol=1e-6)
+
+
+# --- callbacks ------------------------------------------------------------------------------------
+
+
+def stop_after(number, record):
+    def on_iteration(iteration):
+        record.append(iteration)
+        return iteration.number >= number
+
+    return on_iteration
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_callback_stops_pcg(number):
+    case = make_case(fit_intercept=True)
+    record: list[Any] = []
+    result = pcg(case.objective(), on_iteration=stop_after(number, record))
+    assert result.status == Status.CALLBACK
+    assert result.n_iter == number
+    assert [iteration.number for iteration in record] == [*range(1, number + 1)]
+    np.testing.assert_array_equal(record[-1].state().coef, result.state.coef)
+    limited = pcg(case.objective(), max_iter=number)
+    np.testing.assert_array_equal(result.state.coef, limited.state.coef)
+
+
+def test_a_callback_stops_newton():
+    case = make_case(fit_intercept=True)
+    record: list[Any] = []
+    result = newton(case.objective(), on_iteration=stop_after(1, record))
+    assert result.status == Status.CALLBACK
+    assert result.n_iter == 1
+    np.testing.assert_array_equal(record[0].state().coef, result.state.coef)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Hinge()], **BY_NAME)
+@pytest.mark.parametrize("graph", ["no graph", "normalized", "unnormalized"])
+def test_a_callback_of_the_dual_sees_functions_on_all_points(graph, loss):
+    """Not the reduced problem: its coefficients mean nothing to whoever asked."""
+    case = make_case(graph=graph, fit_intercept=True, loss=loss)
+    record: list[Any] = []
+    result = dual(case.objective(), on_iteration=stop_after(100, record))
+    for iteration in record:
+        state = iteration.state()
+        f = case.design @ state.coef + state.intercept
+        np.testing.assert_allclose(state.values, f, atol=1e-8)
+        np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-8)
+    np.testing.assert_allclose(record[-1].state().values, result.state.values, atol=1e-6)
+    assert dual(case.objective(), on_iteration=stop_after(1, [])).status == Status.CALLBACK
+
+
+def test_a_callback_at_the_last_step_does_not_unmake_convergence():
+    problem = make_case(loss=Squared()).objective()
+    assert newton(problem, on_iteration=lambda _: True).status == Status.CONVERGED
+
+
+@pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("solve", [newton, pcg])
+def test_losses_with_kinks_are_for_the_dual(solve, loss):
+    with pytest.raises(NotImplementedError, match="use solver='dual'"):
+        solve(make_case(loss=loss).objective())
+
+
+# --- early stopping -------------------------------------------------------------------------------
+
+
+def showing(*scores):
+    """A state that only has values: one column, or several."""
+    values = np.array(scores, dtype=float)
+    return State(None, None, values.reshape(len(scores), -1), None)
+
+
+def test_theta_of_errata_l20():
+    sizes = [364, 1040, 1408, 1459, 11902]
+    assert [check_interval(n) for n in sizes] == [10, 16, 19, 19, 55]
+    assert [check_interval(n) for n in (1, 2, 5)] == [1, 1, 1]
+    assert isinstance(check_interval(364), int)
+
+
+def test_a_score_of_zero_elects_the_positive_class():
+    np.testing.assert_array_equal(elect(np.array([[-0.1], [0.0], [-0.0], [2.0]])), [0, 1, 1, 1])
+
+
+def test_several_columns_elect_their_first_maximum():
+    scores = np.array([[0.1, 0.3, 0.3], [-1, -2, -3], [0, 0, 0]])
+    np.testing.assert_array_equal(elect(scores), [1, 0, 0])
+
+
+def test_the_first_stability_check_only_stores():
+    """With d_old = 0 and labels 0/1 the printed rule may stop at once (errata L21)."""
+    rule = StabilityRule(np.arange(4), every=1)
+    assert not rule.check(showing(-1, -1, -1, -1))
+    assert rule.check(showing(-2, -1, -1, -3))
+
+
+@pytest.mark.parametrize(("n_changes", "stops"), [(14, True), (15, False), (16, False)])
+def test_stability_is_the_fraction_changed_and_not_twice_that(n_changes, stops):
+    """1.5 % of 1000 points: ||d - d_old||_1 counts a change of +-1 labels twice (errata L21)."""
+    rule = StabilityRule(np.arange(1000), every=1)
+    old, new = np.ones(1000), np.ones(1000)
+    new[:n_changes] = -1
+    assert not rule.check(showing(*old))
+    assert rule.check(showing(*new)) is stops
+
+
+def test_stability_looks_at_unlabelled_points_and_at_the_last_check():
+    rule = StabilityRule(np.array([1, 3]), every=1)
+    assert not rule.check(showing(1, 1, 1, 1))
+    assert not rule.check(showing(1, -1, 1, 1))  # changed
+    assert not rule.check(showing(1, 1, 1, 1))  # back again: a change against the last check
+    assert rule.check(showing(-1, 1, -1, 1))  # labelled points only
+    multi = StabilityRule(np.arange(2), every=1)
+    assert not multi.check(showing([0.1, 0.2, 0.3], [1, 0, 0]))
+    assert not multi.check(showing([0.1, 0.4, 0.3], [1, 0, 0]))  # the argmax moved
+    assert multi.check(showing([-5, 0.4, 0.3], [9, 8, 7]))  # scores did, the argmax did not
+
+
+def test_stability_of_a_regression_is_the_relative_change():
+    rule = StabilityRule(np.arange(2), every=1, change=relative_change)
+    assert not rule.check(showing(3, 4))
+    assert not rule.check(showing(3, 4.2))
+    assert rule.check(showing(3, 4.21))
+    assert relative_change(np.zeros((2, 1)), np.ones((2, 1))) == 0.0  # not 0/0
+
+
+def test_validation_goes_on_only_while_errors_fall():
+    errors = iter([7, 5, 4, 4])
+    rule = ValidationRule(lambda state: next(errors), every=1)
+    assert [rule.check(showing(0)) for _ in range(4)] == [False, False, False, True]
+    rising = iter([3, 5])
+    rule = ValidationRule(lambda state: next(rising), every=1)
+    assert [rule.check(showing(0)) for _ in range(2)] == [False, True]
+
+
+def test_validation_without_errors_stops_at_the_next_check():
+    rule = ValidationRule(lambda state: 0, every=1)
+    assert [rule.check(showing(0)) for _ in range(2)] == [False, True]
+
+
+def test_validation_compares_integers():
+    """One error less goes on; in percent, as printed, rounding stops it (errata L22)."""
+    assert 100 * 2 / 3 > 100 * 3 / 3 - 100 / 3  # |V| = 3, from 3 errors to 2
+    for k in range(1, 200):
+        errors = iter([k, k - 1, k - 1])
+        rule = ValidationRule(lambda state, errors=errors: next(errors), every=1)
+        assert [rule.check(showing(0)) for _ in range(3)] == [False, False, True]
+
+
+def test_mixed_needs_both_at_the_same_check():
+    """And both memories follow every check (errata L23)."""
+    errors = iter([9, 9, 5, 6, 6])
+    scores = [(1, 1), (1, -1), (1, -1), (1, 1), (1, 1)]
+    #         stores, changed, stable,  changed, stable
+    #         inf>9,  no fall, falls,   rises,   no fall
+    stability = StabilityRule(np.arange(2), every=4)
+    rule = MixedRule(stability, ValidationRule(lambda state: next(errors), every=4))
+    verdicts = [rule.check(showing(*row)) for row in scores]
+    assert verdicts == [False, False, False, False, True]
+    assert rule.every == 4
+
+
+def test_mixed_remembers_the_checks_that_only_one_rule_passed():
+    """Validation is asked also where stability has said no."""
+    rule = MixedRule(StabilityRule(np.arange(2), every=1), ValidationRule(lambda _: 9, every=1))
+    assert [rule.check(showing(1, 1)) for _ in range(2)] == [False, True]
+
+
+@dataclass
+class After:
+    """Stops at its k-th look."""
+
+    every: int
+    looks: int
+    seen: int = 0
+
+    def check(self, state: State) -> bool:
+        self.seen += 1
+        return self.seen >= self.looks
+
+
+def test_pcg_asks_a_rule_every_theta_iterations():
+    problem = make_case(fit_intercept=True).objective()
+    full = pcg(problem, tol=1e-12)
+    assert full.n_iter > 12
+    stopped = pcg(problem, tol=1e-12, rule=After(every=3, looks=4))
+    assert stopped.status == Status.EARLY
+    assert stopped.n_iter == 12
+    limited = pcg(problem, tol=1e-12, max_iter=12)
+    np.testing.assert_array_equal(stopped.state.coef, limited.state.coef)
+    assert (stopped.optimality > 1e-12).any()
+
+
+def test_the_tolerance_goes_before_a_rule_that_never_stops():
+    problem = make_case(fit_intercept=True).objective()
+    result = pcg(problem, tol=1e-6, rule=After(every=1, looks=10**9))
+    assert result.status == Status.CONVERGED
+
+
+def test_a_rule_sees_all_columns_also_those_that_are_done():
+    case = make_case(fit_intercept=True, c=3)
+    seen = []
+
+    @dataclass
+    class Look(After):
+        def check(self, state: State) -> bool:
+            f = case.design @ state.coef + state.intercept
+            np.testing.assert_allclose(state.values, f, atol=1e-8)
+            seen.append(state.values.shape)
+            return False
+
+    result = pcg(case.objective(), tol=1e-6, rule=Look(every=1, looks=0))
+    assert seen == [(40, 3)] * result.n_iter
+
+
+# --- precision and namespaces ---------------------------------------------------------------------
+
+
+def cast(case, dtype):
+    return replace(
+        case.objective(),
+        space=FullKernelSpace(case.K.astype(dtype)),
+        targets=case.y.astype(dtype),
+        weights=case.weights.astype(dtype),
+        laplacian=DenseOperator(case.L.astype(dtype)),
+    )
+
+
+@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_pcg_in_float32(loss, fit_intercept):
+    case = make_case(loss=loss, fit_intercept=fit_intercept, n=80, n_labels=30, c=3)
+    single = pcg(cast(case, np.float32))
+    exact = newton(case.objective())
+    assert all(part.dtype == np.float32 for part in single.state)
+    assert single.status in (Status.CONVERGED, Status.PRECISION)
+    # Values have followed by recurrence, and drifted; the ones kept are those of the coefficients.
+    again = case.K.astype(np.float32) @ single.state.coef + single.state.intercept
+    np.testing.assert_allclose(single.state.values, again, atol=1e-6)
+    scale = np.abs(exact.state.values).max()
+    np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-3 * scale)
+
+
+def test_pcg_in_float32_says_when_it_has_no_more_digits():
+    case = make_case(fit_intercept=True, n=80, n_labels=30, c=3, gamma_A=1e-3)
+    single = pcg(cast(case, np.float32), tol=1e-12, max_iter=5000)
+    assert single.status == Status.PRECISION
+    exact = newton(case.objective())
+    scale = np.abs(exact.state.values).max()
+    np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-3 * scale)
+
+
+@pytest.mark.parametrize("solve", [newton, dual])
+def test_direct_solvers_of_float32_kernels(solve):
+    case = make_case(fit_intercept=True, n=30, n_labels=12, c=3)
+    single, exact = solve(cast(case, np.float32)), solve(case.objective())
+    assert single.status == Status.CONVERGED
+    np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-4)
+
+
+@dataclass(frozen=True)
+class StrictSpace:
+    """A linear space of nothing but the array standard: Phi = X, G = I."""
+
+    Phi: Any
+    G: Any
+
+    @property
+    def n_points(self) -> int:
+        return int(self.Phi.shape[0])
+
+    @property
+    def n_coef(self) -> int:
+        return int(self.Phi.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.Phi.dtype
+
+    def values(self, coef: Any) -> Any:
+        return self.Phi @ coef
+
+    def represent(self, u: Any) -> Any:
+        return self.Phi.T @ u
+
+    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+        return np.from_dlpack(array_api_strict.sum(a * (self.G @ b), axis=0))
+
+
+@pytest.mark.parametrize("device", ["CPU_DEVICE", "device1"])
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("space", ["full", "linear"])
+@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+def test_pcg_in_another_array_namespace(loss, space, repeated, device):
+    """On a device of its own, which stands for a GPU: nothing may be mixed with host arrays."""
+    case = make_case(loss=loss, space=space, fit_intercept=True, n=24, n_labels=12, c=3)
+    if repeated:
+        case = replace(case, index=case.index[np.array([0, *range(11)])])
+    there = partial(array_api_strict.asarray, device=array_api_strict.Device(device))
+    strict = Objective(
+        space=(
+            FullKernelSpace(there(case.K))
+            if space == "full"
+            else StrictSpace(there(case.design), there(case.gram))
+        ),
+        loss=loss,
+        index=there(case.index),
+        targets=there(case.y),
+        weights=there(case.weights),
+        gamma_A=case.gamma_A,
+        gamma_I=case.gamma_I,
+        laplacian=DenseOperator(there(case.L)),
+        fit_intercept=True,
+    )
+    plain, other = pcg(case.objective(), tol=1e-9), pcg(strict, tol=1e-9)
+    assert other.status == Status.CONVERGED
+    assert abs(other.n_iter - plain.n_iter) <= 2
+    for part, expected in zip(other.state, plain.state, strict=True):
+        assert part.device == array_api_strict.Device(device)
+        np.testing.assert_allclose(np.from_dlpack(part), expected, atol=1e-7)
+    np.testing.assert_allclose(
+        strict.value(other.state), case.objective().value(plain.state), rtol=1e-10
+    )
+    start = pcg(strict, other.state, tol=1e-6)
+    assert start.n_iter == 0
+    stopped = pcg(strict, tol=1e-9, rule=StabilityRule(np.arange(24), every=2))
+    assert stopped.status in (Status.EARLY, Status.CONVERGED)

@@ -1,0 +1,392 @@
+"""Tables as users have them: what is read from a file, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tracemalloc
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lapwing._tables.tables import Table, read_table
+from lapwing.exceptions import LapwingWarning
+
+CSV = "name,width,height,kind\na,1,2.5,cat\nb, 2 ,-3e1,\nc,4,0.5,dog\n"
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    return write(tmp_path / "t.csv", CSV)
+
+
+def test_a_csv_file_is_read_as_it_stands(csv: Path) -> None:
+    table = read_table(csv, "kind", id_column="name")
+    np.testing.assert_array_equal(table.X, [[1, 2.5], [2, -30], [4, 0.5]])
+    assert table.X.dtype == np.float64
+    assert table.feature_names == ("width", "height")
+    assert table.ids.tolist() == ["a", "b", "c"]
+    assert table.y.tolist() == ["cat", "", "dog"]
+    assert table.labeled.tolist() == [True, False, True]
+    assert table.unlabeled == ""
+
+
+def test_rows_are_numbered_from_one_without_an_id_column(csv: Path) -> None:
+    assert read_table(csv, "kind", drop=["name"]).ids.tolist() == [1, 2, 3]
+
+
+def test_a_table_cannot_be_reassigned(csv: Path) -> None:
+    table = read_table(csv, "kind", drop=["name"])
+    with pytest.raises(AttributeError):
+        table.X = np.zeros((3, 2))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_separators_line_ends_and_byte_order_mark(
+    tmp_path: Path, separator: str, end: str, mark: bytes
+) -> None:
+    text = CSV.replace(",", separator).replace("\n", end)
+    table = read_table(write(tmp_path / "t.csv", mark + text.encode()), "kind", id_column="name")
+    np.testing.assert_array_equal(table.X, [[1, 2.5], [2, -30], [4, 0.5]])
+    assert table.y.tolist() == ["cat", "", "dog"]
+
+
+def test_quotes_blank_lines_and_truth_values(tmp_path: Path) -> None:
+    text = 'id,x,ok,"the, kind"\n"a\n1",1,true,"big, cat"\n\n"b ""2""",2,False,dog\n3,4,TRUE,\n'
+    table = read_table(write(tmp_path / "t.csv", text), "the, kind", id_column="id")
+    np.testing.assert_array_equal(table.X, [[1, 1], [2, 0], [4, 1]])
+    assert table.ids.tolist() == ["a\n1", 'b "2"', "3"]
+    assert table.y.tolist() == ["big, cat", "dog", ""]
+
+
+def with_labels(tmp_path: Path, labels: list[str], **options: Any) -> Table:
+    rows = "".join(f"{(i * 7) % 5},{label}\n" for i, label in enumerate(labels))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        return read_table(write(tmp_path / "l.csv", "x,y\n" + rows), "y", **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "y", "marker"),
+    [
+        (["3", "", "12", "3"], [3, -1, 12, 3], -1),
+        (["-1", "1", "", "-1"], [-1, 1, -2, -1], -2),
+        (["1.0", "2.0", ""], [1, 2, 0 - 1], -1),
+        (["007", "7", ""], ["007", "7", ""], ""),
+        (["1", "1.0", ""], ["1", "1.0", ""], ""),
+        (["a", "1", " "], ["a", "1", ""], ""),
+        (["99999999999999999999999", "1", ""], ["99999999999999999999999", "1", ""], ""),
+        (["inf", "1", ""], ["inf", "1", ""], ""),
+        (["nan", "1", ""], ["nan", "1", ""], ""),
+    ],
+)
+def test_class_labels_keep_what_the_user_wrote(
+    tmp_path: Path, labels: list[str], y: list[Any], marker: Any
+) -> None:
+    table = with_labels(tmp_path, labels)
+    assert table.y.tolist() == y
+    assert table.unlabeled == marker
+    assert table.labeled.tolist() == [label.strip() != "" for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("labels", "marker", "labeled"),
+    [
+        (["a", "?", "b", ""], "?", [1, 0, 1, 0]),
+        (["0", "-1", "1", "-1.0"], "-1", [1, 0, 1, 0]),
+        (["a", "-1", "b", "-1.5"], "-1", [1, 0, 1, 1]),
+    ],
+)
+def test_another_marker_means_no_label(
+    tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
+) -> None:
+    assert with_labels(tmp_path, labels, unlabeled=marker).labeled.tolist() == labeled
+
+
+def test_numbers_to_be_predicted(tmp_path: Path) -> None:
+    table = with_labels(tmp_path, ["0.5", "", "-1", "7"], regression=True)
+    np.testing.assert_array_equal(table.y, [0.5, np.nan, -1, 7])
+    assert table.labeled.tolist() == [True, False, True, True]
+    assert isinstance(table.unlabeled, float)
+    assert np.isnan(table.unlabeled)
+
+
+@given(
+    X=st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2),
+        min_size=3,
+        max_size=12,
+    )
+)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+def test_formats_agree_to_the_bit(tmp_path: Path, X: list[list[float]]) -> None:
+    values = np.array(X)
+    labels = ["a", "b", *[None] * (len(X) - 2)]
+    frame = pl.DataFrame({"p": values[:, 0], "q": values[:, 1], "y": labels})
+    frame.write_parquet(tmp_path / "t.parquet")
+    text = "".join(f"{p!r},{q!r},{y or ''}\n" for p, q, y in frame.rows())
+    write(tmp_path / "t.csv", "p,q,y\n" + text)
+    np.savez(tmp_path / "t.npz", X=values, y=np.array([y or "" for y in labels]))
+    for name in ("t.csv", "t.parquet", "t.npz"):
+        table = read_table(tmp_path / name, "y")
+        np.testing.assert_array_equal(table.X, values)
+        assert table.y.tolist() == ["a", "b", *[""] * (len(X) - 2)]
+
+
+def test_parquet_types(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "i": pl.Series([1, 2, 9], dtype=pl.Int16),
+            "b": [True, False, True],
+            "f": pl.Series([1.5, 2.5, 4.5], dtype=pl.Float32),
+            "y": [2.0, float("nan"), 5.0],
+            "z": ["u", None, "v"],
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", "y", id_column="i", drop=["z"])
+    np.testing.assert_array_equal(table.X, [[1, 1.5], [0, 2.5], [1, 4.5]])
+    assert table.X.dtype == np.float64
+    assert table.y.tolist() == [2, -1, 5]
+    assert table.ids.tolist() == ["1", "2", "9"]
+    narrow = read_table(tmp_path / "t.parquet", "z", drop=["i", "b", "y"])
+    assert narrow.X.dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore:.*only one row has the label")
+def test_npz_markers_types_and_names(tmp_path: Path) -> None:
+    X = np.array([[1, 2], [5, 4], [3, 8]], dtype=np.float32)
+    np.savez(
+        tmp_path / "t.npz",
+        X=X,
+        y=np.array([4, -1, 7]),
+        z=np.array([True, False, True]),
+        r=np.array([0.1, np.nan, -1.0]),
+        key=np.array(["a", "b", "c"]),
+        feature_names=np.array(["w", "h"]),
+    )
+    table = read_table(tmp_path / "t.npz", "y", id_column="key")
+    assert table.X.dtype == np.float32
+    assert (table.feature_names, table.ids.tolist()) == (("w", "h"), ["a", "b", "c"])
+    assert (table.y.tolist(), table.unlabeled) == ([4, -1, 7], -1)
+    only = read_table(tmp_path / "t.npz", "y", drop=["w"])
+    np.testing.assert_array_equal(only.X, X[:, 1:])
+    with pytest.warns(LapwingWarning, match="every row has a label"):
+        assert read_table(tmp_path / "t.npz", "z").y.tolist() == ["true", "false", "true"]
+    # As a number -1 is a value like any other, and 0.1 is the user's 0.1.
+    numbers = read_table(tmp_path / "t.npz", "r", regression=True).y
+    np.testing.assert_array_equal(numbers, [0.1, np.nan, -1.0])
+
+
+def test_warns_of_a_column_that_counts_the_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "row,x,y\n5,1,a\n6,2,\n7,0,b\n")
+    with pytest.warns(LapwingWarning, match="column 'row' counts the rows.*--id 'row'"):
+        read_table(path, "y")
+
+
+def test_warns_when_every_row_is_labelled(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "x,y\n1,a\n5,?\n0,b\n")
+    with pytest.warns(LapwingWarning, match=r"every row has a label.*--unlabeled"):
+        read_table(path, "y")
+
+
+def test_many_rows_in_little_more_than_their_own_memory(tmp_path: Path) -> None:
+    n, p = 20_000, 20
+    X = np.random.default_rng(0).normal(size=(n, p)).round(3)
+    labels = ["a", "b", ""] * n
+    rows = (",".join([*map(str, row), y]) for row, y in zip(X.tolist(), labels, strict=False))
+    head = ",".join(f"x{j}" for j in range(p)) + ",y\n"
+    path = write(tmp_path / "t.csv", head + "\n".join(rows) + "\n")
+    tracemalloc.start()
+    table = read_table(path, "y")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(table.X, X)
+    assert peak < 3 * X.nbytes
+
+
+WRONG_CSV: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", r"is empty"),
+    "only a header": ("x,y\n", r"has no rows"),
+    "only a label": ("y\na\nb\n", r"no feature column"),
+    "binary": (bytes(range(256)), r"line 1 is not UTF-8 text"),
+    "null bytes": (b"x,y\n1,a\n\0\0,b\n", r"line 3 is not UTF-8 text"),
+    "utf-16": ("x,y\n1,a\n".encode("utf-16"), r"line 1 is not UTF-8"),
+    "latin-1": ("x,y\n1,a\n2,\xe9\n".encode("latin-1"), r"line 3 is not UTF-8 text"),
+    "short line": ("x,z,y\n1,2,a\n1,2\n", r"line 3 has 2 fields, .* names 3 columns"),
+    "long line": ("x,y\n1,a\n1,2,b\n", r"line 3 has 3 fields"),
+    "open quote": ('x,y\n1,"a\n2,b\n', r"line 3 is not valid CSV.*quotes"),
+    "repeated names": ("x,x,y\n1,2,a\n", r"column name 'x' occurs more than once"),
+    "nameless": (",x,y\n0,3,a\n1,5,b\n", r"column 1 has no name.*--id ''"),
+    "label missing": ("x,Kind\n1,a\n2,b\n", r"no column 'y' \(--label\)\. It has 'x', 'Kind'"),
+    "no label": ("x,y\n1,\n2, \n", r"no row has a label \(blank means no label\)"),
+    "one class": ("x,y\n1,a\n2,\n", r"only one class, 'a'.*--unlabeled"),
+    "fractions": ("x,y\n1,0.5\n2,0.7\n", r"fractional numbers.*--method lapsvr"),
+    "infinite": ("x,z,y\n1,2,a\n2,-inf,b\n", r"infinite values in 'z' \(1\).* row 2.*--drop"),
+    "too large": ("x,y\n1e999,a\n2,b\n", r"infinite values in 'x'"),
+    "missing": ("x,z,y\n1,,a\n2,NA,b\n", r"missing values in 'z' \(2\); the first is in row 1"),
+    "bad cell": (
+        "x,z,y\n1,2,a\n2,three,b\n3,4,b\n",
+        r"'z' holds text in 1 row; the first is row 2: 'three'\. .*--drop z",
+    ),
+    "text": (
+        "x,c,y\n1,red,a\n2,blue,b\n",
+        r"'c' is not numeric \(the first row of 'c' holds 'red'\).*--drop 'c'",
+    ),
+    "texts": ("x,c,d,y\n1,red,u,a\n", r"'c', 'd' are not numeric.*--drop 'c' --drop 'd'"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_CSV)
+def test_wrong_csv_files(tmp_path: Path, case: str) -> None:
+    content, message = WRONG_CSV[case]
+    path = write(tmp_path / "t.csv", content)
+    with pytest.raises(ValueError, match=message) as error:
+        read_table(path, "y")
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "KINDS"}, r"no column 'KINDS' \(--label\)\. Did you mean 'kind'\?"),
+        ({"label": "kind", "id_column": "nam"}, r"'nam' \(--id\)\. Did you mean 'name'\?"),
+        ({"label": "kind", "drop": ["Width"]}, r"'Width' \(--drop\)\. Did you mean 'width'"),
+        ({"label": "kind", "drop": ["kind"]}, r"label column 'kind' cannot be"),
+        ({"label": "kind", "id_column": "kind"}, r"label column 'kind' cannot be"),
+        ({"label": "kind", "drop": ["name"], "regression": True}, r"row 1 holds 'cat'.*not a num"),
+    ],
+)
+def test_wrong_choices_of_columns(csv: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_table(csv, **options)
+
+
+def test_infinite_number_to_be_predicted(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="row 2 holds an infinite value"):
+        with_labels(tmp_path, ["1", "inf", "3"], regression=True)
+
+
+def test_ids_must_tell_rows_apart(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "k,x,y\na,1,p\nb,2,q\nb,3,\n")
+    with pytest.raises(ValueError, match=r"'k' does not tell rows apart: 'b' is in 2 rows.* row 2"):
+        read_table(path, "y", id_column="k")
+
+
+def test_many_bad_columns_are_not_all_listed(tmp_path: Path) -> None:
+    names = ",".join(f"x{j}" for j in range(20))
+    path = write(tmp_path / "t.csv", f"{names},y\n{',' * 20}a\n")
+    with pytest.raises(ValueError, match=r"'x7' \(1\) and 12 more"):
+        read_table(path, "y")
+
+
+@pytest.mark.parametrize("content", [b"garbage" * 9, b"PAR1" + bytes(99) + b"PAR1"])
+def test_wrong_parquet_files(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(ValueError, match="is not a readable Parquet file"):
+        read_table(write(tmp_path / "t.parquet", content), "y")
+
+
+@given(cut=st.integers(1, 700), flip=st.integers(0, 700))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_a_damaged_file_is_a_value_error_or_a_table(
+    tmp_path: Path, suffix: str, cut: int, flip: int
+) -> None:
+    path = tmp_path / f"t.{suffix}"
+    frame = pl.DataFrame({"x": [1.5, 2.5, 0.5] * 9, "y": ["a", "", "b"] * 9})
+    if suffix == "csv":
+        frame.write_csv(path)
+    elif suffix == "parquet":
+        frame.write_parquet(path)
+    else:
+        np.savez(path, X=frame["x"].to_numpy()[:, None], y=np.array(frame["y"].to_list()))
+    content = bytearray(path.read_bytes())
+    content[flip % len(content)] ^= 0xFF
+    write(path, bytes(content[: max(1, min(cut * 2, len(content)))]))
+    said = str(path)
+    try:
+        read_table(path, "y")
+    except ValueError as error:
+        said = str(error)
+    assert str(path) in said
+
+
+def test_parquet_columns_that_are_no_features_or_labels(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [[1], [2]], "z": [1, 5], "y": ["a", "b"]}).write_parquet(path)
+    with pytest.raises(ValueError, match=r"'x' has the type List\(Int64\), which is neither"):
+        read_table(path, "y")
+    with pytest.raises(ValueError, match="'x' holds List"):
+        read_table(path, "x", drop=["y"])
+    pl.DataFrame({"x": [1.0, None], "y": ["a", "b"]}).write_parquet(path)
+    with pytest.raises(ValueError, match=r"missing values in 'x' \(1\)"):
+        read_table(path, "y")
+
+
+NPZ: dict[str, tuple[dict[str, Any], str]] = {
+    "no X": ({"x": np.eye(3), "y": [0, 1, -1]}, r"no array 'X'; it has 'x', 'y'"),
+    "no y": ({"X": np.eye(3)}, r"no array 'y'"),
+    "flat": ({"X": np.ones(3), "y": [0, 1, -1]}, r"'X' must be a table of numbers.*\(3,\)"),
+    "text": ({"X": np.array([["a"]]), "y": [0]}, r"'X' must be a table of numbers"),
+    "lengths": ({"X": np.eye(3), "y": [0, 1]}, r"'y' must have one entry for each of the 3 rows"),
+    "names": (
+        {"X": np.eye(3), "y": [0, 1, -1], "feature_names": ["a"]},
+        r"'feature_names' has the shape \(1,\), but 'X' has 3 columns",
+    ),
+    "complex": ({"X": np.eye(3), "y": [0j, 1, 2]}, r"'y' has the type complex128"),
+    "hidden class": ({"X": np.eye(3), "y": [-1, 1, -1]}, r"only one class, '1'.*blank or '-1'"),
+}
+
+
+@pytest.mark.parametrize("case", NPZ)
+def test_wrong_npz_files(tmp_path: Path, case: str) -> None:
+    arrays, message = NPZ[case]
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "t.npz", "y")
+
+
+def test_npz_files_that_hold_code_or_no_archive(tmp_path: Path) -> None:
+    np.savez(tmp_path / "code.npz", X=np.eye(2), y=np.array(["a", None], dtype=object))
+    with pytest.raises(ValueError, match=r"is not a readable NPZ file.*allow_pickle=False"):
+        read_table(tmp_path / "code.npz", "y")
+    np.save(tmp_path / "one.npy", np.eye(3))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    with pytest.raises(ValueError, match="is a single array"):
+        read_table(tmp_path / "one.npz", "y")
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_table(tmp_path / "none.csv", "y")
+    (tmp_path / "dir.csv").mkdir()
+    with pytest.raises(ValueError, match="is a folder"):
+        read_table(tmp_path / "dir.csv", "y")
+    with pytest.raises(ValueError, match=re.escape("extension '.xlsx'")):
+        read_table(write(tmp_path / "t.xlsx", "x"), "y")
+
+
+def test_parquet_needs_an_extra_and_csv_none(
+    csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    write(tmp_path / "t.parquet", b"PAR1")
+    with pytest.raises(ImportError, match=r"t\.parquet needs 'polars'.*lapwing\[cli\]"):
+        read_table(tmp_path / "t.parquet", "y")
+    assert read_table(csv, "kind", id_column="name").X.shape == (3, 2)
