@@ -20,11 +20,11 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.optional import require
 from lapwing._version import __version__
-from lapwing.classes.voting import VotedFunction, vote_matrix
+from lapwing.classes.voting import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
-from lapwing.spaces import KernelExpansion, LinearFunction
+from lapwing.spaces import KernelExpansion, LinearFunction, VotedFunction
 
 __all__ = ["save_onnx", "to_onnx"]
 
@@ -180,8 +180,8 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
     else:
         assert isinstance(function, KernelExpansion)
         block = _KERNELS[str(function.kernel.name)](build, X, function.basis, function.kernel)
-        product = build.op("MatMul", block, _double(build, function.alpha))
-        n_columns = function.alpha.shape[1]
+        product = build.op("MatMul", block, _double(build, function.coef))
+        n_columns = function.coef.shape[1]
     return build.op("Add", product, _double(build, function.intercept)), n_columns
 
 
