@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.kernels import Kernel, row_blocks
+from lapwing.kernels import Kernel
 from lapwing.spaces.mapped import landmark_map
 
 __all__ = ["KernelFeatures", "StoredFeatures", "landmark_features"]

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.kernels import row_blocks
 from lapwing.linalg import column_dot, spd_factor
 from lapwing.spaces.base import Array, Quadratic, Smoothness, Solution, System
 from lapwing.spaces.full import FullKernelSpace
