@@ -431,8 +431,9 @@ class S3VC(SemiSupervisedClassifier):
     def _fitted(self, space: Space, coef: Array, intercept: Array) -> FittedFunction:
         function = space.function(coef, intercept)
         # Most points of a full expansion are in no pair, or in none with a coefficient.
-        full = isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion)
-        return function.pruned() if full else function
+        if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
+            return function.pruned()
+        return function
 
     def _attributes(self, machines: Machines, recipe: Recipe) -> dict[str, Any]:
         results = [machine.result for machine in machines.columns]

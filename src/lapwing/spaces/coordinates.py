@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing._arrays import is_sparse
-from lapwing.kernels import row_blocks
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing.linalg import column_dot
 from lapwing.spaces.base import Array, QuadraticSystem, Smoothness
 from lapwing.spaces.systems import PrimalSystem, PushedSystem

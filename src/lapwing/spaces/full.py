@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.kernels import Kernel, row_blocks
+from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
 from lapwing.spaces.base import Array, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.functions import KernelExpansion

@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.kernels import row_blocks
 from lapwing.linalg import normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Array,
