@@ -25,22 +25,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
-from lapwing.exceptions import (
-    NoImprovementWarning,
-    SingleClassWarning,
-    UnlabeledComponentWarning,
-)
+from lapwing.exceptions import NoImprovementWarning, SingleClassWarning, UnlabeledComponentWarning
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
+from tests.helpers.data import Data, around_corners, first_labels, shuffled
 
 METHODS = ("continuation", "quasi-newton", "gradient", "cccp", "switching")
 every_method = pytest.mark.parametrize("method", METHODS)
-
-
-class Data(NamedTuple):
-    X: np.ndarray
-    y: np.ndarray
-    truth: np.ndarray
 
 
 def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) -> Data:
@@ -49,13 +40,9 @@ def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) 
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, n - n_classes)])
     truth = np.maximum(truth, 0)
-    X = rng.standard_normal((n, 3)) + 4 * np.eye(4)[truth][:, :3]
-    y = np.full(n, -1)
-    for code in range(n_classes):
-        rows = np.flatnonzero(truth == code)
-        y[rows[: n_labels + 2 * (code == 0)]] = code
-    order = rng.permutation(n)
-    return Data(X[order], y[order], truth[order])
+    X = around_corners(truth, rng, distance=4.0)
+    y = np.where(truth == 0, first_labels(truth, n_labels + 2), first_labels(truth, n_labels))
+    return shuffled(rng, X, y, truth)
 
 
 def model(**options: Any) -> S3VC:
