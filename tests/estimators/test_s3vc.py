@@ -26,11 +26,14 @@ from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
 from lapwing.exceptions import NoImprovementWarning, SingleClassWarning, UnlabeledComponentWarning
+from lapwing.losses.unlabeled import UNLABELED_LOSSES
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
+from tests.helpers.members import check_examples
 
-METHODS = ("continuation", "quasi-newton", "gradient", "cccp", "switching")
+METHODS = tuple(s3vm.METHODS)
+COMBINATORIAL = ("cccp", "switching")  # for the hinge only, usually with the symmetric hinge
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
@@ -164,6 +167,15 @@ UNLABELED_LOSS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def test_every_unlabelled_loss_is_written_out() -> None:
+    check_examples(
+        UNLABELED_LOSS,
+        UNLABELED_LOSSES,
+        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        place="UNLABELED_LOSS in tests/estimators/test_s3vc.py",
+    )
+
+
 class Written(NamedTuple):
     """J on columns (n, c) with their squared norms (c,)."""
 
@@ -175,7 +187,7 @@ class Written(NamedTuple):
         e, at, free = self.estimator, self.y != -1, self.y == -1
         name = e.unlabeled_loss
         if name == "auto":
-            name = "symmetric_hinge" if e.method in ("cccp", "switching") else "gaussian"
+            name = "symmetric_hinge" if e.method in COMBINATORIAL else "gaussian"
         classes = e.classes_[1:] if len(e.classes_) == 2 else e.classes_
         Y = np.where(self.y[at, None] == classes, 1.0, -1.0)
         fit = self.weights[at] @ LABELED_LOSS[e.loss](Y * f[at])
@@ -185,7 +197,11 @@ class Written(NamedTuple):
 
 OBJECTIVES = [
     *({"method": method} for method in METHODS),
-    *({"method": method, "loss": "squared_hinge"} for method in METHODS[:3]),
+    *(
+        {"method": method, "loss": "squared_hinge"}
+        for method in METHODS
+        if method not in COMBINATORIAL
+    ),
     {"method": "continuation", "unlabeled_loss": "symmetric_hinge"},
     {"method": "cccp", "unlabeled_loss": "gaussian"},
     {"method": "gradient", "gamma_I": 0.3, "graph": KNNGraph(6, normalized=False)},

@@ -32,6 +32,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
+import lapwing
 from lapwing import (
     S3VC,
     AffinityGraph,
@@ -50,6 +51,7 @@ from lapwing import (
     LapSVR,
 )
 from tests.helpers.data import around_corners, shuffled
+from tests.helpers.members import check_examples
 
 CLASSIFIERS = [LapSVC, LapRLSClassifier]
 REGRESSORS = [LapRLSRegressor, LapSVR]
@@ -91,6 +93,24 @@ CHECKED = [
     S3VC(unlabeled=None),
     S3VC("linear", C=1.0, multi_class="ovr", unlabeled=None),
 ]
+
+
+@pytest.mark.parametrize(
+    ("examples", "place"),
+    [
+        ([estimator.__name__ for estimator in EVERY], "EVERY"),
+        ([type(estimator).__name__ for estimator in CHECKED], "CHECKED"),
+    ],
+    ids=["EVERY", "CHECKED"],
+)
+def test_every_estimator_is_tried(examples: list[str], place: str) -> None:
+    public = {name: getattr(lapwing, name) for name in lapwing.__all__}
+    check_examples(
+        examples,
+        [name for name, thing in public.items() if hasattr(thing, "predict")],
+        registry="__all__ of lapwing",
+        place=f"{place} in tests/estimators/test_sklearn.py",
+    )
 
 
 @parametrize_with_checks(CHECKED)

@@ -24,6 +24,7 @@ from lapwing.graphs import (
 )
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import gaussian_affinity, inverse, needs_faiss
+from tests.helpers.members import check_examples
 
 Make = Callable[[Any], Any]
 
@@ -36,7 +37,6 @@ GIVEN = np.random.default_rng(5).normal(size=(9, 4))  # anchors
 
 
 # name in GRAPHS -> examples as (id, from the points to a recipe, takes sparse X, marks).
-# A new graph needs its line here, or `test_every_graph_has_an_example` fails.
 EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
     "KNNGraph": [
         ("heat", knn(), True, ()),
@@ -93,7 +93,12 @@ each_recipe = pytest.mark.parametrize(("make", "takes_sparse"), CASES)
 
 
 def test_every_graph_has_an_example() -> None:
-    assert EXAMPLES.keys() == GRAPHS.keys()
+    check_examples(
+        EXAMPLES,
+        GRAPHS,
+        registry="GRAPHS in lapwing.graphs.registry",
+        place="EXAMPLES in tests/graphs/test_base.py",
+    )
     X = gaussian_points()
     for name, examples in EXAMPLES.items():
         for _, make, _, _ in examples:

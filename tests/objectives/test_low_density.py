@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import Hinge, SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
+from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.spaces import LinearSpace, MappedSpace, full_map
 from tests.helpers.data import gaussian_points
 from tests.helpers.low_density import make_tiny, translated, value_of
+from tests.helpers.members import check_examples
 from tests.helpers.problems import rbf
 
 LOSSES = [
@@ -34,6 +35,15 @@ UNLABELED = [
 ]
 points = partial(gaussian_points, center=0.8)
 BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)}
+
+
+def test_every_unlabelled_loss_is_tried():
+    check_examples(
+        {loss.name for loss in UNLABELED},
+        UNLABELED_LOSSES,
+        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        place="UNLABELED in tests/objectives/test_low_density.py",
+    )
 
 
 def objective_on(space, *, loss=None, unlabeled_loss=None, bias=(0.3, 0.3), centered=True):

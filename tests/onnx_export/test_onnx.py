@@ -43,6 +43,7 @@ from lapwing import (
     LapSVR,
     Linear,
 )
+from lapwing.kernels import KERNELS
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
 
 RNG = np.random.default_rng(1)
@@ -57,7 +58,6 @@ Y = np.where(LABELED, CODES, -1)
 THREE = np.where(LABELED, np.where(X[:, 3] > 2, 2, CODES), -1)
 NUMBERS = np.where(LABELED, X[:, 1], np.nan)
 COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
-KERNELS = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid")
 
 
 def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
