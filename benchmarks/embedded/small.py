@@ -28,7 +28,7 @@ from benchmarks.embedded.grid import (
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, Solve, library_values
 from benchmarks.shared.data import Data, load_ssl
-from benchmarks.shared.protocol import error_rate
+from benchmarks.shared.labels import error_rate
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph
 from lapwing.graphs import Laplacian, default_graph, smallest_eigenpairs

@@ -17,21 +17,22 @@ import numpy as np
 
 from benchmarks.lapsvm import figures
 from benchmarks.lapsvm.limits import NOTES, check_all
+from benchmarks.lapsvm.memory import MemoryUse, measure_memory
 from benchmarks.lapsvm.methods import METHODS, Outcome, run_method
 from benchmarks.lapsvm.moons import run_moons
 from benchmarks.lapsvm.paper import WEIGHTS, Weights
 from benchmarks.lapsvm.paths import Path as Descent
 from benchmarks.lapsvm.paths import descend, mean_path
-from benchmarks.lapsvm.references import lu_seconds, products_seconds
+from benchmarks.lapsvm.problems import PROBLEMS, Problem
+from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
 from benchmarks.lapsvm.setting import Setting, prepare
 from benchmarks.lapsvm.spread import mean_error, spread_table
 from benchmarks.shared.checks import limits_table
 from benchmarks.shared.data import Data
-from benchmarks.shared.memory import MemoryUse, measure
+from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.output import RESULTS, say, step, write_results
-from benchmarks.shared.problems import PROBLEMS, Problem, gaussian
-from benchmarks.shared.protocol import Split
+from benchmarks.shared.references import lu_seconds, products_seconds
 from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
@@ -99,7 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
             means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
     if not results:
         return 1
-    memory = measure_memory() if any(r.problem.name == "facemit" for r in results) else None
+    memory = None
+    if any(result.problem.name == "facemit" for result in results):
+        with step("FACEMIT: peak memory in a process of its own"):
+            memory = measure_memory()
     write(folder, results, memory, means)
     if not arguments.no_figures:
         draw(folder, results, descents)
@@ -194,12 +198,6 @@ def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
     """Mean error on U of the exact solution for seeds 0, 1, ..."""
     with step(f"{problem.title}: {n_seeds} seeds"):
         return [mean_error(problem, data, seed) for seed in range(n_seeds)]
-
-
-def measure_memory() -> MemoryUse:
-    """Peak memory on FACEMIT, told like any other step."""
-    with step("FACEMIT: peak memory in a process of its own"):
-        return measure()
 
 
 def write(

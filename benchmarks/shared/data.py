@@ -48,7 +48,7 @@ def load_uspst() -> Data:
 
 
 def load_mnist3vs8() -> Data:
-    """Digits 3 and 8, images of unit length (see `benchmarks.shared.problems.DEGREE_NINE`)."""
+    """Digits 3 and 8, images of unit length (see `benchmarks.lapsvm.problems.DEGREE_NINE`)."""
     data = _load("mnist3vs8")
     return data._replace(X=normalize(data.X, copy=False))
 
