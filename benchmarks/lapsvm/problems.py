@@ -31,7 +31,7 @@ class Problem:
     name, title : str
         What the command line and what the paper call it.
     load : callable
-        Gives the `Data`; raises `FileNotFoundError` that names the missing file.
+        Gives the `Data`; raises `MissingArchiveError` where there is no archive.
     kernel : mapping
         Arguments of `lapwing.kernels.make_kernel`.
     n_neighbors, power : int
