@@ -18,6 +18,7 @@ __all__ = [
     "EmbeddingChoice",
     "check_solver",
     "choose_embedding",
+    "choose_for_kernel_matrix",
     "choose_solver",
     "matrix_points",
 ]
@@ -105,9 +106,14 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
         return _automatic_linear(space.n_coef, n)
     if is_sparse(space.K):
         return Choice("pcg", "the kernel is sparse and is only applied")
+    return choose_for_kernel_matrix(n, len(objective.index))
+
+
+def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:
+    """The solver of a squared loss with a dense kernel matrix of n points, for forecasts too."""
     if n > _MAX_POINTS:
         return Choice("pcg", f"n = {n} > {_MAX_POINTS}: products instead of a factorisation")
-    if len(objective.index) > _MAX_LABELS:
+    if n_labels > _MAX_LABELS:
         return Choice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
     free = available_memory()
     if free is not None and 3 * 8 * n * n > free:
