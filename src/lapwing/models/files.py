@@ -87,8 +87,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the model is not fitted, holds what no file may, such as a kernel that is a Python function; if `info`
-        is not JSON; or if nothing can be written at `path`.
+        If the model is not fitted, or holds what no file may, such as a kernel that is a Python
+        function; if `info` is not JSON; or if nothing can be written at `path`.
     ImportError
         If skops is not installed.
     """
