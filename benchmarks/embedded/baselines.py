@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from benchmarks.embedded.grid import WEIGHTS, paper_gamma
+from benchmarks.embedded.grid import WEIGHT_VALUES, paper_gamma
 from benchmarks.embedded.large import Draw, Ground
 from benchmarks.embedded.library import library_fit
 from benchmarks.shared.labels import error_rate
@@ -81,8 +81,8 @@ def _candidates(
         return lambda: AnchorGraphClassifier(AnchorGraph(anchors=points))
 
     found: dict[str, Sequence[Callable[[], Any]]] = {
-        "svm_linear": [svm("linear", C) for C in WEIGHTS],
-        "svm": [svm("rbf", C) for C in WEIGHTS],
+        "svm_linear": [svm("linear", C) for C in WEIGHT_VALUES],
+        "svm": [svm("rbf", C) for C in WEIGHT_VALUES],
         "laprls_linear": [linear(ratio) for ratio in RATIOS],
         "eigenfunction": [eigenfunctions(lam) for lam in (10.0, 1000.0)],
     }

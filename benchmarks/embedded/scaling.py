@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.process import resident_bytes, run_alone
 
-SIZES = (10_000, 100_000, 1_000_000)
+POINT_COUNTS = (10_000, 100_000, 1_000_000)
 N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
 STAGES = ("neighbours", "eigenpairs", "fit", "predict")
 
@@ -53,7 +53,7 @@ class Use:
         return sum(self.seconds.values())
 
 
-def measure(points: str) -> Use:
+def measure_scaling(points: str) -> Use:
     """Run the measurement in a fresh process."""
     return Use(**run_alone("benchmarks.embedded.scaling", points))
 
