@@ -21,6 +21,7 @@ from lapwing import (
     EigenfunctionClassifier,
     LapRLSClassifier,
 )
+from lapwing.datasets import mask_labels
 
 Labels = NDArray[np.int64]
 ANCHORS = (500, 1000, 2000)
@@ -41,8 +42,7 @@ def run_baselines(
     for name, candidates in _candidates(ground, anchors).items():
         fitted = []
         for one in draws:
-            marked = np.full(len(y), -1)
-            marked[one.labeled] = y[one.labeled]
+            marked = mask_labels(y, labeled_indices=one.labeled)
             rates, kept = [], []
             for make in candidates:
                 model = _fit(make, X, marked, one, name)

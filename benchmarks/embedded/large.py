@@ -30,6 +30,7 @@ from benchmarks.embedded.grid import (
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.shared.data import Data, load_extended_usps, load_facemit, load_mnist
 from lapwing import AffinityGraph, KNNGraph, Landmarks
+from lapwing.datasets import mask_labels
 from lapwing.graphs import Laplacian, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
 
@@ -321,9 +322,7 @@ def _agreement(
 def _library(
     method: str, ground: Ground, y: NDArray[np.int64], tuning: Tuning, n_ev: int, n_landmarks: int
 ) -> tuple[Array, float]:
-    marked = np.full(len(y), -1)
-    labeled = ground.draws[0].labeled
-    marked[labeled] = y[labeled]
+    marked = mask_labels(y, labeled_indices=ground.draws[0].labeled)
     return library_values(
         method,
         ground.data.X,

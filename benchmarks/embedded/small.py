@@ -32,6 +32,7 @@ from benchmarks.shared.data import Data
 from benchmarks.shared.labels import error_rate
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph
+from lapwing.datasets import mask_labels
 from lapwing.graphs import Laplacian, default_graph, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
 
@@ -221,8 +222,7 @@ def _agreement(
 ) -> dict[str, Agreement]:
     """The library's estimators against the grid, first split, setting tuned for f."""
     labeled = points.splits[0]
-    y = np.full(len(points.data.y), -1)
-    y[labeled] = points.data.y[labeled]
+    y = mask_labels(points.data.y, labeled_indices=labeled)
     found = {}
     for method in SOLVERS:
         tuning = chosen[f"{method} f"]

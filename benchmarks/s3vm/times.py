@@ -29,6 +29,7 @@ from benchmarks.shared.references import products_seconds
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
+from lapwing.datasets import mask_labels
 from lapwing.exceptions import SingleClassWarning
 from lapwing.kernels import make_kernel
 from lapwing.objectives.low_density import Function
@@ -165,9 +166,7 @@ def _best(repeats: int, run: Callable[[], object]) -> float:
 
 def _text_checks(plan: Plan, data: Data) -> list[Check]:
     repeats = 1 if plan.quick else REPEATS
-    labeled = data.splits[0]
-    y = np.full(len(data.y), UNLABELED)
-    y[labeled] = data.y[labeled]
+    y = mask_labels(data.y, labeled_indices=data.splits[0])
     follow = S3VC("linear", C=100.0, C_star=100.0)
     seconds = _best(repeats, lambda: follow.fit(data.X, y))
     what = "Text, one continuation fit, n = 1946, best"

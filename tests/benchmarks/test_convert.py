@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -480,6 +481,15 @@ def test_image_of_another_size(told: Callable[..., str], source: Path) -> None:
     text = told()
     assert "obj1__0.png cannot be read as an image" in text
     assert "(128, 64) pixels of kind L, not 128 x 128 grey" in text
+
+
+def test_images_without_pillow(
+    told: Callable[..., str], source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_image(source / "coil-20-proc" / "obj1__0.png", np.zeros((128, 128)))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    assert "Images are read by Pillow. Install it: pip install pillow" in told()
 
 
 def test_what_was_there_stays(told: Callable[..., str], source: Path, tmp_path: Path) -> None:
