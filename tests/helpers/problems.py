@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Loss, Squared, SquaredHinge
+from lapwing.losses import EpsilonInsensitive, Hinge, Loss, Squared, SquaredHinge, Targets
 from lapwing.objectives.manifold import Objective, State
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
@@ -167,7 +167,7 @@ def make_case(
     )
     index = rng.permutation(n)[:n_labels]
     y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((n_labels, c)) + 0.2
-    if loss.name in ("squared_hinge", "hinge"):
+    if loss.targets is Targets.SIGNS:
         y = np.where(y >= 0, 1.0, -1.0)
         y[0], y[1] = 1.0, -1.0  # both classes in every column
     weights = np.ones(n_labels) if unit_weights else rng.uniform(0.5, 2.0, n_labels)

@@ -27,7 +27,8 @@ from lapwing.estimators.s3vm_choice import (
 )
 from lapwing.graphs import Laplacian, as_graph
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.losses.labeled import LOSSES
+from lapwing.losses.base import Targets
+from lapwing.losses.registry import as_loss
 from lapwing.problem import Problem
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import (
@@ -221,10 +222,10 @@ class S3VC(SemiSupervisedClassifier):
         space: Any = None,
         C: float = 100.0,
         C_star: float | None = None,
-        loss: str = "hinge",
-        unlabeled_loss: str = "auto",
+        loss: Any = "hinge",
+        unlabeled_loss: Any = "auto",
         s: float = 3.0,
-        method: str = "gradient",
+        method: Any = "gradient",
         balance: Any = "labels",
         fit_intercept: bool = True,
         graph: Any = None,
@@ -375,7 +376,7 @@ class S3VC(SemiSupervisedClassifier):
         return Recipe(
             float(self.C),
             self.C_star_,
-            LOSSES[self.loss](),
+            as_loss(self.loss, Targets.SIGNS),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,
