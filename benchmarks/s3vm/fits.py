@@ -21,8 +21,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from benchmarks.shared.labels import UNLABELED, IndexArray
-from lapwing.losses.labeled import Hinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge, UnlabeledLoss
+from lapwing.losses import GaussianBump, Hinge, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.solvers.low_density.methods import Settings, minimize_low_density
 

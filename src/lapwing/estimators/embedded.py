@@ -26,7 +26,7 @@ from lapwing.estimators.template import (
     WantedGraph,
 )
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
-from lapwing.losses.labeled import Loss
+from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status

@@ -29,7 +29,7 @@ from lapwing.estimators.template import (
 )
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Loss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg

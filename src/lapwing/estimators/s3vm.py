@@ -27,7 +27,8 @@ from lapwing.estimators.s3vm_choice import (
 )
 from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.losses.labeled import LOSSES
+from lapwing.losses.base import TargetKind
+from lapwing.losses.registry import as_loss
 from lapwing.problem import Problem
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import (
@@ -234,10 +235,10 @@ class S3VC(SemiSupervisedClassifier):
         space: Any = None,
         C: float = 100.0,
         C_star: float | None = None,
-        loss: str = "hinge",
-        unlabeled_loss: str = "auto",
+        loss: Any = "hinge",
+        unlabeled_loss: Any = "auto",
         s: float = 3.0,
-        method: str = "gradient",
+        method: Any = "gradient",
         balance: Any = "labels",
         fit_intercept: bool = True,
         graph: Any = None,
@@ -404,7 +405,7 @@ class S3VC(SemiSupervisedClassifier):
         return Recipe(
             float(self.C),
             float(C_star),
-            LOSSES[self.loss](),
+            as_loss(self.loss, TargetKind.SIGNS),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lapwing._host.memory import require_memory
-from lapwing.losses.labeled import EpsilonInsensitive, Loss
+from lapwing.losses import EpsilonInsensitive, Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.systems import (

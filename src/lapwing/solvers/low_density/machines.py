@@ -20,12 +20,16 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import class_pairs, posteriors, votes
-from lapwing.losses.labeled import Loss
-from lapwing.losses.unlabeled import UnlabeledLoss
+from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import OnStep
-from lapwing.solvers.low_density.methods import LowDensityResult, Settings, minimize_low_density
+from lapwing.solvers.low_density.methods import (
+    LowDensityResult,
+    Method,
+    Settings,
+    minimize_low_density,
+)
 from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
 __all__ = [
@@ -131,8 +135,8 @@ class Recipe:
     loss : Loss
     unlabeled_loss : UnlabeledLoss
     balance : Balance
-    method : str
-        One of `lapwing.solvers.low_density.methods.METHODS`.
+    method : str or Method
+        A name in `lapwing.solvers.low_density.methods.METHODS`, or an object.
     settings : Settings
     n_init : int
     random : RandomState
@@ -143,7 +147,7 @@ class Recipe:
     loss: Loss
     unlabeled_loss: UnlabeledLoss
     balance: Balance
-    method: str
+    method: str | Method
     settings: Settings
     n_init: int
     random: np.random.RandomState
