@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import class_pairs, posteriors, votes
+from lapwing.classes.voting import class_pairs, n_columns, posteriors, votes
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status
@@ -195,7 +195,7 @@ def one_vs_rest(
 ) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
     classes = np.arange(observations.n_classes)
-    positives = classes[1:] if len(classes) == 2 else classes
+    positives = classes[-n_columns(len(classes)) :]
     columns = []
     for number, positive in enumerate(positives):
         targets = np.where(observations.codes == positive, 1.0, -1.0)
