@@ -173,7 +173,9 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         result, problem = solution.result, prepared.problem
         optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
-            diagnostics.warn_not_converged(solution.solver, result.n_iter, optimality, self.tol)
+            diagnostics.warn_not_converged(
+                solution.solver, result.n_iter, self.max_iter, optimality, self.tol
+            )
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
         if prepared.laplacian is not None:

@@ -456,9 +456,15 @@ class S3VC(SemiSupervisedClassifier):
         unimproved = [result for result in results if not result.improved]
         if unimproved:
             diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
+        contradicted = max(machine.contradicted for machine in solution.machines.columns)
+        if contradicted:
+            n_labels = len(prepared.problem.index)
+            diagnostics.warn_contradicted_balance(contradicted, n_labels, len(results))
         optimality = float(self.optimality_.max())
         if self.status_ == Status.MAX_ITER:
-            diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
+            diagnostics.warn_descent_not_converged(
+                self.n_iter_, self.max_iter, optimality, self.tol
+            )
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
             # float32 ends the method of multipliers earlier: its penalties multiply the rounding
             tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol
