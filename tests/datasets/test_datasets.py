@@ -22,7 +22,8 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import Bunch
 
 from lapwing import datasets
-from lapwing.classes.labels import code_classes, unlabeled_mask
+from lapwing.classes.labels import code_classes
+from lapwing.classes.markers import unlabeled_mask
 from lapwing.datasets import DATASETS, group_classes, load_dataset, mask_labels
 
 Arrays = dict[str, Any]
@@ -125,6 +126,7 @@ def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype:
         ({"labeled_indices": [[0]]}, "one-dimensional"),
         ({"labeled_indices": [True]}, r"mask of shape \(1,\); y has shape \(5,\)"),
         ({"n_labeled_per_class": 1, "unlabeled": 2}, "unlabeled=2 is already in y"),
+        ({"n_labeled_per_class": 1, "unlabeled": "auto"}, "give the one to write, such as -1"),
     ],
 )
 def test_masking_refuses(options: Arrays, message: str) -> None:
