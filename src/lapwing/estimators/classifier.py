@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import code_classes, code_known, decode
+from lapwing.classes.labels import code_classes, code_known, decode, labeled_rows
 from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
@@ -26,6 +27,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     def _read_targets(self, y: Any) -> Targets:
         labels = code_classes(y, self.unlabeled)
         self.classes_ = labels.classes
+        self.unlabeled_ = labels.unlabeled
+        diagnostics.tell_doubt(labels.doubt)
         known = labels.codes[labels.labeled]
         weights = np.ones(len(labels.codes))
         of_class = compute_class_weight(
@@ -110,8 +113,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none: those rows are left
-            out, so that a search or cross-validation may hold out any rows.
+            Labels, read as `fit` reads them: rows without one are left out, so that a search or
+            cross-validation may hold out any rows. -1 is a label here if it is in `classes_`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -125,7 +128,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         ValueError
             If no row is labelled.
         """
-        X, y, sample_weight = only_labeled(self.unlabeled, X, y, sample_weight)
+        check_is_fitted(self)
+        labeled = labeled_rows(y, self.unlabeled, self.classes_)
+        X, y, sample_weight = only_labeled(labeled, X, y, sample_weight)
         return float(super().score(X, y, sample_weight=sample_weight))
 
 

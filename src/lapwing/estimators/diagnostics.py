@@ -13,6 +13,7 @@ from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
+    LapwingWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -27,6 +28,7 @@ __all__ = [
     "check_linear_scale",
     "check_target_scale",
     "drowned",
+    "tell_doubt",
     "warn_constant_values",
     "warn_descent_not_converged",
     "warn_drowned_labels",
@@ -52,6 +54,12 @@ _FOLLOWS = 0.05
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
 _STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
+
+
+def tell_doubt(doubt: LapwingWarning | None) -> None:
+    """Warn of how y was read, if there is anything to tell."""
+    if doubt is not None:
+        warnings.warn(doubt, stacklevel=_STACK + 1)
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:

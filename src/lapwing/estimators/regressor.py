@@ -1,4 +1,4 @@
-"""What regressions share: NaN is unlabelled, values are the answers."""
+"""What regressions share: missing targets are unlabelled, values are the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import read_targets
+from lapwing.classes.labels import labeled_rows, read_targets
+from lapwing.classes.slips import doubt_targets
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldEstimator
 from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
@@ -18,12 +19,13 @@ __all__ = ["ManifoldRegressor", "SemiSupervisedRegressor"]
 
 
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
-    """What regressions share: NaN is unlabelled, values are the answers."""
+    """What regressions share: missing targets are unlabelled, values are the answers."""
 
     _regression = True
 
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
+        diagnostics.tell_doubt(doubt_targets(labeled))
         return Targets(targets[:, None], labeled, np.ones(len(targets)))
 
     def _answer(self, X: Any, problem: Problem, values: Array) -> None:
@@ -57,8 +59,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Targets, with the unlabelled marker where there is none: those rows are left
-            out, so that a search or cross-validation may hold out any rows.
+            Targets, missing (NaN, say) where there is none: those rows are left out, so that a
+            search or cross-validation may hold out any rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -72,7 +74,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         ValueError
             If no row is labelled.
         """
-        X, y, sample_weight = only_labeled(None, X, y, sample_weight)
+        X, y, sample_weight = only_labeled(labeled_rows(y, None), X, y, sample_weight)
         return float(super().score(X, y, sample_weight=sample_weight))
 
 

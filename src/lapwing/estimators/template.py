@@ -17,7 +17,6 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing._arrays import is_sparse
-from lapwing.classes.labels import labeled_rows
 from lapwing.estimators import diagnostics
 from lapwing.graphs import AffinityGraph, Laplacian, build_laplacian, default_graph
 from lapwing.kernels import Kernel, make_kernel
@@ -36,8 +35,8 @@ class Targets(NamedTuple):
     class_weights: Array  # (n_rows,) factors of the sample weights
 
 
-def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights of the rows that hold a label, to score on.
+def only_labeled(labeled: Array, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """X, y and weights of the rows that hold a label, by their mask, to score on.
 
     scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
     over partly labelled data would always choose by it.
@@ -48,7 +47,6 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
         If no row is labelled.
     """
     check_consistent_length(X, y, sample_weight)
-    labeled = labeled_rows(y, marker)
     if labeled.all():
         return X, y, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
