@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from lapwing import kernels
-from lapwing.kernels import KERNELS, Kernel, make_kernel, row_blocks, scale_gamma
+from lapwing._arrays import even_blocks, row_blocks
+from lapwing.kernels import KERNELS, Formula, Kernel, make_kernel, scale_gamma
 
 REFERENCES: dict[str, Any] = {
     "rbf": lambda X, Z: pairwise.rbf_kernel(X, Z, gamma=0.3),
@@ -315,3 +316,42 @@ def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budg
         assert height == 1 or height * bytes_per_row <= budget
     # As few blocks as the budget allows.
     assert all((a.stop - a.start + 1) * max(1, bytes_per_row) > budget for a in blocks[:-1])
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 9))
+@settings(max_examples=100)
+def test_even_blocks_cover_all_rows_with_even_work(counts, n_blocks):
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=int)])
+    blocks = even_blocks(indptr, n_blocks)
+    assert [row for block in blocks for row in range(block.start, block.stop)] == [
+        *range(len(counts))
+    ]
+    assert len(blocks) <= n_blocks
+    for block in blocks:
+        work = indptr[block.stop] - indptr[block.start]
+        assert work <= indptr[-1] / n_blocks + 30  # and the entries of a row
+
+
+def _cauchy(a, b, kernel):
+    block = np.asarray(pairwise.euclidean_distances(a.points, b.points)) ** 2
+    block *= kernel.gamma
+    block += 1
+    return np.reciprocal(block, out=block)
+
+
+def test_a_new_kernel_is_a_function_and_a_line(monkeypatch):
+    with pytest.raises(ValueError, match=r"kernel='cauchy' is not known. Use 'rbf', 'poly'"):
+        make_kernel("cauchy", points(5))
+    entry = Formula("1 / (1 + gamma |x - z|^2)", _cauchy, unit_diagonal=True)
+    monkeypatch.setitem(KERNELS, "cauchy", entry)
+    X, Z = points(23), points(9, seed=1)
+    kernel = make_kernel("cauchy", X, gamma=0.3)
+    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(X) ** 2)
+    np.testing.assert_allclose(kernel.gram(X), expected, atol=1e-12)
+    np.testing.assert_array_equal(np.diag(kernel.gram(X)), 1)
+    assert kernel.surely_positive_definite
+    assert kernel.center is None
+    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(Z, X) ** 2)
+    np.testing.assert_allclose(cross(kernel, Z, X), expected, atol=1e-12)
+    with pytest.raises(ValueError, match=r"kernel='nonsense' is not known. Use .*'cauchy'"):
+        make_kernel("nonsense", X)

@@ -1,7 +1,7 @@
 """LapERLS and LapESVR as estimators: attributes, answers, invariances, errors, warnings.
 
-The numerics have their oracles in solvers/embedded/test_systems.py; here fits are compared with densely
-written formulas from the fitted attributes, and with each other.
+The numerics have their oracles in solvers/embedded/test_systems.py; here fits are compared with
+densely written formulas from the fitted attributes, and with each other.
 """
 
 from __future__ import annotations

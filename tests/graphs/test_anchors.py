@@ -277,7 +277,7 @@ def test_a_far_origin_does_not_matter(weights: str) -> None:
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X = points(100)
     expected = [AnchorGraph(9, weights=weights).weigh(X)[1].toarray() for weights in WEIGHTS]
-    monkeypatch.setattr("lapwing.graphs.points._BLOCK_BYTES", 2000)
+    monkeypatch.setattr("lapwing.graphs.anchors.DIFFERENCE_BYTES", 2000)
     for weights, Z in zip(WEIGHTS, expected, strict=True):
         found = AnchorGraph(9, weights=weights).weigh(X)[1].toarray()
         assert_allclose(found, Z, atol=1e-12)

@@ -188,7 +188,7 @@ def test_blocks_of_rows_and_directions_change_nothing(monkeypatch: pytest.Monkey
     X = clusters(3)[0]
     expected = fit_eigenfunctions(X)
     U = expected.evaluate(X)
-    monkeypatch.setattr("lapwing.graphs.points._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("lapwing.graphs.eigenfunctions._BLOCK_BYTES", 1000)
     found = fit_eigenfunctions(X)
     assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
     assert_allclose(np.abs(found.evaluate(X)), np.abs(U), atol=1e-7)

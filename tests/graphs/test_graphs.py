@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from lapwing.graphs import (
     GRAPHS,
     AffinityGraph,
     AnchorGraph,
+    AnchorLaplacian,
     GraphRecipe,
     KNNGraph,
     Laplacian,
@@ -41,7 +42,6 @@ from lapwing.graphs import (
     default_graph,
     laplacian,
     neighbors,
-    unlabeled_components,
 )
 
 Make = Callable[[Any], Any]
@@ -890,12 +890,17 @@ def test_the_default_graph_joins_few_points_all(d: int, k: int) -> None:
     X = points(30, d)
     for n in range(2, k + 1):
         assert default_graph(X[:n]).affinity(X[:n]).nnz == n * (n - 1)
-    assert (
-        build_laplacian(None, sp.csr_array(X)).affinity.nnz == build_laplacian(None, X).affinity.nnz
-    )
-    alone = build_laplacian(None, X[:1])
+    sparse = sp.csr_array(X)
+    assert default_graph(sparse).affinity(sparse).nnz == default_graph(X).affinity(X).nnz
+    alone = build_laplacian(default_graph(X[:1]), X[:1])
     assert alone.affinity.shape == (1, 1)
     assert_array_equal(alone.apply(np.ones((1, 2))), 0)
+
+
+def test_what_is_no_graph_is_not_printed_in_full() -> None:
+    with pytest.raises(TypeError, match="is no graph") as error:
+        as_graph(points(40).tolist())
+    assert len(str(error.value)) < 1000
 
 
 @pytest.mark.parametrize("power", [0, -1, 1.5, "2", None, True])
@@ -1039,7 +1044,7 @@ def test_threads_change_nothing(
 
 @pytest.mark.parametrize("shape", [(39,), (39, 2), (40, 2, 2), ()])
 def test_apply_checks_the_shape(shape: tuple[int, ...]) -> None:
-    L = build_laplacian(None, points())
+    L = build_laplacian(KNNGraph(5), points())
     with pytest.raises(ValueError, match=r"F has shape .* but the graph has 40 points"):
         L.apply(np.ones(shape))
 
@@ -1057,7 +1062,7 @@ def test_astype() -> None:
 
 
 def test_laplacian_is_frozen_and_pickles() -> None:
-    L = build_laplacian(None, points())
+    L = build_laplacian(KNNGraph(5), points())
     with pytest.raises(FrozenInstanceError):
         L.power = 3  # type: ignore[misc]
     L.apply(np.ones(40, dtype=np.float32))
@@ -1065,24 +1070,50 @@ def test_laplacian_is_frozen_and_pickles() -> None:
     assert_array_equal(twin.apply(np.arange(40)), L.apply(np.arange(40)))
 
 
-def test_components_without_a_label() -> None:
+def test_components() -> None:
     X = np.vstack([points(6, 2), 100 + points(9, 2), 200 + points(5, 2), -100 + points(7, 2)])
     L = build_laplacian(KNNGraph(3), X)
     assert (L.n_points, L.n_components) == (27, 4)
     labels = L.component_labels
     assert L.component_labels is labels  # found once
-    labeled = np.zeros(27, dtype=bool)
-    _, sizes = unlabeled_components(L, labeled)
-    assert_array_equal(sizes, [9, 7, 6, 5])
-    labeled[[2, 16]] = True
-    found = unlabeled_components(L, labeled)
-    assert_array_equal(found.sizes, [9, 7])
-    assert_array_equal(found.ids, [labels[6], labels[20]])
-    labeled[:] = True
-    assert len(unlabeled_components(L, labeled).ids) == 0
+    assert_array_equal(np.bincount(labels)[labels], np.repeat([6, 9, 5, 7], [6, 9, 5, 7]))
 
 
-@pytest.mark.parametrize("labeled", [np.zeros(39, bool), np.zeros(40, int), [0, 1]])
-def test_labeled_must_be_a_mask(labeled: Any) -> None:
-    with pytest.raises(ValueError, match=r"labeled must be a boolean array of shape \(40,\)"):
-        unlabeled_components(build_laplacian(None, points()), labeled)
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("power", [1, 3])
+def test_scaled_is_the_matrix_times_a_number(normalized: bool, power: int) -> None:
+    L = build_laplacian(KNNGraph(5, power=power, normalized=normalized), points())
+    anchored = AnchorLaplacian.from_weights([[1, 0], [0.25, 0.75], [0, 1]], power=power)
+    for operator in (L, anchored):
+        scaled = operator.scaled(3.5)
+        n = operator.n_points
+        plain = type(operator).apply(operator, np.eye(n))
+        dense = scaled.apply(np.eye(n))
+        assert scaled.n_points == n
+        assert_allclose(dense, 3.5 * plain, rtol=1e-15)
+        assert_array_equal(scaled(points(n, 2)), scaled.apply(points(n, 2)))
+        assert_array_equal(scaled(np.arange(n)), scaled.apply(np.arange(n)))
+        once = np.linalg.norm(dense, 2)
+        assert once <= scaled.norm_bound * (1 + 1e-12)
+        if power == 1:
+            assert_allclose(scaled.diagonal(), np.diag(dense), rtol=1e-12, atol=1e-15)
+        else:
+            first = replace(operator, power=1).scaled(1.0)
+            assert_allclose(scaled.diagonal(), 3.5 * first.diagonal() ** power, rtol=1e-12)
+    assert L.scaled(2.0).norm_bound == 2.0 * L.norm_bound
+    bound = 2.0 if normalized else 2.0 * L.degrees.max()
+    assert L.norm_bound == pytest.approx(bound**power, rel=1e-15)
+    assert L.scaled(2.0)(np.ones(40, np.float32)).dtype == np.float32
+    with pytest.raises(FrozenInstanceError):
+        L.scaled(2.0).gamma = 1.0  # type: ignore[misc]
+
+
+def test_the_norm_bound_of_huge_degrees_is_infinite() -> None:
+    W = 1e200 * (np.ones((3, 3)) - np.eye(3))
+    assert Laplacian.from_affinity(W, normalized=False, power=2).norm_bound == np.inf
+
+
+@pytest.mark.parametrize("gamma", [-1.0, np.nan, np.inf, "1"])
+def test_the_weight_of_a_scaled_laplacian_is_checked(gamma: Any) -> None:
+    with pytest.raises(ValueError, match=r"gamma=.* must be a finite number of at least 0"):
+        build_laplacian(KNNGraph(5), points()).scaled(gamma)

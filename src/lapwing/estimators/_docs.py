@@ -170,10 +170,9 @@ class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, d
     "unlabeled": """
 unlabeled : 'auto', number, str, None or NaN, default='auto'
     What marks unlabelled points in y. 'auto' is missing values of any kind (None, NaN, NaT,
-    pandas.NA, texts that are empty or blank) and the number -1; where -1 and +1 are the only
-    numbers, both are classes. None, NaN and '' all mean missing values only. What was found is in
-    `unlabeled_`; a fit warns where no row is unlabelled or where the marker is in doubt, and refuses
-    what would be a wrong class.
+    pandas.NA, empty texts) and the number -1; but where -1 and +1 are the only numbers, both are
+    classes. None, NaN and '' mean missing values alone, anything else that one value. A fit warns
+    where no point is unlabelled or the marker is in doubt; `unlabeled_` tells what was found.
 """,
     "unlabeled_": """
 unlabeled_ : tuple

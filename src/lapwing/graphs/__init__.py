@@ -9,9 +9,10 @@ from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.default import default_graph
-from lapwing.graphs.laplacian import Laplacian, UnlabeledComponents, unlabeled_components
+from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
+from lapwing.graphs.scaled import ScaledLaplacian
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
@@ -26,11 +27,10 @@ __all__ = [
     "KNNGraph",
     "Laplacian",
     "Neighbors",
+    "ScaledLaplacian",
     "TransformerGraph",
-    "UnlabeledComponents",
     "as_graph",
     "build_laplacian",
     "default_graph",
     "smallest_eigenpairs",
-    "unlabeled_components",
 ]
