@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lapwing.classes.labels import code_classes, labeled_rows, read_targets
+from lapwing.classes.labels import code_classes, read_known, read_targets
 from lapwing.classes.slips import doubt_targets
 from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
 
@@ -135,7 +135,10 @@ def test_auto(y: Any, classes: list[Any], codes: list[int], found: tuple[Any, ..
     assert labels.unlabeled == found
     assert [type(a) for a in labels.unlabeled] == [type(b) for b in found]
     assert labels.doubt is None
-    assert labeled_rows(y, "auto", labels.classes).tolist() == labels.labeled.tolist()
+    known, labeled = read_known(y, "auto", labels.classes)
+    assert labeled.tolist() == labels.labeled.tolist()
+    assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
+    assert known.dtype == labels.classes.dtype
 
 
 @pytest.mark.parametrize(
@@ -476,8 +479,9 @@ def test_nothing_becomes_a_class_or_is_hidden_in_silence(
         assert marker != "auto" or classes == [-1, 1]
     if marker == "auto" and -1 in labels.unlabeled and numbers and labels.doubt is None:
         assert min(classes) > -1
-    known = labeled_rows(y, marker, labels.classes)
-    assert known.tolist() == labels.labeled.tolist()
+    known, labeled = read_known(y, marker, labels.classes)
+    assert labeled.tolist() == labels.labeled.tolist()
+    assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
 
 
 # ---- of labels to score on ---------------------------------------------------------------------
@@ -500,7 +504,7 @@ def test_nothing_becomes_a_class_or_is_hidden_in_silence(
     ],
 )
 def test_rows_with_a_label(y: Any, marker: Any, classes: list[Any], labeled: list[bool]) -> None:
-    assert labeled_rows(y, marker, np.array(classes)).tolist() == labeled
+    assert read_known(y, marker, np.array(classes))[1].tolist() == labeled
 
 
 # ---- targets -----------------------------------------------------------------------------------

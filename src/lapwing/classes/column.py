@@ -11,7 +11,15 @@ from sklearn.utils.validation import column_or_1d
 
 from lapwing._arrays import Array
 
-__all__ = ["is_missing", "kind_of", "missing_mask", "objects", "plain", "read_column"]
+__all__ = [
+    "is_missing",
+    "kind_of",
+    "missing_mask",
+    "objects",
+    "plain",
+    "read_column",
+    "settle",
+]
 
 
 def read_column(y: Any) -> Array:
@@ -40,6 +48,12 @@ def read_column(y: Any) -> Array:
 def objects(values: Iterable[Any]) -> Array:
     """An array of the values as they are, whatever NumPy would make of them."""
     return np.array([*values, None], dtype=object)[:-1]
+
+
+def settle(values: Array) -> Array:
+    """Objects that are all numbers, or all booleans, as an array of such; others as they are."""
+    kinds = {kind_of(value) for value in values} if values.dtype.kind == "O" else set()
+    return np.array(values.tolist()) if kinds in ({"number"}, {"bool"}) else values
 
 
 def plain(value: Any) -> Any:

@@ -9,17 +9,18 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from lapwing._arrays import Array
-from lapwing.classes.column import is_missing, kind_of, missing_mask, plain, read_column
+from lapwing.classes.column import is_missing, kind_of, missing_mask, plain, read_column, settle
 from lapwing.classes.markers import AUTO, find_unlabeled, is_auto, unlabeled_among
 from lapwing.classes.slips import doubt_labels, refuse_slips
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
     "ClassLabels",
+    "as_targets",
     "code_classes",
     "code_known",
     "decode",
-    "labeled_rows",
+    "read_known",
     "read_targets",
 ]
 
@@ -51,17 +52,25 @@ class ClassLabels:
         return self.codes >= 0
 
 
-def labeled_rows(y: Any, marker: Any, classes: Any = ()) -> Array:
-    """Mask of the rows of y that hold a label, read as the fit did that found the classes.
+def read_known(y: Any, marker: Any, classes: Array) -> tuple[Array, Array]:
+    """Labels to score on, read as the fit did that found the classes.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
     marker : 'auto', number, str, None or NaN
-    classes : ndarray of shape (n_classes,), default=()
+    classes : ndarray of shape (n_classes,)
         With 'auto', -1 is a label if it is among these.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_labeled,)
+    labeled : ndarray of bool of shape (n_samples,)
+        The rows of y that hold them.
     """
-    return ~unlabeled_among(read_column(y), marker, np.asarray(classes))
+    y = read_column(y)
+    labeled = ~unlabeled_among(y, marker, classes)
+    return settle(y[labeled]), labeled
 
 
 def code_classes(y: Any, marker: Any = AUTO) -> ClassLabels:
@@ -131,12 +140,30 @@ def decode(codes: Array, classes: Array) -> Array:
 
 
 def read_targets(y: Any) -> tuple[Array, Array]:
-    """Targets of a regression and the mask of the labelled ones; NaN is unlabelled.
+    """Targets of a regression and the mask of the labelled ones.
 
     Raises
     ------
     ValueError
         Not numbers, infinite values, or no labelled point.
+    """
+    targets = as_targets(y)
+    labeled = ~np.isnan(targets)
+    if not labeled.any():
+        raise ValueError(
+            f"y holds no label: all {len(targets)} entries are NaN or missing otherwise, which "
+            "marks unlabelled points. Give at least one target."
+        )
+    return targets, labeled
+
+
+def as_targets(y: Any) -> Array:
+    """Targets of a regression, NaN where they are missing in any way.
+
+    Raises
+    ------
+    ValueError
+        Not numbers, or infinite values.
     """
     y = read_column(y)
     if y.dtype.kind in "fiub":
@@ -146,15 +173,9 @@ def read_targets(y: Any) -> tuple[Array, Array]:
     if np.isinf(targets).any():
         raise ValueError(
             f"Input y contains infinity, first at row {np.flatnonzero(np.isinf(targets))[0]}. "
-            "Only NaN marks an unlabelled point."
+            "Only missing values mark an unlabelled point."
         )
-    labeled = ~np.isnan(targets)
-    if not labeled.any():
-        raise ValueError(
-            f"y holds no label: all {len(y)} entries are NaN, which marks unlabelled points. "
-            "Give at least one target."
-        )
-    return targets, labeled
+    return np.asarray(targets)
 
 
 def _target(value: Any) -> float:
@@ -192,7 +213,7 @@ def _labels(known: Array, marker: Any) -> Array:
             )
         if kinds == {"str"}:
             return known
-        known = np.array(known.tolist())
+        known = settle(known)
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError("Input y contains infinity; class labels must be finite.")
     check_classification_targets(known)

@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, labeled_rows
+from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, read_known
 from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
@@ -143,9 +143,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             If no row is labelled.
         """
         check_is_fitted(self)
-        labeled = labeled_rows(y, self.unlabeled, self.classes_)
-        X, y, sample_weight = only_labeled(labeled, X, y, sample_weight)
-        return float(super().score(X, y, sample_weight=sample_weight))
+        labels, labeled = read_known(y, self.unlabeled, self.classes_)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, labels, sample_weight=sample_weight))
 
 
 class ManifoldClassifier(SemiSupervisedClassifier, StoppableEstimator):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import labeled_rows, read_targets
+from lapwing.classes.labels import as_targets, read_targets
 from lapwing.classes.slips import doubt_targets
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
@@ -75,8 +75,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         ValueError
             If no row is labelled.
         """
-        X, y, sample_weight = only_labeled(labeled_rows(y, None), X, y, sample_weight)
-        return float(super().score(X, y, sample_weight=sample_weight))
+        targets = as_targets(y)
+        labeled = ~np.isnan(targets)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, targets[labeled], sample_weight=sample_weight))
 
 
 class ManifoldRegressor(SemiSupervisedRegressor, ManifoldEstimator):

@@ -141,8 +141,8 @@ def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
     return estimator._solve(prepared, SILENT)
 
 
-def only_labeled(labeled: Array, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights of the rows that hold a label, by their mask, to score on.
+def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """X and weights of the rows that hold a label, by their mask, to score on.
 
     scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
     over partly labelled data would always choose by it.
@@ -152,9 +152,9 @@ def only_labeled(labeled: Array, X: Any, y: Any, sample_weight: Any) -> tuple[An
     ValueError
         If no row is labelled.
     """
-    check_consistent_length(X, y, sample_weight)
+    check_consistent_length(X, labeled, sample_weight)
     if labeled.all():
-        return X, y, sample_weight
+        return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
     if not labeled.any():
         raise ValueError(
@@ -163,7 +163,7 @@ def only_labeled(labeled: Array, X: Any, y: Any, sample_weight: Any) -> tuple[An
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    return _safe_indexing(X, rows), _safe_indexing(y, rows), weights
+    return _safe_indexing(X, rows), weights
 
 
 def is_fitted_name(name: str) -> bool:
