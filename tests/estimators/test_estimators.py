@@ -768,6 +768,7 @@ def test_the_two_classes_are_mirror_images() -> None:
     np.testing.assert_allclose(g, -f, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_ties_are_predicted_positive() -> None:
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     fitted = LapSVC("linear", gamma_I=0, unlabeled=None).fit(X, ["a", "a", "b", "b"])
@@ -1256,6 +1257,7 @@ def test_a_constant_feature_changes_nothing() -> None:
     np.testing.assert_allclose(g, f, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled() -> None:
     X, _, truth = clusters(3)
     fitted = LapSVC(unlabeled=None).fit(X, truth)

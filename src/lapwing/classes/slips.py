@@ -131,11 +131,11 @@ def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
             "-1 and 1 are all that y holds, so both are classes. If -1 means no label, label rows "
             "of a second class."
         )
-    if kind_of(labels[0]) == "number" and -1 in labels:
-        return "If -1 means no label, pass unlabeled=-1."
+    label = labels[counts.argmax()]
     if counts.max() > _DOMINANT * counts.sum():
-        label = labels[counts.argmax()]
         return f"Most rows are of class {label!r}: if it means no label, pass unlabeled={label!r}."
+    if kind_of(label) == "number" and -1 in labels:
+        return "If -1 means no label, pass unlabeled=-1."
     usual = is_auto(marker) or is_missing(marker)
     return (
         f"Set y to {'None or NaN' if usual else repr(marker)} where there is no label, or pass "
