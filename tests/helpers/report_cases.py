@@ -15,6 +15,7 @@ from lapwing import LapSVC, LapSVR
 from lapwing._app.fitting import Outcome
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from tests.helpers.data import first_labels
 
 EVIL = "<script>document.title='pwned'</script>"
 QUOTES = "\"'><img src=x onerror=alert(1)> &amp; ünï ☃ \u202eabc"
@@ -58,9 +59,7 @@ def moons(n: int = 120, per_class: int = 3, **options: Any) -> tuple[Outcome, An
     """Two moons with a few labels, and the truth as text."""
     X, truth = make_moons(n, noise=0.08, random_state=0)
     names = np.array(["lower", "upper"], dtype=object)[truth]
-    y = np.full(n, "", dtype=object)
-    for name in ("lower", "upper"):
-        y[np.flatnonzero(names == name)[:per_class]] = name
+    y = first_labels(names, per_class, unlabeled="")
     return outcome(X, y, LapSVC(unlabeled=""), unlabeled="", **options), names
 
 
