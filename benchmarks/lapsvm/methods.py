@@ -16,7 +16,11 @@ from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
 from benchmarks.shared.labels import error_rate, macro_error_rate
 from lapwing import LapRLSClassifier, LapSVC
-from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
+from lapwing.exceptions import (
+    NothingUnlabeledWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,9 @@ def run_method(method: Method, setting: Setting, weights: NormWeights) -> Method
     options = {"validation_data": setting.validation_data} if method.validated else {}
     with warnings.catch_warnings():
         # These belong to the protocol: COIL20's graph of 2 neighbours has unlabelled components,
-        # and two labels of FACEMIT may well put all points into one class.
+        # two labels of FACEMIT may well put all points into one class, and the supervised methods
+        # are given labelled points only.
+        warnings.simplefilter("ignore", NothingUnlabeledWarning)
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         warnings.simplefilter("ignore", SingleClassWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as the status of the outcome

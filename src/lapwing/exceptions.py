@@ -11,13 +11,23 @@ __all__ = [
     "LapwingWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
+    "NothingUnlabeledWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
+    "UnlabeledMarkerWarning",
 ]
 
 
 class LapwingWarning(UserWarning):
     """Base class of lapwing's warnings."""
+
+
+class NothingUnlabeledWarning(LapwingWarning):
+    """No row of y is unlabelled: perhaps the marker is counted as a class."""
+
+
+class UnlabeledMarkerWarning(LapwingWarning):
+    """What marks the unlabelled rows of y may not be what was meant."""
 
 
 class UnlabeledComponentWarning(LapwingWarning):

@@ -272,6 +272,7 @@ def test_without_the_unlabelled_term_it_is_an_svm(C: float, kernel: str, method:
     assert fitted.C_star_ == 0
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled_is_an_svm_whatever_the_balance() -> None:
     X, _, truth = clusters()
     svm = SVC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)
@@ -281,6 +282,7 @@ def test_all_points_labelled_is_an_svm_whatever_the_balance() -> None:
         np.testing.assert_allclose(fitted.decision_function(X), svm.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled_in_three_classes() -> None:
     X, _, truth = clusters(3)
     fitted = S3VC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)

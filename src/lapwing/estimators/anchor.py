@@ -56,6 +56,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     alpha_ : ndarray of shape (n_anchors, n_columns)
@@ -114,7 +115,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
     ) -> None:
         self.graph = graph
         self.gamma_I = gamma_I

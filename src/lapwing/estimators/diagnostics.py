@@ -14,6 +14,7 @@ from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
+    LapwingWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -31,6 +32,7 @@ __all__ = [
     "warn_constant_values",
     "warn_contradicted_balance",
     "warn_descent_not_converged",
+    "warn_doubt",
     "warn_drowned_labels",
     "warn_embedding_not_solved",
     "warn_empty_expansion",
@@ -53,6 +55,12 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 _FOLLOWS = 0.05
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
+
+
+def warn_doubt(doubt: LapwingWarning | None) -> None:
+    """Warn of how y was read, if there is anything to tell."""
+    if doubt is not None:
+        warn(str(doubt), type(doubt))
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:

@@ -60,6 +60,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
@@ -118,7 +119,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         lam: float = 100.0,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
     ) -> None:
         self.n_eigenfunctions = n_eigenfunctions
         self.n_components = n_components

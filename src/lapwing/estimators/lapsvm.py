@@ -59,6 +59,7 @@ class LapSVC(ManifoldClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {alpha_}
@@ -130,7 +131,7 @@ class LapSVC(ManifoldClassifier):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:

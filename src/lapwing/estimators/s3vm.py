@@ -144,6 +144,7 @@ class S3VC(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {alpha_}
@@ -248,7 +249,7 @@ class S3VC(SemiSupervisedClassifier):
         tol: float = 1e-4,
         max_iter: int = 20_000,
         class_weight: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel

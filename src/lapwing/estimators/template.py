@@ -22,10 +22,10 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.labels import labeled_rows
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import SILENT, Progress, Stages
+from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import (
     AffinityGraph,
     Eigenpairs,
@@ -59,6 +59,7 @@ class Targets(NamedTuple):
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
     attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
+    doubt: LapwingWarning | None = None  # of how y was read
 
 
 class WantedGraph(NamedTuple):
@@ -140,8 +141,8 @@ def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
     return estimator._solve(prepared, SILENT)
 
 
-def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights of the rows that hold a label, to score on.
+def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """X and weights of the rows that hold a label, by their mask, to score on.
 
     scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
     over partly labelled data would always choose by it.
@@ -151,10 +152,9 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     ValueError
         If no row is labelled.
     """
-    check_consistent_length(X, y, sample_weight)
-    labeled = labeled_rows(y, marker)
+    check_consistent_length(X, labeled, sample_weight)
     if labeled.all():
-        return X, y, sample_weight
+        return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
     if not labeled.any():
         raise ValueError(
@@ -163,7 +163,7 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    return _safe_indexing(X, rows), _safe_indexing(y, rows), weights
+    return _safe_indexing(X, rows), weights
 
 
 def is_fitted_name(name: str) -> bool:
@@ -304,7 +304,9 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         X = self._read_points(X, reset=True)
         check_consistent_length(X, y)
-        return X, self._read_targets(y)
+        targets = self._read_targets(y)
+        diagnostics.warn_doubt(targets.doubt)
+        return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(
