@@ -8,6 +8,7 @@ __all__ = [
     "ClassPriorWarning",
     "ConstantFitWarning",
     "FeatureScaleWarning",
+    "FewEigenvectorsWarning",
     "LapwingWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
@@ -52,6 +53,10 @@ class ConstantFitWarning(LapwingWarning):
 
 class FeatureScaleWarning(LapwingWarning):
     """Features differ so much in scale that distances see only a few of them."""
+
+
+class FewEigenvectorsWarning(LapwingWarning):
+    """Virtual labels have fewer eigenvectors than there are classes to tell apart."""
 
 
 class NoImprovementWarning(LapwingWarning):

@@ -14,6 +14,7 @@ from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
+    FewEigenvectorsWarning,
     LapwingWarning,
     NoImprovementWarning,
     SingleClassWarning,
@@ -38,6 +39,7 @@ __all__ = [
     "warn_empty_expansion",
     "warn_feature_scales",
     "warn_few_eigenvectors",
+    "warn_fewer_eigenvectors_than_classes",
     "warn_imprecise",
     "warn_lost_class",
     "warn_missed_prior",
@@ -189,6 +191,16 @@ def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
         f"included. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
         "graph with more neighbours.",
         UnlabeledComponentWarning,
+    )
+
+
+def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) -> None:
+    """Warn that virtual labels cannot tell all classes apart."""
+    warn(
+        f"n_eigenvectors={n_eigenvectors} are fewer than the {n_classes} classes: virtual labels "
+        "cannot follow all of them, not even at labelled points. Use n_eigenvectors='auto', or at "
+        f"least {2 * n_classes}.",
+        FewEigenvectorsWarning,
     )
 
 
