@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from lapwing.graphs.spectral import Eigenpairs
 from lapwing.kernels import Kernel, scale_gamma
-from lapwing.solvers.embedded.graph_side import GraphSide, spectral_side
+from lapwing.objectives.embedded import GraphSide, spectral_side
 from lapwing.solvers.embedded.systems import Fit
-from lapwing.spaces import Landmarks
-from lapwing.spaces.coordinates import landmark_features
+from lapwing.spaces import Landmarks, Space
 
 Array = NDArray[Any]
 
@@ -67,9 +66,10 @@ class Embedding:
         The identity, but for the rounding of float32 eigenvectors.
     penalties : ndarray of shape (r,)
         Eigenvalues of L^p.
-    kernel : Kernel or None
-    basis, lift : arrays or None
-        Landmarks, and coordinates to coefficients over them.
+    space : Space or None
+        Of the landmarks, for new points.
+    turn : ndarray of shape (m, m) or None
+        T to the coordinates of the space.
     """
 
     coordinates: Array
@@ -78,9 +78,8 @@ class Embedding:
     overlap: Array
     gram: Array
     penalties: Array
-    kernel: Kernel | None = None
-    basis: Any = None
-    lift: Array | None = None
+    space: Space | None = None
+    turn: Array | None = None
 
     def side(
         self, index: Array, targets: Array, tuning: Tuning, n_ev: int | None = None
@@ -106,9 +105,9 @@ class Embedding:
 
     def predict(self, X: Any, fit: Fit) -> Array:
         """The functions f at new points."""
-        assert self.kernel is not None
-        assert self.lift is not None
-        return self.kernel.expand(X, self.basis, self.lift @ fit.coef) + fit.intercept
+        assert self.space is not None
+        assert self.turn is not None
+        return self.space.function(self.turn @ fit.coef, fit.intercept)(X)
 
     def function_weights(self, C: float) -> Array:
         """D, a number for each coordinate."""
@@ -139,9 +138,9 @@ def landmark_embedding(
     kernel: Kernel, X: Any, pairs: Eigenpairs, power: int, n_landmarks: int = 1000
 ) -> Embedding:
     """Functions over the landmarks that the library's estimators draw."""
-    features = landmark_features(kernel, X, Landmarks(n_landmarks).select(X))
-    stored = features.stored()
-    m = stored.n_features
+    space = Landmarks(n_landmarks).space(kernel, X)
+    stored = space.stored()
+    m = stored.n_coef
     V = pairs.vectors.astype(np.float64)
     inner, overlap = np.zeros((m, m)), np.zeros((m, V.shape[1]))
     for rows, block in stored.blocks():
@@ -149,7 +148,7 @@ def landmark_embedding(
         inner += Z.T @ Z
         overlap += Z.T @ V[rows]
     spectrum, turn = sla.eigh(inner, check_finite=False)
-    T = stored.array
+    T = stored.features
     for rows, block in stored.blocks():
         T[rows] = block @ turn.astype(T.dtype)
     return Embedding(
@@ -159,9 +158,8 @@ def landmark_embedding(
         turn.T @ overlap,
         V.T @ V,
         pairs.values**power,
-        kernel,
-        features.basis,
-        features.lift @ turn,
+        space,
+        turn,
     )
 
 

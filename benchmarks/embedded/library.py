@@ -15,7 +15,7 @@ from benchmarks.embedded.grid import Embedding, Tuning, squared_fit
 from benchmarks.embedded.tube import tube_fit
 from lapwing import LapERLSClassifier, LapESVC
 from lapwing.exceptions import LapwingWarning
-from lapwing.solvers.embedded.graph_side import GraphSide
+from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.embedded.systems import Fit
 
 Array = NDArray[Any]

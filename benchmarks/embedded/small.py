@@ -33,7 +33,7 @@ from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph
 from lapwing.graphs import Laplacian, default_graph, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
-from lapwing.solvers.embedded.graph_side import GraphSide
+from lapwing.objectives.embedded import GraphSide
 
 Array = NDArray[Any]
 SHOWN_N_EV = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 1000)  # Figure 2

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import Embedding
-from lapwing.solvers.embedded.graph_side import GraphSide
+from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.embedded.systems import Fit
 
 Array = NDArray[Any]

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from benchmarks.lapsvm.methods import errors_on_parts
 from benchmarks.lapsvm.paper import Weights
 from benchmarks.lapsvm.setting import Setting
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import coded_columns, elect
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.losses.labeled import SquaredHinge
 from lapwing.objectives.manifold import Objective
-from lapwing.problem import one_vs_rest
 from lapwing.solvers.base import Iteration
 from lapwing.solvers.manifold.pcg import pcg
 from lapwing.spaces.full import FullKernelSpace
@@ -56,15 +55,15 @@ def objective_of(
     wanted, which an estimator does not keep.
     """
     n_classes = int(codes.max()) + 1
+    laplacian = Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype)
     return Objective(
         space=FullKernelSpace(K),
         loss=SquaredHinge(),
         index=np.arange(codes.size),
-        targets=one_vs_rest(codes, n_classes).astype(K.dtype),
+        targets=coded_columns(codes, n_classes).astype(K.dtype),
         weights=np.ones(codes.size, dtype=K.dtype),
         gamma_A=weights.gamma_A,
-        gamma_I=weights.gamma_I,
-        laplacian=Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype),
+        graph_term=laplacian.scaled(weights.gamma_I) if weights.gamma_I else None,
     )
 
 
