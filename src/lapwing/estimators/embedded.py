@@ -44,6 +44,7 @@ from lapwing.spaces import (
     LinearSpace,
     Space,
     check_space,
+    make_space,
 )
 
 __all__ = ["EmbeddedEstimator"]
@@ -119,8 +120,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if recipe is None:
             require_matrices(problem.n_points, 1 if kernel.precomputed else 2)
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
-        space: Space = recipe.space(kernel, problem.X)
-        return space
+        return make_space(recipe, kernel, problem.X)
 
     def _linear(self) -> bool:
         named = isinstance(self.kernel, str) and self.kernel == "linear"

@@ -52,6 +52,7 @@ from lapwing.spaces import (
     check_space,
     deformed,
     full_map,
+    make_space,
 )
 
 __all__ = ["S3VC"]
@@ -345,7 +346,7 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
         space: Space
         if self.space is not None:
-            space = self.space.space(kernel, X).stored()
+            space = make_space(self.space, kernel, X).stored()
         elif kernel is None:
             diagnostics.check_linear_scale(X)
             space = LinearSpace(X)
