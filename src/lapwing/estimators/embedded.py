@@ -46,6 +46,7 @@ from lapwing.spaces import (
     LinearSpace,
     Space,
     check_space,
+    make_space,
 )
 
 __all__ = ["EmbeddedEstimator"]
@@ -126,8 +127,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             _LOG.info("space=%r: %d points", recipe, problem.n_points)
         if recipe is None:
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
-        space: Space = recipe.space(kernel, problem.X)
-        return space
+        return make_space(recipe, kernel, problem.X)
 
     def _forecast(self, problem: Problem) -> None:
         """Refuse a full kernel that will not fit before the search for neighbours, not after."""

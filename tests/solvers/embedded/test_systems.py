@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lapwing.solvers.embedded.graph_side import graph_side, spectral_side
+from lapwing.spaces.ambient import FullAmbient, LinearAmbient, MappedAmbient
 from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse.csgraph import connected_components
 from sklearn.svm import SVR
@@ -22,7 +24,6 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import active_set
 from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
-from lapwing.solvers.embedded.graph_side import graph_side, spectral_side
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     FeatureSystem,
@@ -30,7 +31,6 @@ from lapwing.solvers.embedded.systems import (
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import landmark_map
-from lapwing.spaces.ambient import FullAmbient, LinearAmbient, MappedAmbient
 from lapwing.spaces.coordinates import StoredFeatures, landmark_features
 from tests.helpers.problems import affinity, laplacian, rbf
 
