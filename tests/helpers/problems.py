@@ -69,8 +69,11 @@ class DenseTerm:
 
     matrix: Any
 
-    def __call__(self, F: Any) -> Any:
+    def __call__(self, F: Any, /) -> Any:
         return self.matrix @ F
+
+    def diagonal(self) -> Any:
+        return np.diag(self.matrix)
 
 
 # Every space: how it is made from (X, K), and whether its kernel is the linear one.
