@@ -43,7 +43,7 @@ from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
 __all__ = ["ManifoldEstimator", "StoppableEstimator"]
 
-# Bytes a second of an ordinary machine. It is not measured here: beside other load a measurement is off
+# Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10
 _SPEED = 2e10  # multiplications a second in a factorisation
