@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.lapsvm.paper import Weights
+from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
 from benchmarks.shared.labels import error_rate, macro_error_rate
 from lapwing import LapRLSClassifier, LapSVC
@@ -86,7 +86,7 @@ STOPS = ("stability", "validation", "mixed")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodRun:
     """What one method did on one split.
 
     Attributes
@@ -111,7 +111,7 @@ class Outcome:
     status: str
 
 
-def run_method(method: Method, setting: Setting, weights: Weights) -> Outcome:
+def run_method(method: Method, setting: Setting, weights: NormWeights) -> MethodRun:
     """Fit a method on a split and measure it on all of L, U, V and T."""
     n_basis = setting.n_labeled if method.supervised else setting.n_train
     estimator = method.make(
@@ -136,7 +136,7 @@ def run_method(method: Method, setting: Setting, weights: Weights) -> Outcome:
     predicted = np.concatenate(
         [estimator.predict(setting.K[:, :n_basis]), estimator.predict(setting.K_new[:, :n_basis])]
     )
-    return Outcome(
+    return MethodRun(
         errors_on_parts(setting, predicted),
         seconds,
         int(np.max(estimator.n_iter_)),

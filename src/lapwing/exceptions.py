@@ -4,6 +4,7 @@ Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 """
 
 __all__ = [
+    "BalanceWarning",
     "ClassPriorWarning",
     "ConstantFitWarning",
     "FeatureScaleWarning",
@@ -35,6 +36,10 @@ class UnlabeledComponentWarning(LapwingWarning):
 
 class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
+
+
+class BalanceWarning(LapwingWarning):
+    """The shares of the classes that S3VC was to hold contradict the labelled points."""
 
 
 class ClassPriorWarning(LapwingWarning):

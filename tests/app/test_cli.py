@@ -22,6 +22,8 @@ from sklearn.preprocessing import StandardScaler
 import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
+from lapwing._app.methods import METHODS
+from lapwing._app.preprocessing import choose_scaling
 from lapwing._host.files import atomic_write
 from lapwing._tables.predictions import Predictions, write_predictions
 
@@ -365,14 +367,14 @@ def test_standardises_when_scales_differ_and_says_so(
 )
 def test_when_scales_differ(spreads: list[float], standardised: bool) -> None:
     names = [f"x{j}" for j in range(len(spreads))]
-    assert fitting.choose_scaling(np.array(spreads), names, "auto").standardize is standardised
+    assert choose_scaling(np.array(spreads), names, "auto").standardize is standardised
 
 
-@pytest.mark.parametrize("method", fitting.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, iris: pl.DataFrame, method: str
 ) -> None:
-    regression = fitting.METHODS[method].regression
+    regression = METHODS[method].regression
     label = pl.Series([None if i % 5 else v for i, v in enumerate(iris["petal_width"])])
     frame = iris.with_columns(kind=label) if regression else iris
     frame.write_csv(tmp_path / "t.csv")
@@ -381,7 +383,7 @@ def test_every_method(
         "--predictions", tmp_path / "p.csv", "--method", method,
     )  # fmt: skip
     assert (code, said) == (0, "")
-    assert fitting.METHODS[method].estimator.__name__ in printed
+    assert METHODS[method].name in printed
     found = pl.read_csv(tmp_path / "p.csv")
     if regression:
         assert found.columns == ["id", "label", "was_labeled"]

@@ -33,6 +33,7 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.losses import Hinge
 from lapwing.solvers.manifold import libsvm
 
 N = 40
@@ -102,8 +103,10 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("fit_intercept", None, "must be True or False."),
 ]
 OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
-    (LapSVC, "loss", "squared", "must be one of 'squared_hinge', 'hinge'."),
-    (LapSVC, "loss", None, "must be one of 'squared_hinge', 'hinge'."),
+    *(
+        (LapSVC, "loss", value, "must be one of 'squared_hinge', 'hinge', or an object of lapwing")
+        for value in ("squared", None, 3.0, Hinge)
+    ),
     (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),
     (LapSVR, "epsilon", None, "must be a number >= 0, in the units of y."),
     *(
@@ -429,14 +432,14 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
         f"{solver} and kinks": (
             LapSVC(loss="hinge", solver=solver),
             {},
-            rf"solver='{solver}' needs a piecewise quadratic loss.*'hinge'.*Use solver='dual'",
+            rf"solver='{solver}' needs a loss without kinks.*'hinge'.*Use solver='dual'",
         )
         for solver in ("newton", "pcg")
     },
     "newton and LapSVR": (
         LapSVR(solver="newton"),
         {},
-        r"solver='newton' needs a piecewise quadratic loss.*Use solver='dual' \(or 'auto'\)",
+        r"solver='newton' needs a loss without kinks.*Use solver='dual' \(or 'auto'\)",
     ),
     **{
         f"stopping and {solver}": (
@@ -449,7 +452,7 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "stopping and kinks": (
         LapSVC(stopping="stability", loss="hinge"),
         {},
-        r"stopping needs the iterates of solver='pcg' and a squared loss.*loss='hinge'",
+        r"stopping needs the iterates of solver='pcg' and a loss without kinks.*loss='hinge'",
     ),
     "nothing to validate on": (
         LapSVC(stopping="validation", validation_fraction=None),
@@ -793,5 +796,5 @@ def test_solvers_are_checked_before_anything_is_computed() -> None:
     def never(a: Any, b: Any) -> Any:
         raise AssertionError("the kernel was computed")
 
-    with pytest.raises(ValueError, match="needs a piecewise quadratic loss"):
+    with pytest.raises(ValueError, match="needs a loss without kinks"):
         LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)

@@ -17,10 +17,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lapwing._app.demo import DemoResult
-from lapwing._app.fitting import METHODS, Outcome
+from lapwing._app.fitting import Outcome
 from lapwing._tables.predictions import Predictions
 
-__all__ = ["Progress", "print_demo", "print_info", "print_outcome", "print_rows", "say"]
+__all__ = ["StageDisplay", "print_demo", "print_info", "print_outcome", "print_rows", "say"]
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
@@ -34,7 +34,7 @@ class _Remaining(ProgressColumn):
         return Text(f"about {left:.0f} s left" if left >= 1 else "")
 
 
-class Progress:
+class StageDisplay:
     """Bars on standard error, from two seconds on, if that is a terminal.
 
     Parameters
@@ -116,9 +116,8 @@ def say(text: str) -> None:
 def print_outcome(outcome: Outcome) -> None:
     """Print what was fitted, and the classes."""
     rows, table = outcome.predictions, outcome.table
-    name = METHODS[outcome.method].estimator.__name__
     say(
-        f"{name} on {table.source}: {rows.label.size} rows, "
+        f"{outcome.method.name} on {table.source}: {rows.label.size} rows, "
         f"{np.count_nonzero(rows.was_labeled)} labelled, "
         f"{len(table.feature_names)} columns, {outcome.seconds:.1f} s"
     )

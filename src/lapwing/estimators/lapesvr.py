@@ -8,7 +8,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.losses.labeled import EpsilonInsensitive, Loss
+from lapwing.losses import EpsilonInsensitive, Loss
 
 __all__ = ["LapESVC", "LapESVR"]
 

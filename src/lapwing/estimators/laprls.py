@@ -7,7 +7,8 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import StoppableRegressor
-from lapwing.losses.labeled import Loss, Squared
+from lapwing.losses.base import Loss
+from lapwing.losses.labeled import Squared
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 

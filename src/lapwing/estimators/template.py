@@ -220,7 +220,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self._set({"labeled_": targets.labeled, "basis_": problem.rows})
         prepared = self._prepare(targets, problem, graph, progress)
         solution = self._solve(prepared, progress, previous=previous, **wishes)
-        self._set(solution.function.attributes)
+        self._set(_own(solution.function.attributes, X))
         self._set(solution.attributes)
         self._answer(X, problem, solution)
         self._diagnose(prepared, solution)
@@ -261,6 +261,35 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _wants_graph(self) -> bool:
         return True
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, those of the graph and the space by ``graph__name`` and ``space__name``.
+
+        Parameters
+        ----------
+        **params : dict
+            New values by name.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, or a part of a recipe that is not there.
+        """
+        for name in ("graph", "space"):
+            of_part = [key for key in params if key.startswith(f"{name}__")]
+            recipe = params.get(name, getattr(self, name, None))
+            if of_part and not hasattr(recipe, "set_params"):
+                example = {"graph": "KNNGraph()", "space": "Landmarks()"}[name]
+                raise ValueError(
+                    f"{of_part[0]}: {name}={recipe!r} is chosen by the fit and has no parameters "
+                    f"to set. Give one first, e.g. {type(self).__name__}({name}={example})."
+                )
+        return super().set_params(**params)
 
     def _set(self, attributes: Mapping[str, Any]) -> None:
         for name, value in attributes.items():
@@ -392,6 +421,17 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
+    """Attributes that do not change when the user writes into X later."""
+    memory = X.data if is_sparse(X) else X
+
+    def shared(value: Any) -> bool:
+        part = value.data if is_sparse(value) else value
+        return isinstance(part, np.ndarray) and np.may_share_memory(part, memory)
+
+    return {name: value.copy() if shared(value) else value for name, value in attributes.items()}
 
 
 def _canonical(X: Any) -> Any:

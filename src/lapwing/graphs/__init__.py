@@ -4,11 +4,13 @@ A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`, `AnchorGraph`) is giv
 as ``graph=``; `build_laplacian` turns it and the points into a `Laplacian`.
 """
 
+from lapwing._host.publish import publish as _publish
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.default import default_graph
+from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
@@ -22,11 +24,13 @@ __all__ = [
     "AnchorGraph",
     "AnchorLaplacian",
     "Anchors",
+    "Eigenfunctions",
     "Eigenpairs",
     "GraphRecipe",
     "KNNGraph",
     "Laplacian",
     "Neighbors",
+    "Rotation",
     "ScaledLaplacian",
     "TransformerGraph",
     "as_graph",
@@ -34,3 +38,5 @@ __all__ = [
     "default_graph",
     "smallest_eigenpairs",
 ]
+
+_publish(__name__, globals(), [name for name in __all__ if name != "GRAPHS"])

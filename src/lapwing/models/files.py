@@ -20,11 +20,14 @@ from zipfile import ZipFile
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.optional import require
+from lapwing._host.warn import warn
 from lapwing._version import __version__
 from lapwing.exceptions import ModelVersionWarning
 from lapwing.models.archive import (
@@ -71,27 +74,44 @@ def _versions() -> dict[str, str]:
     }
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
-    model : Model
-        The same model gives the same bytes.
+    model : estimator, Pipeline or Model
+        A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
+        the same bytes.
     path : path-like
         The file; it is replaced if it exists.
 
     Raises
     ------
     ValueError
-        If the model holds what no file may, such as a kernel that is a Python function; if `info`
-        is not JSON; or if nothing can be written at `path`.
+        If the model is not fitted, or holds what no file may, such as a kernel that is a Python
+        function; if `info` is not JSON; or if nothing can be written at `path`.
     ImportError
         If skops is not installed.
     """
-    content = _encode(model)
+    content = _encode(model if isinstance(model, Model) else Model(_fitted(model)))
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
+
+
+def _fitted(estimator: Any) -> Any:
+    """An estimator that can answer."""
+    if not isinstance(estimator, BaseEstimator):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be saved as a model: give a fitted estimator, a "
+            "pipeline that ends in one, or a Model."
+        )
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise ValueError(
+            f"{type(estimator).__name__} is not fitted yet: call fit before save_model."
+        ) from None
+    return estimator
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -134,12 +154,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
     made_with = header["sklearn_version"]
     if made_with != sklearn.__version__:
-        warnings.warn(
+        warn(
             f"{path} was made with scikit-learn {made_with} and is read with "
             f"{sklearn.__version__}: its preprocessing may give other numbers. Fit it anew, or "
             f"install scikit-learn {made_with}.",
             ModelVersionWarning,
-            stacklevel=2,
         )
     return model
 
