@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,7 +24,7 @@ from lapwing._tables.tables import name_of
 
 __all__ = ["FitRequest", "InfoRequest", "Outputs", "PredictRequest", "TableRequest"]
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",)}
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
 _EXTRAS = {
     "model": ("skops.io", "model"),
     "report": ("jinja2", "report"),
@@ -47,6 +47,7 @@ class Outputs:
     model: Path | None = None
     report: Path | None = None
     onnx: Path | None = None
+    next: Path | None = None
 
     def named(self) -> dict[str, str]:
         """Give the files as the user named them, by what they hold."""
@@ -70,7 +71,7 @@ class Outputs:
                 check_output(path)
             elif name in _SUFFIXES and path.suffix.lower() not in _SUFFIXES[name]:
                 suffix = _SUFFIXES[name][0]
-                raise ValueError(f"cannot write {path}: the extension of a {name} is {suffix}.")
+                raise ValueError(f"cannot write {path}: the extension of --{name} is {suffix}.")
             check_writable(path)
             if name in _EXTRAS:
                 module, extra = _EXTRAS[name]
@@ -100,7 +101,7 @@ class TableRequest:
     data: tuple[Path, ...]
     id_column: str | None = _named("--id", None)
     quiet: bool = field(default=False, metadata=_SIDE)
-    as_json: bool = field(default=False, metadata=_SIDE)
+    as_json: bool = field(default=False, metadata=_SIDE | {"flag": "--json"})
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
@@ -133,15 +134,23 @@ class TableRequest:
         """The command line that does the same again; where its outputs go is not part of it."""
         return shlex.join(["lapwing", self.verb, *map(str, self.data), *self._words()])
 
+    @classmethod
+    def flags(cls) -> set[str]:
+        """All options of the verb, as they are written."""
+        return {_flag(one) for one in fields(cls)} - {"--data"}
+
     def _words(self) -> Iterator[str]:
         for one in fields(self):
             if one.name == "data" or one.metadata.get("side"):
                 continue
             value = getattr(self, one.name)
-            flag = one.metadata.get("flag", f"--{one.name.replace('_', '-')}")
             for part in value if isinstance(value, tuple) else (value,):
                 if part is not None:
-                    yield from (flag, str(part))
+                    yield from (_flag(one), str(part))
+
+
+def _flag(one: Field[Any]) -> str:
+    return str(one.metadata.get("flag", f"--{one.name}")).replace("_", "-")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +221,7 @@ class FitRequest(LabeledRequest):
         ``name=value`` each.
     impute : {'none', 'median', 'mean'}
         What takes the place of missing numbers.
-    predictions, model, report, onnx : Path or None
+    predictions, model, report, onnx, next_rows : Path or None
         The files to write.
     """
 
@@ -227,6 +236,7 @@ class FitRequest(LabeledRequest):
     model: Path | None = field(default=None, metadata=_SIDE)
     report: Path | None = field(default=None, metadata=_SIDE)
     onnx: Path | None = field(default=None, metadata=_SIDE)
+    next_rows: Path | None = field(default=None, metadata=_SIDE | {"flag": "--next"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,6 +245,11 @@ class FitRequest(LabeledRequest):
         object.__setattr__(self, "method", name)
         if self.onnx is not None and method.no_onnx:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
+        if self.next_rows is not None and method.regression:
+            raise ValueError(
+                f"--next: {method.name} predicts numbers and does not say of which it is least "
+                "certain. Leave out --next; the report lists the rows to look at."
+            )
         self.parameters  # noqa: B018 - a wrong --set is told before a file is read
 
     @cached_property
@@ -250,7 +265,7 @@ class FitRequest(LabeledRequest):
     @property
     def outputs(self) -> Outputs:
         """The files to write."""
-        return Outputs(self.predictions, self.model, self.report, self.onnx)
+        return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
 
     @property
     def wants_report(self) -> bool:
