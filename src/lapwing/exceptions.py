@@ -10,6 +10,7 @@ __all__ = [
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
     "LapwingWarning",
+    "LongFitWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
@@ -57,6 +58,10 @@ class FeatureScaleWarning(LapwingWarning):
 
 class FewEigenvectorsWarning(LapwingWarning):
     """Virtual labels have fewer eigenvectors than there are classes to tell apart."""
+
+
+class LongFitWarning(LapwingWarning):
+    """A fit that takes minutes is about to begin, and another estimator takes seconds."""
 
 
 class NoImprovementWarning(LapwingWarning):
