@@ -10,6 +10,7 @@ __all__ = [
     "LapwingWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
+    "OutlierWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
 ]
@@ -37,6 +38,10 @@ class ConstantFitWarning(LapwingWarning):
 
 class FeatureScaleWarning(LapwingWarning):
     """Features differ so much in scale that distances see only a few of them."""
+
+
+class OutlierWarning(LapwingWarning):
+    """A few rows lie so far off that distances between all others hardly count."""
 
 
 class NoImprovementWarning(LapwingWarning):

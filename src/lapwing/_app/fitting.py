@@ -25,6 +25,7 @@ from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.estimators import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.graphs import default_graph
+from lapwing.linalg import column_variances
 
 __all__ = [
     "IMPUTES",
@@ -335,14 +336,7 @@ def _preprocess(table: Table, scale: str, impute: str) -> tuple[list[Any], str, 
 
 def spreads(X: Any) -> NDArray[np.float64]:
     """Standard deviations of the columns, missing cells left out."""
-    if is_sparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        variance: NDArray[np.float64] = np.maximum(square - mean**2, 0.0)
-        return np.sqrt(variance)
-    # A column at a time: a masked copy of everything would double the memory.
-    with np.errstate(invalid="ignore"):  # infinite cells, which are told elsewhere
-        return np.array([np.nanstd(X[:, j], dtype=np.float64) for j in range(X.shape[1])])
+    return np.asarray(np.sqrt(column_variances(X)))
 
 
 def _one_hot_spreads(frame: Any, names: Sequence[str]) -> NDArray[np.float64]:

@@ -139,6 +139,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_precomputed(X, recipe, needs_graph=needs_graph)
         else:
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
+            diagnostics.warn_outlying_rows(X)
         problem: Problem = make_problem(
             X,
             targets.labeled,

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from lapwing._arrays import Array, row_blocks
+from lapwing.linalg import center_of, shifted
 
 __all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points"]
 
@@ -50,14 +51,12 @@ class Points:
 
     @classmethod
     def prepare(cls, X: Any, metric: str) -> Points:
-        """Points of X (n, d), dense or sparse; sparse ones are not centred."""
+        """Points of X (n, d), dense or sparse."""
         if metric == "cosine":
             unit = _unit_rows(X)
             return cls(unit, unit, metric)
         X, scale = _squarable(X)
-        if sp.issparse(X):
-            return cls(X, X, metric, scale)
-        return cls(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype), X, metric, scale)
+        return cls(shifted(X, center_of(X)), X, metric, scale)
 
     @property
     def n(self) -> int:
