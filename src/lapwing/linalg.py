@@ -20,6 +20,7 @@ __all__ = [
     "column_dot",
     "column_variances",
     "extreme_eigenvalues",
+    "medians",
     "pivoted_cholesky",
     "shifted",
     "spd_factor",
@@ -109,25 +110,39 @@ def center_of(X: Any) -> Array:
     Returns
     -------
     ndarray of shape (d,)
-        In the precision of X; of many points the medians of a thousand, evenly picked.
+        In the precision of X.
+    """
+    median = medians(X)
+    if is_sparse(X):
+        return median
+    sample = X[:: -(-X.shape[0] // _SAMPLE_ROWS)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+        dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
+    return median if dragged else np.asarray(mean.astype(X.dtype))
+
+
+def medians(X: Any) -> Array:
+    """Medians of the columns, in the precision of X; of many points those of a thousand of them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d), n >= 1
     """
     step = -(-X.shape[0] // _SAMPLE_ROWS)
     if not is_sparse(X):
-        sample, mean = X[::step], X.mean(axis=0, dtype=np.float64)
-        median = np.median(sample, axis=0)
-        dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
-        return np.asarray((median if dragged else mean).astype(X.dtype))
+        return np.asarray(np.median(X[::step], axis=0).astype(X.dtype))
     sample = X.tocsr()[::step]
     stored = np.bincount(sample.indices, minlength=X.shape[1])
-    crowded = np.flatnonzero(stored > sample.shape[0] / 2)
-    center = np.zeros(X.shape[1], dtype=X.dtype)
-    center[crowded] = np.median(sample[:, crowded].toarray(), axis=0) if len(crowded) else 0
-    return center
+    crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # all others have the median 0
+    values = np.zeros(X.shape[1], dtype=X.dtype)
+    if len(crowded):
+        values[crowded] = np.median(sample[:, crowded].toarray(), axis=0)
+    return values
 
 
 def _typical_square(X: Array) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.median(np.einsum("ij,ij->i", X, X)))
+    return float(np.median(np.einsum("ij,ij->i", X, X)))
 
 
 def shifted(X: Any, center: Array) -> Any:
@@ -148,10 +163,14 @@ def shifted(X: Any, center: Array) -> Any:
     if not len(moved):
         return X
     n = X.shape[0]
+    # Some of scikit-learn's loops know 32-bit indices only.
+    index = (
+        np.int32 if max(X.nnz + n * len(moved), *X.shape) <= np.iinfo(np.int32).max else np.int64
+    )
     parts = (
         np.tile(center[moved], n).astype(X.dtype),
-        np.tile(moved, n),
-        np.arange(n + 1) * len(moved),
+        np.tile(moved.astype(index), n),
+        (np.arange(n + 1) * len(moved)).astype(index),
     )
     return (X - sp.csr_array(parts, shape=X.shape)).tocsr()
 

@@ -592,7 +592,9 @@ def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
 EXAMPLES = [
     AnchorGraphClassifier(AnchorGraph(15)),
     AnchorGraphClassifier(AnchorGraph(15, weights="embedding", power=2), gamma_I=1.0),
-    AnchorGraphClassifier(AnchorGraph(25, anchors="random"), class_mass_normalization=False),
+    AnchorGraphClassifier(
+        AnchorGraph(25, anchors="random", random_state=1), class_mass_normalization=False
+    ),
 ]
 each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["kernel", "embedding", "random"])
 each_count = pytest.mark.parametrize("n_classes", [2, 4])
@@ -692,3 +694,37 @@ def test_wrong_parameters_of_the_classifier() -> None:
     with pytest.raises(ValueError, match=r"y holds no label"):
         fitted.fit(X, np.full(90, -1))
     assert not hasattr(fitted, "alpha_")  # nothing of the first fit is left
+
+
+# --- order and ties -------------------------------------------------------------------------------
+
+
+def one_hot(n: int = 300) -> np.ndarray:
+    codes = np.unique(np.random.default_rng(0).integers(0, 4, (n, 5)) ** 2 // 3, axis=0)
+    return np.eye(4)[codes].reshape(len(codes), -1)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("anchors", ["kmeans", "random"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_order_of_rows_and_columns_does_not_matter(
+    tied: bool, anchors: str, weights: str
+) -> None:
+    X = one_hot() if tied else points(300)
+    rng = np.random.default_rng(1)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    recipe = AnchorGraph(20, anchors=anchors, weights=weights)
+    W = recipe.affinity(X).toarray()
+    turned = recipe.affinity(X[rows][:, columns]).toarray()
+    assert_allclose(turned, W[rows][:, rows], atol=1e-6 if weights == "embedding" else 1e-9)
+    turned = recipe.affinity(X[:, columns]).toarray()
+    assert_allclose(turned, W, atol=1e-6 if weights == "embedding" else 1e-9)
+
+
+def test_of_anchors_at_equal_distance_the_first_are_taken() -> None:
+    anchors = Anchors(np.eye(30), 3, "kernel", 1.0)
+    X = np.vstack([np.zeros(30), np.full(30, 0.1), np.eye(30)[7]])
+    squared, indices = anchors.nearest(X)
+    assert_array_equal(indices, [[0, 1, 2], [0, 1, 2], [7, 0, 1]])
+    assert_allclose(squared[0], 1)
+    assert_allclose(squared[2], [0, 2, 2])

@@ -165,7 +165,10 @@ class KNNGraph(BaseEstimator):
         found = self.neighbors(X)
         self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
-        edges = Edges(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel(), n)
+        rows = np.concatenate([np.repeat(np.arange(n), k), found.tied[:, 0]])
+        columns = np.concatenate([found.indices.ravel(), found.tied[:, 1]])
+        farthest = found.distances[found.tied[:, 0], -1]
+        edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: Any) -> Neighbors:
