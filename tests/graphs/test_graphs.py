@@ -198,6 +198,20 @@ def test_power_and_normalized_can_be_searched_over(make: Make, takes_sparse: boo
 
 
 @each_recipe
+@pytest.mark.parametrize("value", ["no", "False", 1, None])
+def test_normalized_is_true_or_false(make: Make, takes_sparse: bool, value: Any) -> None:
+    X = points()
+    recipe = make(X).set_params(normalized=value)
+    message = f"normalized={value!r} must be True or False"
+    with pytest.raises(ValueError, match=message):
+        recipe.affinity(X)
+    with pytest.raises(ValueError, match=message):
+        Laplacian.from_affinity(gaussian_affinity(X), normalized=value)
+    recipe.set_params(normalized=np.bool_(False))
+    assert build_laplacian(recipe, X).normalized is False
+
+
+@each_recipe
 def test_float32_and_sparse_points_give_the_same_graph(make: Make, takes_sparse: bool) -> None:
     X = points()
     X[:, 1:][np.abs(X[:, 1:]) < 0.5] = 0  # but no empty rows: see their own test
@@ -642,6 +656,14 @@ def test_too_many_neighbors_say_what_to_do() -> None:
         ({"backend": "annoy"}, "backend='annoy' is not known. Use 'auto', 'sklearn', 'faiss'"),
         ({"metric": "euclid"}, "metric='euclid' is not known.*'cosine'.*'euclidean'"),
         ({"metric": "nan_euclidean"}, "metric='nan_euclidean' is not known"),
+        ({"metric": "precomputed"}, "metric='precomputed' is not known"),
+        ({"metric": None}, "metric=None is not known.*or a function of two points"),
+        ({"normalized": "no"}, "normalized='no' must be True or False"),
+        ({"mutual": "no"}, "mutual='no' must be True or False"),
+        ({"approximate": 1}, "approximate=1 must be True or False"),
+        ({"power": "two"}, "power='two' must be a whole number"),
+        ({"n_jobs": "all"}, "n_jobs='all' must be a number of threads"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a number of threads"),
         ({"target_recall": 0}, r"target_recall=0 must be a number in \(0, 1\]"),
         ({"target_recall": 1.1}, r"target_recall=1.1 must be"),
         ({"target_recall": "all"}, r"target_recall='all' must be"),

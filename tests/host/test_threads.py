@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lapwing._host import threads as _threads
 from lapwing._host.threads import (
@@ -41,6 +41,20 @@ def test_blas_is_held_at_one_thread_and_let_go() -> None:
         with single_blas_thread():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_blas_is_let_go_by_the_last_of_several_threads(first_out: int) -> None:
+    before = blas_threads()
+    with threadpool_limits(2, user_api="blas"):
+        held = [single_blas_thread(), single_blas_thread()]
+        for hold in held:
+            hold.__enter__()
+        held.pop(first_out).__exit__(None, None, None)
+        assert set(blas_threads()) == {1}
+        held.pop().__exit__(None, None, None)
+        assert set(blas_threads()) == {2}
     assert blas_threads() == before
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
@@ -30,8 +29,9 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
-from lapwing.graphs.base import CSR, check_points, check_power, tidy
+from lapwing.graphs.base import CSR, check_points, tidy
 from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.parameters import check_recipe, one_of
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, divide_rows
 from lapwing.graphs.simplex import simplex_weights
 from lapwing.graphs.ties import TIE, lots
@@ -314,7 +314,9 @@ class AnchorGraph(BaseEstimator):
         MemoryError
             If the anchors will not fit.
         """
-        self._check_parameters()
+        check_recipe(
+            self, weights=one_of(WEIGHTS), anchors=one_of(ANCHORS, "an array of points", _is_array)
+        )
         X = check_points(X, "AnchorGraph")
         check_magnitude(X)
         points = self._choose(X)
@@ -346,8 +348,7 @@ class AnchorGraph(BaseEstimator):
         AnchorLaplacian
             With `power`; it is applied in O(n s).
         """
-        power = check_power(self.power)
-        return AnchorLaplacian(self.weigh(X)[1], power)
+        return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 
     def affinity(self, X: Any) -> CSR:
         """Weights of the graph, W without its diagonal.
@@ -400,27 +401,9 @@ class AnchorGraph(BaseEstimator):
         drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
         return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
 
-    def _check_parameters(self) -> None:
-        for name, also in (("n_anchors", ", or None"), ("n_nearest", "")):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (also and value is None):
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1{also}.")
-        weights: Any = self.weights
-        if not (isinstance(weights, str) and weights in WEIGHTS):
-            known = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(f"weights={weights!r} is not known. Use {known}.")
-        if isinstance(self.anchors, str) and self.anchors not in ANCHORS:
-            known = ", ".join(map(repr, ANCHORS))
-            raise ValueError(
-                f"anchors={self.anchors!r} is not known. Use {known}, or an array of points."
-            )
-        h: Any = self.bandwidth
-        number = isinstance(h, Real) and not isinstance(h, bool)
-        if h is not None and not (number and 0 < h < math.inf):
-            raise ValueError(
-                f"bandwidth={h!r} must be a finite number > 0 in the units of X, or None."
-            )
+
+def _is_array(value: Any) -> bool:
+    return np.ndim(value) > 0
 
 
 def _ascending(lengths: Array, anchors: Array) -> Array:
