@@ -24,7 +24,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import Landmarks, LapSVC
+from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import cli, commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import METHODS, find_method
@@ -881,6 +881,21 @@ def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> N
         twin.estimator.decision_function(outcome.points),
         outcome.twin.estimator.decision_function(outcome.points),
     )
+
+
+def test_the_twin_says_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it warns of is how it was made, and no news of the fit."""
+    fit = LapERLSClassifier.fit
+
+    def warning(self: Any, X: Any, y: Any) -> Any:
+        if self.mu == 0:
+            warnings.warn("nothing is unlabelled", LapwingWarning, stacklevel=1)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LapERLSClassifier, "fit", warning)
+    outcome = fitted(home / "t.csv", method="laperls")  # warnings are errors
+    assert outcome.twin is not None
+    assert outcome.twin.estimator.mu == 0
 
 
 def test_a_wrong_number_of_anchors_is_named(home: Path, main: Main) -> None:
