@@ -316,4 +316,4 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             diagnostics.warn_embedding_not_solved(
                 outcome.solver, str(result.status), float(np.max(result.optimality)), self.tol
             )
-        diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
+        diagnostics.warn_unlabeled_components(laplacian, problem.labeled, problem.rows)

@@ -226,4 +226,4 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(self.solver_, optimality, self.tol, problem.X.dtype)
         if laplacian is not None:
-            diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
+            diagnostics.warn_unlabeled_components(laplacian, problem.labeled, problem.rows)

@@ -447,7 +447,7 @@ class S3VC(SemiSupervisedClassifier):
                 self.transduction_[self.labeled_], bool(self.labeled_.all())
             )
         if laplacian is not None:
-            diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
+            diagnostics.warn_unlabeled_components(laplacian, problem.labeled, problem.rows)
 
     def _function(self) -> DecisionFunction:
         function = super()._function()
