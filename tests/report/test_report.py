@@ -32,7 +32,7 @@ from lapwing._report.mapping import choose_rows, place
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
-from lapwing._tables.tables import read_table
+from tests.helpers.reading import read_strictly as read_table
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -769,7 +769,7 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
         lines.append(f"b{i},{size:.3f},{colour},{known},{truth[i]},{i},{i % 7}")
     file = tmp_path / "birds.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    table = read_table(file, "known", id_column="id", truth="truth", layout=("east", "north"))
+    table = read_table(file, "known", id="id", truth="truth", layout=("east", "north"))
     fit = fitting.fit(table, seed=0, supervised=True)
     data = collect(fit)
     assert data.truth["n"] == 48

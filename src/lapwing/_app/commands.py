@@ -18,6 +18,7 @@ from lapwing._app.inspection import inspect
 from lapwing._app.settings import parse_settings, setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import print_predictions
 from lapwing._tables.tables import FORMATS, name_of, read_table
 from lapwing._version import __version__
@@ -239,19 +240,20 @@ def fit(
     outputs.check([*data, *([] if labels is None else [labels])])
     progress = Progress(quiet)
     with progress.stage(f"Reading {name_of(data)}"):
-        table = read_table(
-            data,
-            label,
-            id_column=id_column,
-            drop=drop or (),
-            features=features or (),
+        options = ReadOptions(
+            label=label,
+            id=id_column,
+            drop=tuple(drop or ()),
+            features=tuple(features or ()),
             unlabeled=unlabeled,
             labels_file=labels,
             truth=truth,
-            layout=layout or (),
+            layout=tuple(layout or ()),
             missing=impute != "none",
             regression=chosen.regression,
+            strict=True,
         )
+        table = read_table(data, options)
     with progress.stage(chosen.estimator.__name__, _seconds(table, chosen)) as stage:
         outcome = fitting.fit(
             table,

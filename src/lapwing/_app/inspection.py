@@ -21,6 +21,7 @@ from lapwing._tables.checks import bad_cells, check_ids, numeric_names
 from lapwing._tables.coding import mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import name_of, read_raw
 from lapwing.graphs import KNNGraph
 
@@ -77,7 +78,8 @@ def inspect(
         If the files cannot be read as a table. Cells and columns that could not be fitted are told
         and not raised.
     """
-    selection = Selection(label, id_column, tuple(drop), tuple(features), lenient=True)
+    chosen = ReadOptions(label=label, id=id_column, drop=tuple(drop), features=tuple(features))
+    selection = Selection(chosen)
     raw = read_raw(paths, selection)
     marker = raw.default_marker
     if labels_file is not None:
@@ -91,7 +93,7 @@ def inspect(
         missing |= {name: (gone, 0)} if gone else {}
     text = None
     if raw.labels is not None:
-        text = mark_unlabeled(raw.labels, marker if unlabeled is None else unlabeled.strip())
+        text = mark_unlabeled(raw.labels, unlabeled, marker)
     n = raw.X.shape[0]
     spread = spreads(raw.X) if n else np.zeros(0)
     scaling = choose_scaling(np.nan_to_num(spread, posinf=0.0), names, scale)
@@ -104,7 +106,7 @@ def inspect(
         "rows": n,
         "numeric": names,
         "categorical": n_values,
-        "unusable": dict(raw.unusable),
+        "unusable": {note.column: note.words for note in raw.notes if not note.used},
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),

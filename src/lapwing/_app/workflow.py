@@ -17,8 +17,10 @@ from lapwing._host.files import atomic_writes, check_writable
 from lapwing._host.optional import require
 from lapwing._report.page import collect, render
 from lapwing._tables.columns import CATEGORICAL, quoted
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import Predictions, check_output, write_predictions
-from lapwing._tables.tables import Table, read_points
+from lapwing._tables.readings import describe_reading, reading_from
+from lapwing._tables.tables import Fitted, Table, read_points
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx
@@ -197,16 +199,17 @@ def read_for(model: Model, data: Sequence[Path], id_column: str | None) -> Table
         None means the one of the fit if the table has it.
     """
     info = model.info
-    expected = dict(zip(info["feature_names"], info["kinds"], strict=True))
     optional = [info.get(key) for key in ("label_column", "id_column", "truth_column")]
-    table = read_points(
-        data,
-        expected,
-        id_column=id_column,
-        usual_id=info.get("id_column"),
-        optional=[name for name in [*optional, *info.get("dropped", ())] if name is not None],
-        missing=info.get("impute", "none") != "none",
+    fitted = Fitted(
+        tuple(info["feature_names"]),
+        tuple(info["kinds"]),
+        tuple(map(reading_from, info.get("readings", ()))),
+        info.get("id_column"),
+        tuple(name for name in [*optional, *info.get("dropped", ())] if name is not None),
+        info.get("impute", "none") != "none",
+        info.get("svmlight_base"),
     )
+    table = read_points(data, fitted, ReadOptions(id=id_column, strict=True))
     _warn_of_new_values(model, table)
     return table
 
@@ -237,6 +240,8 @@ def _describe(outcome: Outcome, impute: str) -> dict[str, Any]:
         "id_column": table.id_name,
         "truth_column": table.truth_name,
         "dropped": list(table.dropped),
+        "readings": [describe_reading(reading) for reading in table.readings],
+        "svmlight_base": table.svmlight_base,
         # NaN, the marker of regression, is no JSON.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),

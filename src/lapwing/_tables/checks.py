@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
+from lapwing._tables.obstacles import tell_all, text_in_the_way
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
@@ -35,12 +36,22 @@ def numeric_names(raw: RawTable) -> list[str]:
 
 
 def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
-    """Refuse features that cannot be fitted: none, missing or infinite."""
+    """Refuse features that cannot be fitted: none, missing or infinite; all that is wrong at once.
+
+    Parameters
+    ----------
+    raw : RawTable
+    where : str
+        The files, for messages.
+    missing : bool
+        Whether features may be missing, because they are imputed.
+    """
     n = raw.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
-    if not raw.feature_names:
-        raise ValueError(f"{where} has no feature column besides the label.")
+    found = list(raw.obstacles)
+    if not raw.feature_names and not found:
+        found.append(_no_feature(raw, where))
     names = numeric_names(raw)
     holes = bad_cells(raw.X, np.isnan, names)
     for name, column in raw.texts.items():
@@ -49,14 +60,29 @@ def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
             holes[name] = (int(gone.sum()), int(np.argmax(gone)) + 1)
     empty = [name for name, (count, _) in holes.items() if count == n]
     if missing and empty:
-        raise ValueError(
+        found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
             f"leave it out with --drop {empty[0]}."
         )
     if not missing:
+        found += [text_in_the_way(name, bad, where) for name, bad in raw.bad.items()]
+        holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
         cure = "fill them in with --impute median"
-        _reject(holes, "missing values", cure, where)
-    _reject(bad_cells(raw.X, np.isinf, names), "infinite values", "correct them", where)
+        found += _cells_in_the_way(holes, "missing values", cure, where)
+    infinite = bad_cells(raw.X, np.isinf, names)
+    found += _cells_in_the_way(infinite, "infinite values", "correct them", where)
+    if found:
+        raise ValueError(tell_all(where, found))
+
+
+def _no_feature(raw: RawTable, where: str) -> str:
+    reasons = [f"{note.column!r} ({note.words})" for note in raw.notes[:8] if not note.used]
+    if not reasons:
+        return f"{where} has no feature column besides the label."
+    return (
+        f"{where} has no column that could be a feature: {', '.join(reasons)}. If one of them is "
+        "one, say so with --keep."
+    )
 
 
 def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
@@ -77,15 +103,18 @@ def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tu
     return found
 
 
-def _reject(cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str) -> None:
-    if cells:
-        names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
-        more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
-        first = next(iter(cells.values()))[1]
-        raise ValueError(
-            f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. "
-            f"Either {cure}, or leave the columns out with --drop."
-        )
+def _cells_in_the_way(
+    cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str
+) -> list[str]:
+    if not cells:
+        return []
+    names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
+    more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
+    first = next(iter(cells.values()))[1]
+    return [
+        f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. "
+        f"Either {cure}, or leave the columns out with --drop."
+    ]
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
