@@ -19,7 +19,6 @@ from lapwing._report.page import collect, render
 from lapwing._tables.columns import CATEGORICAL, quoted
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import Predictions, check_output, write_predictions
-from lapwing._tables.readings import describe_reading, reading_from
 from lapwing._tables.tables import Fitted, Table, read_points
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
@@ -199,17 +198,7 @@ def read_for(model: Model, data: Sequence[Path], id_column: str | None) -> Table
         None means the one of the fit if the table has it.
     """
     info = model.info
-    optional = [info.get(key) for key in ("label_column", "id_column", "truth_column")]
-    fitted = Fitted(
-        tuple(info["feature_names"]),
-        tuple(info["kinds"]),
-        tuple(map(reading_from, info.get("readings", ()))),
-        info.get("id_column"),
-        tuple(name for name in [*optional, *info.get("dropped", ())] if name is not None),
-        info.get("impute", "none") != "none",
-        info.get("svmlight_base"),
-    )
-    table = read_points(data, fitted, ReadOptions(id=id_column, strict=True))
+    table = read_points(data, Fitted.from_info(info), ReadOptions(id=id_column, strict=True))
     _warn_of_new_values(model, table)
     return table
 
@@ -234,14 +223,7 @@ def _describe(outcome: Outcome, impute: str) -> dict[str, Any]:
     return {
         "method": outcome.method,
         "parameters": outcome.parameters,
-        "feature_names": list(table.feature_names),
-        "kinds": list(table.kinds),
-        "label_column": table.label_name,
-        "id_column": table.id_name,
-        "truth_column": table.truth_name,
-        "dropped": list(table.dropped),
-        "readings": [describe_reading(reading) for reading in table.readings],
-        "svmlight_base": table.svmlight_base,
+        **table.describe(),
         # NaN, the marker of regression, is no JSON.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import is_
@@ -16,6 +17,8 @@ from lapwing._tables.judging import (
     MAX_VALUES,
     Habits,
     Unusable,
+    date_evidence,
+    doubt_of,
     file_evidence,
     fractions_of,
     judge_leniently,
@@ -77,12 +80,23 @@ def read_columns(
         verdicts = [judge_strictly(name, cells) for name, cells in columns.cells.items()]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
-        return _assemble(columns, readings, [], _strict_obstacles(unusable, where), strict=True)
-    habits = habits_of(columns, options)
+        obstacles = _strict_obstacles(unusable, where)
+        return _assemble(columns, readings, [], obstacles, where, strict=True)
+    habits, words = habits_of(columns, options), missing_words(strict=False)
     verdicts = [judge_leniently(name, cells, habits) for name, cells in columns.cells.items()]
     readings, left_out, obstacles = _insist(verdicts, insisted, where)
-    raw = _assemble(columns, readings, left_out, obstacles, strict=False)
-    return replace(raw, decimal=habits.decimal)
+    raw = _assemble(columns, readings, left_out, obstacles, where, strict=False)
+    doubts = {
+        reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
+        for reading in readings
+    }
+    notes = [
+        replace(note, words=f"{note.words}; {doubts[note.column]}", plain=False)
+        if doubts.get(note.column)
+        else note
+        for note in raw.notes
+    ]
+    return replace(raw, decimal=habits.decimal, notes=tuple(notes))
 
 
 def habits_of(columns: RawColumns, options: ReadOptions) -> Habits:
@@ -90,8 +104,9 @@ def habits_of(columns: RawColumns, options: ReadOptions) -> Habits:
     decimal = options.decimal
     if decimal == "auto":
         decimal = file_evidence(columns.cells).decimal or columns.decimal
-    day_first = options.dates == "day" or (options.dates == "auto" and decimal != ".")
-    return Habits(decimal, options.decimal != "auto", "dmy" if day_first else "mdy")
+    order = {"day": "dmy", "month": "mdy", "auto": ""}[options.dates]
+    order = order or date_evidence(columns.cells) or ("mdy" if decimal == "." else "dmy")
+    return Habits(decimal, options.decimal != "auto", order)
 
 
 def apply_readings(
@@ -118,7 +133,7 @@ def apply_readings(
             "here it has decimal points as well as points that may be either. Say which with "
             "--decimal . or --decimal ,."
         )
-    return _assemble(columns, readings, [], obstacles, strict=options.strict)
+    return _assemble(columns, readings, [], obstacles, where, strict=options.strict)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -154,9 +169,9 @@ class _Read:
     """What became of one column."""
 
     reading: Reading
+    cells: Cells  # less those that are missing
     features: Sequence[NDArray[Any]]
     bad: BadCells | None
-    n_missing: int
 
 
 def _assemble(
@@ -164,6 +179,7 @@ def _assemble(
     readings: Sequence[Reading],
     left_out: Sequence[Unusable],
     obstacles: Sequence[str],
+    where: str,
     *,
     strict: bool,
 ) -> RawTable:
@@ -172,16 +188,20 @@ def _assemble(
     for reading in readings:
         cells = columns.cells[reading.column].without(words)
         features, bad = reading.read(cells)
-        done.append(_Read(reading, features, bad, columns.n - cells.n_filled))
+        done.append(_Read(reading, cells, features, bad))
     texts = {
         one.reading.column: one.features[0] for one in done if isinstance(one.reading, TextReading)
     }
     numeric = [f for one in done for f in one.features if one.reading.column not in texts]
-    notes = [_note(one, columns.cells[one.reading.column]) for one in done]
+    notes = [_note(one) for one in done]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
+    names = tuple(name for one in done for name in one.reading.names)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:  # "since (days)" may be a column of the file as well
+        obstacles = [*obstacles, f"{where}: {quoted(twice)} names two features; rename the column."]
     return RawTable(
         _matrix(numeric, columns),
-        tuple(name for one in done for name in one.reading.names),
+        names,
         columns.labels,
         columns.ids,
         texts,
@@ -210,17 +230,21 @@ def _matrix(columns: Sequence[NDArray[Any]], raw: RawColumns) -> NDArray[Any]:
     return X
 
 
-def _note(one: _Read, cells: Cells) -> ColumnNote:
-    words = [one.reading.describe()]
-    if one.n_missing:
-        words.append(f"{one.n_missing} missing")
+def _note(one: _Read) -> ColumnNote:
+    reading = one.reading
+    if isinstance(reading, NumberReading) and not one.cells.texts.size:
+        reading = NumberReading(reading.column)  # no text, and so no decimal mark
+    words = [reading.describe()]
+    n_missing = one.cells.numbers.size - one.cells.n_filled
+    if n_missing:
+        words.append(f"{n_missing} missing")
     if one.bad is not None:
         what = "cell is" if one.bad.count == 1 else "cells are"
         words.append(
             f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in row "
             f"{one.bad.row}) and counted as missing"
         )
-    plain = len(words) == 1 and one.reading == NumberReading(one.reading.column)
+    plain = len(words) == 1 and reading == NumberReading(reading.column)
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
 
 

@@ -35,6 +35,9 @@ class Cells:
         The file's own type of the column where that is neither number nor text.
     usable : bool
         Whether that type can be made something of.
+    typed : bool
+        Whether the file says itself what is a number, so that how numbers are written elsewhere in
+        the column says nothing about the texts.
     """
 
     numbers: NDArray[Any]
@@ -42,6 +45,7 @@ class Cells:
     texts: NDArray[Any]
     type_name: str = ""
     usable: bool = True
+    typed: bool = False
 
     def without(self, words: Collection[str]) -> Cells:
         """The same column less the texts that mean "missing", in lower case."""
@@ -120,4 +124,5 @@ def join_cells(parts: Sequence[Cells]) -> Cells:
         np.concatenate([part.texts for part in parts]),
         names[0] if names else "",
         all(part.usable for part in parts),
+        all(part.typed for part in parts),
     )

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
-from lapwing._tables.obstacles import tell_all, text_in_the_way
+from lapwing._tables.obstacles import text_in_the_way
+from lapwing._tables.readings import DateReading
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
     "bad_cells",
-    "check_features",
     "check_ids",
+    "feature_obstacles",
     "kinds_of",
     "numeric_names",
     "warn_of_single_labels",
@@ -35,8 +36,8 @@ def numeric_names(raw: RawTable) -> list[str]:
     return [name for name in raw.feature_names if name not in raw.texts]
 
 
-def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
-    """Refuse features that cannot be fitted: none, missing or infinite; all that is wrong at once.
+def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) -> list[str]:
+    """Find what makes features unfit: none, missing or infinite.
 
     Parameters
     ----------
@@ -45,6 +46,18 @@ def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
         The files, for messages.
     missing : bool
         Whether features may be missing, because they are imputed.
+    new : bool
+        Whether a model is fitted already, and has what is imputed.
+
+    Returns
+    -------
+    list of str
+        A message for each obstacle.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, and nothing else can be said.
     """
     n = raw.X.shape[0]
     if n == 0:
@@ -59,7 +72,7 @@ def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
         if gone.any():
             holes[name] = (int(gone.sum()), int(np.argmax(gone)) + 1)
     empty = [name for name, (count, _) in holes.items() if count == n]
-    if missing and empty:
+    if missing and empty and not new:
         found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
             f"leave it out with --drop {empty[0]}."
@@ -71,8 +84,7 @@ def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
         found += _cells_in_the_way(holes, "missing values", cure, where)
     infinite = bad_cells(raw.X, np.isinf, names)
     found += _cells_in_the_way(infinite, "infinite values", "correct them", where)
-    if found:
-        raise ValueError(tell_all(where, found))
+    return found
 
 
 def _no_feature(raw: RawTable, where: str) -> str:
@@ -144,9 +156,11 @@ def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: st
     if raw.X.shape[0] > 2 and not is_sparse(raw.X):
         # Three rows first: few columns are left for the look at all rows.
         likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
+        # Days that follow each other are no slip.
+        days = {name for r in raw.readings if isinstance(r, DateReading) for name in r.names}
         for j in np.flatnonzero(likely):
-            if (np.diff(raw.X[:, j]) == 1).all():
-                name = numeric_names(raw)[j]
+            name = numeric_names(raw)[j]
+            if name not in days and (np.diff(raw.X[:, j]) == 1).all():
                 warnings.warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
                     f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",

@@ -137,14 +137,14 @@ def _cells(texts: Sequence[str | None], numbers: Any, filled: Any, *, numeric: b
     """A cell is a number where it was read as one and is not a text that means something else."""
     values = np.asarray(numbers, dtype=np.float64)[filled]
     if numeric:
-        return Cells(values, np.empty(0, np.int64), as_text([]))
+        return Cells(values, np.empty(0, np.int64), as_text([]), typed=True)
     cells = cells_of_texts(text for text, kept in zip(texts, filled, strict=True) if kept)
     exact = np.where(np.isnan(cells.numbers), np.nan, values)
     rounded = [_rounded(t, values[r]) for r, t in zip(cells.rows, cells.texts, strict=True)]
     again = np.array(rounded, dtype=bool)
     exact[cells.rows[again]] = values[cells.rows[again]]
     left = [text.removesuffix(_MIDNIGHT) for text in cells.texts[~again]]
-    return Cells(exact, cells.rows[~again], as_text(left))
+    return Cells(exact, cells.rows[~again], as_text(left), typed=True)
 
 
 def _rounded(text: str, value: float) -> bool:

@@ -50,7 +50,7 @@ def _cells(column: Any, pl: Any) -> Cells:
     if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         narrow = kind == pl.Float32
         numbers = column.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
-        return Cells(numbers, np.empty(0, np.int64), as_text([]))
+        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
         nothing = np.full(len(column), np.nan)
         return Cells(nothing, np.empty(0, np.int64), as_text([]), str(kind), usable=False)

@@ -34,6 +34,8 @@ __all__ = [
     "MAX_VALUES",
     "Habits",
     "Unusable",
+    "date_evidence",
+    "doubt_of",
     "file_evidence",
     "fractions_of",
     "judge_leniently",
@@ -136,6 +138,45 @@ def file_evidence(columns: Mapping[str, Cells]) -> Evidence:
     for cells in columns.values():
         evidence += gather_evidence(set(cells.texts.tolist()))
     return evidence
+
+
+def date_evidence(columns: Mapping[str, Cells]) -> str:
+    """The order of dates of the whole table, 'dmy' or 'mdy', where a column tells; else empty."""
+    votes = Counter[str]()
+    for cells in columns.values():
+        if cells.texts.size:
+            order, n_read, ambiguous = dates.choose_order(
+                dict.fromkeys(cells.texts.tolist()), "dmy"
+            )
+            votes[order] += bool(n_read) and not ambiguous
+    return max(("dmy", "mdy"), key=votes.__getitem__) if votes["dmy"] != votes["mdy"] else ""
+
+
+def doubt_of(reading: Reading, cells: Cells) -> str:
+    """What else the cells of a column could mean, for the user; empty if nothing.
+
+    Parameters
+    ----------
+    reading : Reading
+    cells : Cells
+        Without those that are missing.
+    """
+    texts = dict.fromkeys(cells.texts.tolist())
+    if isinstance(reading, DateReading):
+        ambiguous = dates.choose_order(texts, "dmy")[2]
+        other = "month" if reading.order == "dmy" else "day"
+        return f"could be read the other way: --dates {other}" * ambiguous
+    if not isinstance(reading, NumberReading) or fractions_of(cells).any():
+        return ""
+    evidence = gather_evidence(texts)
+    if evidence.point or evidence.comma:
+        return ""
+    other = "." if reading.decimal == "," else ","
+    both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in texts)
+    twofold = next((one for one, two in both if one is not None and one != two), None)
+    if twofold is None:
+        return ""
+    return f"such as {twofold.value:g}; could be read the other way: --decimal {other}"
 
 
 # --- as it stands ---------------------------------------------------------------------------------
@@ -248,8 +289,8 @@ def _decimal_of(column: _Column, habits: Habits) -> str:
 
 
 def fractions_of(cells: Cells) -> NDArray[np.float64]:
-    """What is behind the decimal mark of the numbers in a column."""
-    finite = cells.numbers[np.isfinite(cells.numbers)]
+    """What is behind the decimal mark of numbers that are written out in a column."""
+    finite = cells.numbers[np.isfinite(cells.numbers) & (not cells.typed)]
     fractions: NDArray[np.float64] = finite % 1
     return fractions
 
@@ -300,9 +341,9 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
     if column.n < _FEW_ROWS or not values.size:
         return reading
     if values.min() == values.max():
-        always = f"always {values[0]:g}"
-        more = "" if values.size == column.n else " where it is filled"
-        return Unusable(column.name, always + more, forced=reading)
+        if values.size < column.n:  # a mark, as x or blank would be
+            return TextReading(column.name, missing=MISSING_VALUE)
+        return Unusable(column.name, f"always {values[0]:g}", forced=reading)
     if values.size == column.n and not (values % 1).any():
         if (np.diff(values) == 1).all():
             return Unusable(column.name, "counts the rows", forced=reading)
@@ -318,9 +359,12 @@ def _useful_dates(column: _Column, reading: DateReading) -> Reading | Unusable:
     known = moments[~np.isnat(moments)]
     first = known.min()
     if first == known.max() and column.n >= _FEW_ROWS:
-        whole = DateReading(column.name, reading.order, str(first.astype("datetime64[D]")))
-        always = f"always {first.astype('datetime64[s]')}"
-        return Unusable(column.name, always.removesuffix("T00:00:00"), forced=whole)
+        part = "hour" if reading.order == dates.CLOCK else "days"
+        whole = replace(reading, origin=str(first.astype("datetime64[D]")), parts=(part,))
+        day, _, time = str(first.astype("datetime64[s]")).partition("T")
+        shown = [] if reading.order == dates.CLOCK else [day]
+        shown += [time] if time != "00:00:00" else []
+        return Unusable(column.name, f"always {' '.join(shown)}", forced=whole)
     parts = []
     if reading.order != dates.CLOCK:
         parts += ["days"]

@@ -18,7 +18,7 @@ _UNITS = r"[€$£¥₹₽₺₩%‰]|(?:US)?\$|(?i:EUR|USD|GBP|CHF|JPY|SEK|NOK|
 _LEADING = re.compile(rf"^([+-]?)\s*({_UNITS})\s*(?=[+\-\d.,])")
 _TRAILING = re.compile(rf"(?<=[\d.,])\s*({_UNITS})$")
 # Between the groups of three digits stand points or commas, blanks of any width, or apostrophes.
-_GROUPED = r"\d{{1,3}}(?:([{point}'\u2019\s])\d{{3}})(?:\1\d{{3}})*"
+_GROUPED = r"\d{{1,3}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +19,8 @@ from lapwing._host.optional import require
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.checks import (
-    check_features,
     check_ids,
+    feature_obstacles,
     kinds_of,
     warn_of_single_labels,
     warn_of_slips,
@@ -49,7 +49,13 @@ from lapwing._tables.npz import read_npy, read_npz
 from lapwing._tables.obstacles import Obstacles, text_in_the_way
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parquet import read_parquet
-from lapwing._tables.readings import NumberReading, Reading, TextReading
+from lapwing._tables.readings import (
+    NumberReading,
+    Reading,
+    TextReading,
+    describe_reading,
+    reading_from,
+)
 from lapwing._tables.source import Source, open_source
 from lapwing.exceptions import LapwingWarning
 
@@ -114,6 +120,26 @@ class Fitted:
     optional: tuple[str, ...] = ()
     missing: bool = False
     svmlight_base: int | None = None
+
+    @classmethod
+    def from_info(cls, info: Mapping[str, Any]) -> Fitted:
+        """Take what `Table.describe` gave, and "impute", from the description of a model.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged; model files are taken for a stranger's.
+        """
+        columns = (info.get(key) for key in ("label_column", "id_column", "truth_column"))
+        return cls(
+            tuple(info["feature_names"]),
+            tuple(info["kinds"]),
+            tuple(map(reading_from, info.get("readings", ()))),
+            info.get("id_column"),
+            tuple(name for name in [*columns, *info.get("dropped", ())] if name is not None),
+            info.get("impute", "none") != "none",
+            info.get("svmlight_base"),
+        )
 
     @property
     def column_readings(self) -> tuple[Reading, ...]:
@@ -188,6 +214,19 @@ class Table:
     remarks: tuple[str, ...] = ()
     svmlight_base: int | None = None
 
+    def describe(self) -> dict[str, Any]:
+        """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
+        return {
+            "feature_names": list(self.feature_names),
+            "kinds": list(self.kinds),
+            "label_column": self.label_name,
+            "id_column": self.id_name,
+            "truth_column": self.truth_name,
+            "dropped": list(self.dropped),
+            "readings": [describe_reading(reading) for reading in self.readings],
+            "svmlight_base": self.svmlight_base,
+        }
+
 
 def read_table(path: Paths, options: ReadOptions) -> Table:
     """Read one or more files and check them.
@@ -231,8 +270,7 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         raw = replace(raw, labels=labels, default_marker=marker)
         where = str(options.labels_file)
     found = Obstacles(name)
-    with found.gather():
-        check_features(raw, name, missing=options.missing)
+    found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, name, options.id)
@@ -336,8 +374,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
             stacklevel=2,
         )
     found = Obstacles(where)
-    with found.gather():
-        check_features(raw, where, missing=fitted.missing)
+    found.messages += feature_obstacles(raw, where, missing=fitted.missing, new=True)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
         ids = check_ids(raw, where, options.id or fitted.usual_id)
