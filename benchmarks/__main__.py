@@ -1,4 +1,8 @@
-"""``python -m benchmarks NAME [options]``: run a benchmark; ``--help`` lists them."""
+"""Benchmarks of lapwing: the tables and figures of its source papers, and reading a large table.
+
+Every command lists its options with --help. Without the papers' data a benchmark says what is
+missing and how to get it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,13 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
+from benchmarks.shared.archives import DataError
+from benchmarks.shared.guide import how_to_get_all
+from benchmarks.shared.output import say
+
 
 class Benchmark(NamedTuple):
-    """A benchmark: its module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
+    """A command: its module has ``add_arguments(parser)`` and ``run(arguments) -> int``."""
 
     module: str
     help: str
@@ -18,14 +26,17 @@ class Benchmark(NamedTuple):
 
 # A new benchmark is one file and one line here.
 BENCHMARKS: dict[str, Benchmark] = {
-    "cli": Benchmark(
-        "benchmarks.reading.command", "Reading a table of 200,000 rows: time and peak memory"
+    "convert": Benchmark(
+        "benchmarks.convert.command", "Turn the papers' public files into the archives read here"
     ),
     "embedded": Benchmark(
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),
     "lapsvm": Benchmark(
         "benchmarks.lapsvm.command", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"
+    ),
+    "reading": Benchmark(
+        "benchmarks.reading.command", "Reading a table of 200,000 rows: time and peak memory"
     ),
     "s3vm": Benchmark(
         "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
@@ -35,16 +46,28 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and run; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(dest="benchmark", required=True, metavar="NAME")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog=how_to_get_all(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="benchmark", metavar="NAME")
     for name, benchmark in BENCHMARKS.items():
         module = import_module(benchmark.module)
         command = commands.add_parser(name, help=benchmark.help, description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     arguments = parser.parse_args(argv)
+    if arguments.benchmark is None:
+        parser.print_help(sys.stderr)
+        return 2
     run: Callable[[argparse.Namespace], int] = arguments.run
-    return run(arguments)
+    try:
+        return run(arguments)
+    except DataError as error:
+        say(str(error))
+        return 1
 
 
 if __name__ == "__main__":

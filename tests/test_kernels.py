@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import pairwise
 
 from lapwing import kernels
-from lapwing.kernels import KERNELS, Kernel, make_kernel, row_blocks, scale_gamma
+from lapwing._arrays import even_blocks, row_blocks
+from lapwing.kernels import KERNELS, Formula, Kernel, make_kernel, scale_gamma
+from tests.helpers.data import gaussian_points
+from tests.helpers.members import check_examples
 
 REFERENCES: dict[str, Any] = {
     "rbf": lambda X, Z: pairwise.rbf_kernel(X, Z, gamma=0.3),
@@ -27,24 +30,25 @@ PARAMETERS: dict[str, Any] = {"gamma": 0.3, "degree": 3, "coef0": 0.7}
 TOLERANCE = {np.float64: 1e-12, np.float32: 3e-6}
 
 
-def points(n: int, d: int = 4, seed: int = 0, dtype: Any = np.float64) -> Any:
-    return np.random.default_rng(seed).standard_normal((n, d)).astype(dtype)
-
-
 def cross(kernel: Kernel, X: Any, Z: Any) -> Any:
     """The matrix between two sets of points, by the public way."""
     return kernel.expand(X, Z, np.eye(Z.shape[0], dtype=X.dtype))
 
 
 def test_every_kernel_has_a_reference():
-    assert set(REFERENCES) == set(KERNELS)
+    check_examples(
+        REFERENCES,
+        KERNELS,
+        registry="KERNELS in lapwing.kernels",
+        place="REFERENCES in tests/test_kernels.py",
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_kernels_agree_with_scikit_learn(name, container, dtype):
-    X, Z = points(23, dtype=dtype), points(9, seed=1, dtype=dtype)
+    X, Z = gaussian_points(23, dtype=dtype), gaussian_points(9, seed=1, dtype=dtype)
     X[3] = 0  # the cosine of a zero vector is 0, not NaN
     X[:, 1] *= X[:, 1] > 0
     kernel = make_kernel(name, container(X), **PARAMETERS)
@@ -61,7 +65,7 @@ def test_kernels_agree_with_scikit_learn(name, container, dtype):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_gram_in_tiles_is_exactly_symmetric(name, container, dtype, monkeypatch):
-    X = points(23, dtype=dtype)
+    X = gaussian_points(23, dtype=dtype)
     kernel = make_kernel(name, container(X), **PARAMETERS)
     whole = kernel.gram(container(X))
     monkeypatch.setattr(kernels, "_TILE", 7)  # 23 = 3 * 7 + 2: the last tiles are narrow
@@ -76,11 +80,11 @@ def test_gram_in_tiles_is_exactly_symmetric(name, container, dtype, monkeypatch)
 
 @pytest.mark.parametrize("name", [*REFERENCES, "callable"])
 def test_new_points_in_blocks(name, monkeypatch):
-    X, Z = points(11), points(23, seed=1)
+    X, Z = gaussian_points(11), gaussian_points(23, seed=1)
     kernel = (
         Kernel(pairwise.linear_kernel) if name == "callable" else make_kernel(name, X, **PARAMETERS)
     )
-    alpha = points(11, 2, seed=2)
+    alpha = gaussian_points(11, 2, seed=2)
     whole = kernel.expand(Z, X, alpha)
     three_rows = functools.partial(row_blocks, budget=3 * 11 * 8)
     monkeypatch.setattr(kernels, "row_blocks", three_rows)
@@ -92,7 +96,7 @@ def test_new_points_in_blocks(name, monkeypatch):
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_expansion_is_the_sum_over_the_basis(name):
-    X, Z, alpha = points(11), points(5, seed=1), points(11, 2, seed=2)
+    X, Z, alpha = gaussian_points(11), gaussian_points(5, seed=1), gaussian_points(11, 2, seed=2)
     kernel = make_kernel(name, X, **PARAMETERS)
     np.testing.assert_allclose(
         kernel.expand(Z, X, alpha), REFERENCES[name](Z, X) @ alpha, atol=1e-11
@@ -101,7 +105,7 @@ def test_expansion_is_the_sum_over_the_basis(name):
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_new_points_may_come_in_the_other_container(name):
-    X, Z = points(11), points(5, seed=1)
+    X, Z = gaussian_points(11), gaussian_points(5, seed=1)
     for fitted, new in ((X, sp.csr_array(Z)), (sp.csr_array(X), Z)):
         kernel = make_kernel(name, fitted, **PARAMETERS)
         np.testing.assert_allclose(cross(kernel, new, fitted), REFERENCES[name](Z, X), atol=1e-12)
@@ -109,7 +113,7 @@ def test_new_points_may_come_in_the_other_container(name):
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_kernels_leave_their_input_alone(name):
-    X = points(9)
+    X = gaussian_points(9)
     before = X.copy()
     kernel = make_kernel(name, X, **PARAMETERS)
     kernel.gram(X)
@@ -120,7 +124,7 @@ def test_kernels_leave_their_input_alone(name):
 @pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 1e6), (np.float32, 300.0)])
 def test_rbf_survives_points_far_from_the_origin(dtype, shift):
     """|x|^2 + |z|^2 - 2 x'z of shifted points loses all digits of a distance of order one."""
-    X = np.round(points(20) * 64) / 64  # exact in float32, shifted too
+    X = np.round(gaussian_points(20) * 64) / 64  # exact in float32, shifted too
     Z = X[:5] + 0.5
     shifted = (X + shift).astype(dtype)
     kernel = make_kernel("rbf", shifted, gamma=0.3)
@@ -131,7 +135,7 @@ def test_rbf_survives_points_far_from_the_origin(dtype, shift):
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])
 def test_duplicate_points_are_alike_to_rounding(name):
-    X = np.repeat(points(6), 2, axis=0)
+    X = np.repeat(gaussian_points(6), 2, axis=0)
     K = make_kernel(name, X, gamma=0.3).gram(X)
     np.testing.assert_allclose(K[::2], K[1::2], atol=1e-14)
     assert K.max() == 1
@@ -139,7 +143,7 @@ def test_duplicate_points_are_alike_to_rounding(name):
 
 @pytest.mark.parametrize("degree", [1, 2, 5, 7, 64, 65, 1.5])
 def test_powers(degree):
-    X = np.abs(points(8)) / 3
+    X = np.abs(gaussian_points(8)) / 3
     K = make_kernel("poly", X, gamma=0.5, degree=degree, coef0=0.6).gram(X)
     np.testing.assert_allclose(K, (0.5 * X @ X.T + 0.6) ** degree, rtol=1e-12)
 
@@ -149,7 +153,7 @@ def test_powers(degree):
 
 def test_scale_gamma_is_twice_the_width_of_errata_e2():
     """Twice n^2 / sum_ij |x_i - x_j|^2, i = j included: one over the total variance."""
-    X = points(15) * [1, 3, 0.1, 20] + [0, 5, -7, 100]
+    X = gaussian_points(15) * [1, 3, 0.1, 20] + [0, 5, -7, 100]
     total = sum(((x - z) ** 2).sum() for x in X for z in X)
     assert scale_gamma(X) == pytest.approx(2 * len(X) ** 2 / total, rel=1e-12)
     # Two points at the mean squared distance, so defined, have the kernel exp(-2).
@@ -160,19 +164,19 @@ def test_scale_gamma_is_twice_the_width_of_errata_e2():
 
 
 def test_scale_gamma_does_not_see_a_shift():
-    X = points(15)
+    X = gaussian_points(15)
     shift = np.array([10, -5, 3, 100])
     assert scale_gamma(X + shift) == pytest.approx(scale_gamma(X), rel=1e-10)
 
 
 def test_scale_gamma_is_scikit_learns_for_centred_features():
-    X = points(15)
+    X = gaussian_points(15)
     X -= X.mean(axis=0)
     assert scale_gamma(X) == pytest.approx(1 / (X.shape[1] * X.var()), rel=1e-12)
 
 
 def test_scale_gamma_of_sparse_and_float32():
-    X = points(15) * (points(15, seed=1) > 0)
+    X = gaussian_points(15) * (gaussian_points(15, seed=1) > 0)
     assert scale_gamma(sp.csr_array(X)) == pytest.approx(scale_gamma(X), rel=1e-12)
     assert scale_gamma(X.astype(np.float32)) == pytest.approx(scale_gamma(X), rel=1e-6)
 
@@ -183,7 +187,7 @@ def test_scale_gamma_of_equal_points_is_one(container):
 
 
 def test_gamma_auto_is_one_over_the_features():
-    assert make_kernel("rbf", points(5), gamma="auto").gamma == 0.25
+    assert make_kernel("rbf", gaussian_points(5), gamma="auto").gamma == 0.25
 
 
 @pytest.mark.parametrize(
@@ -202,11 +206,11 @@ def test_gamma_auto_is_one_over_the_features():
 )
 def test_bad_parameters(arguments, message):
     with pytest.raises(ValueError, match=message):
-        make_kernel(arguments.pop("kernel", "poly"), points(5), **arguments)
+        make_kernel(arguments.pop("kernel", "poly"), gaussian_points(5), **arguments)
 
 
 def test_which_kernels_are_surely_positive_definite():
-    X = points(30) * 2
+    X = gaussian_points(30) * 2
     for name in REFERENCES:
         kernel = make_kernel(name, X, **PARAMETERS)
         if kernel.surely_positive_definite:
@@ -224,7 +228,7 @@ def test_which_kernels_are_surely_positive_definite():
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_a_precomputed_kernel_is_used_as_it_is(container):
-    K, alpha = points(6, 6), points(6, 2, seed=1)
+    K, alpha = gaussian_points(6, 6), gaussian_points(6, 2, seed=1)
     kernel = make_kernel("precomputed", K)
     given_matrix = container(K)
     assert kernel.precomputed
@@ -241,7 +245,7 @@ def test_a_callable_sees_two_sets_of_points():
         calls.append((len(X), len(Z)))
         return X @ Z.T
 
-    X, Z = points(6, dtype=np.float32), points(4, dtype=np.float32, seed=1)
+    X, Z = gaussian_points(6, dtype=np.float32), gaussian_points(4, dtype=np.float32, seed=1)
     kernel = make_kernel(kernel_function, X)
     gram = kernel.gram(X)
     assert gram.dtype == np.float32
@@ -252,7 +256,7 @@ def test_a_callable_sees_two_sets_of_points():
 
 @pytest.mark.parametrize("bad", [lambda X, Z: np.ones(len(X)), lambda X, Z: np.ones((2, 2))])
 def test_a_callable_of_the_wrong_shape(bad):
-    kernel, X = make_kernel(bad, points(6)), points(6)
+    kernel, X = make_kernel(bad, gaussian_points(6)), gaussian_points(6)
     with pytest.raises(ValueError, match=r"array of shape .* for 6 and 6 points.*\(6, 6\)"):
         kernel.gram(X)
     with pytest.raises(ValueError, match=r"for 3 and 6 points.*kernel\(X, Z\).*\(3, 6\)"):
@@ -266,11 +270,11 @@ def test_a_callable_that_is_not_finite(bad):
         K[0, 0] = bad
         return K
 
-    kernel = make_kernel(kernel_function, points(6))
+    kernel = make_kernel(kernel_function, gaussian_points(6))
     with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
-        kernel.gram(points(6))
+        kernel.gram(gaussian_points(6))
     with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
-        kernel.expand(points(3), points(6), np.ones((6, 1)))
+        kernel.expand(gaussian_points(3), gaussian_points(6), np.ones((6, 1)))
 
 
 # --- memory ---------------------------------------------------------------------------------------
@@ -285,7 +289,7 @@ def test_a_matrix_that_will_not_fit_is_refused_before_it_is_allocated(monkeypatc
 
 
 def test_the_memory_limit_is_the_environments(monkeypatch):
-    X = points(100)  # 80 kB, and as much for two tiles: 240 kB
+    X = gaussian_points(100)  # 80 kB, and as much for two tiles: 240 kB
     kernel = make_kernel("rbf", X)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100k")
     with pytest.raises(MemoryError, match=r"100\.0 kB are available.*float32.*linear.*sparse"):
@@ -302,7 +306,7 @@ def test_the_memory_limit_is_the_environments(monkeypatch):
 def test_a_memory_limit_that_is_not_a_size(text, monkeypatch):
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", text)
     with pytest.raises(ValueError, match=r"LAPWING_MEMORY_LIMIT=.* is not a size"):
-        make_kernel("rbf", points(5)).gram(points(5))
+        make_kernel("rbf", gaussian_points(5)).gram(gaussian_points(5))
 
 
 @given(st.integers(0, 200), st.integers(0, 50), st.integers(1, 400))
@@ -315,3 +319,42 @@ def test_row_blocks_cover_all_rows_within_the_budget(n_rows, bytes_per_row, budg
         assert height == 1 or height * bytes_per_row <= budget
     # As few blocks as the budget allows.
     assert all((a.stop - a.start + 1) * max(1, bytes_per_row) > budget for a in blocks[:-1])
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(1, 9))
+@settings(max_examples=100)
+def test_even_blocks_cover_all_rows_with_even_work(counts, n_blocks):
+    indptr = np.concatenate([[0], np.cumsum(counts, dtype=int)])
+    blocks = even_blocks(indptr, n_blocks)
+    assert [row for block in blocks for row in range(block.start, block.stop)] == [
+        *range(len(counts))
+    ]
+    assert len(blocks) <= n_blocks
+    for block in blocks:
+        work = indptr[block.stop] - indptr[block.start]
+        assert work <= indptr[-1] / n_blocks + 30  # and the entries of a row
+
+
+def _cauchy(a, b, kernel):
+    block = np.asarray(pairwise.euclidean_distances(a.points, b.points)) ** 2
+    block *= kernel.gamma
+    block += 1
+    return np.reciprocal(block, out=block)
+
+
+def test_a_new_kernel_is_a_function_and_a_line(monkeypatch):
+    with pytest.raises(ValueError, match=r"kernel='cauchy' is not known. Use 'rbf', 'poly'"):
+        make_kernel("cauchy", gaussian_points(5, 4))
+    entry = Formula("1 / (1 + gamma |x - z|^2)", _cauchy, unit_diagonal=True)
+    monkeypatch.setitem(KERNELS, "cauchy", entry)
+    X, Z = gaussian_points(23, 4), gaussian_points(9, 4, seed=1)
+    kernel = make_kernel("cauchy", X, gamma=0.3)
+    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(X) ** 2)
+    np.testing.assert_allclose(kernel.gram(X), expected, atol=1e-12)
+    np.testing.assert_array_equal(np.diag(kernel.gram(X)), 1)
+    assert kernel.surely_positive_definite
+    assert kernel.center is None
+    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(Z, X) ** 2)
+    np.testing.assert_allclose(cross(kernel, Z, X), expected, atol=1e-12)
+    with pytest.raises(ValueError, match=r"kernel='nonsense' is not known. Use .*'cauchy'"):
+        make_kernel("nonsense", X)

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from benchmarks.embedded.grid import WEIGHTS, paper_gamma
 from benchmarks.embedded.large import Draw, Ground
 from benchmarks.embedded.library import library_fit
-from benchmarks.shared.protocol import error_rate
+from benchmarks.shared.labels import error_rate
 from lapwing import (
     AffinityGraph,
     AnchorGraph,

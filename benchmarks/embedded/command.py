@@ -3,7 +3,7 @@
 Prints Tables II to IV with the paper's figures in brackets, MNIST with ten classes, time and peak
 memory against the number of points, and the expectations that a run is judged by; writes the same
 as Markdown, everything measured as JSON, and Figures 1 to 4 as PNG. Data sets that are not at hand
-are skipped with a line that names the missing file.
+are skipped, and the run says how to get them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.embedded import figures
 from benchmarks.embedded.baselines import ANCHORS, choose_anchors, run_baselines
-from benchmarks.embedded.digits import prepare_digits, run_digits
+from benchmarks.embedded.digits import prepare_digits, read_all_label_sets, run_digits
 from benchmarks.embedded.large import (
     N_LANDMARKS,
     SOURCES,
@@ -35,7 +36,10 @@ from benchmarks.embedded.outside import run_outside, run_sizes
 from benchmarks.embedded.report import Run, all_tables, check_all
 from benchmarks.embedded.scaling import SIZES, measure
 from benchmarks.embedded.small import SETS, run_set
-from benchmarks.shared.output import RESULTS, say, step, write_results
+from benchmarks.shared.data import load_mnist, load_ssl
+from benchmarks.shared.guide import Shelf
+from benchmarks.shared.options import add_run_options
+from benchmarks.shared.output import say, step, write_results
 
 QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
 SECTIONS = ("small", "large", "digits", "moons", "scaling")
@@ -43,10 +47,8 @@ SECTIONS = ("small", "large", "digits", "moons", "scaling")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks embedded``."""
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"two moons, and {QUICK_SPLITS} splits of {' and '.join(QUICK_SETS)} of Table II",
+    add_run_options(
+        parser, f"two moons, and {QUICK_SPLITS} splits of {' and '.join(QUICK_SETS)} of Table II"
     )
     parser.add_argument(
         "--tables",
@@ -77,9 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=["mnist", *map(str, SIZES)],
         help="of the scaling table: numbers of synthetic points, or mnist",
     )
-    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="for results")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the draws (default: 0)")
-    parser.add_argument("--no-figures", action="store_true", help="tables only")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,12 +88,10 @@ def run(arguments: argparse.Namespace) -> int:
     sections = arguments.tables or (("small", "moons") if arguments.quick else SECTIONS)
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
-    found = Run()
+    found, shelf = Run(), Shelf()
     for section in sections:
-        try:
-            _RUN[section](found, arguments)
-        except FileNotFoundError as error:
-            say(f"{section}: skipped: {error}")
+        _RUN[section](found, arguments, shelf)
+    shelf.tell()
     if found == Run():
         return 1
     raw = {
@@ -122,20 +119,25 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_small(found: Run, arguments: argparse.Namespace) -> None:
+def run_small(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Table II and Figure 2."""
     for name in QUICK_SETS if arguments.quick else SETS:
+        data = shelf.take(SETS[name].title, partial(load_ssl, name))
+        if data is None:
+            continue
         with step(f"Table II: {SETS[name].title}"):
             n_splits = QUICK_SPLITS if arguments.quick else None
             curves = not (arguments.quick or arguments.no_figures)
-            found.small.append(run_set(SETS[name], n_splits, curves=curves))
+            found.small.append(run_set(SETS[name], data, n_splits, curves=curves))
 
 
-def run_large(found: Run, arguments: argparse.Namespace) -> None:
+def run_large(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Tables III and IV, Figures 3 and 4."""
     for name in arguments.sources:
         source = SOURCES[name]
-        data = source.load()
+        data = shelf.take(", ".join(task.title for task in source.tasks), source.load)
+        if data is None:
+            continue
         draws = [draw(data.y, arguments.seed, number) for number in range(arguments.draws)]
         curves = not arguments.no_figures
         with step(f"{name}: graph, eigenpairs, landmarks of {len(data.y)} points"):
@@ -196,28 +198,37 @@ def _outside(
             found.sizes = run_sizes(ground, result.chosen["laperls f"], source.n_ev, 2)
 
 
-def run_ten_classes(found: Run, arguments: argparse.Namespace) -> None:
+def run_ten_classes(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """MNIST with ten classes."""
+    data = shelf.take("MNIST, ten classes", load_mnist)
+    if data is None:
+        return
+    label_sets = shelf.take("MNIST, ten classes", partial(read_all_label_sets, data.y))
+    if label_sets is None:
+        return
     with step("MNIST, ten classes: graph, eigenpairs, landmarks"):
-        ground = prepare_digits()
+        ground = prepare_digits(data)
     with step("MNIST, ten classes"):
-        found.digits = run_digits(ground, arguments.label_sets)
+        found.digits = run_digits(ground, label_sets, arguments.label_sets)
 
 
-def run_moons(found: Run, arguments: argparse.Namespace) -> None:
+def run_moons(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Figure 1."""
     with step("Figure 1"):
         found.moons = figures.run_moons(seed=arguments.seed)
 
 
-def run_scaling(found: Run, arguments: argparse.Namespace) -> None:
+def run_scaling(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Time and memory, a process each."""
     for points in arguments.points:
+        # Loaded here only to see that the process that measures can load it.
+        if points == "mnist" and shelf.take("scaling, mnist", load_mnist) is None:
+            continue
         with step(f"scaling, {points} points"):
             found.uses.append(measure(points))
 
 
-_RUN: dict[str, Callable[[Run, argparse.Namespace], None]] = {
+_RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
     "small": run_small,
     "large": run_large,
     "digits": run_ten_classes,

@@ -1,11 +1,12 @@
 """MNIST, 70,000 points and ten classes: one and five labels a class, class volumes known.
 
-The published label sets of Poisson learning (`lapwing.datasets.load_mnist_label_sets`), lapwing's
-defaults, and the volumes of the classes brought to their true ones.
+The published label sets of Poisson learning, lapwing's defaults, and the volumes of the classes
+brought to their true ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +22,14 @@ from benchmarks.embedded.large import (
     search_graph,
 )
 from benchmarks.embedded.library import library_fit
-from benchmarks.shared.data import Data, load_mnist
+from benchmarks.shared.archives import read_label_sets
+from benchmarks.shared.data import Data
 from lapwing import AffinityGraph, Landmarks, LapERLSClassifier
 from lapwing.classes.volumes import prior_offsets
-from lapwing.datasets import load_mnist_label_sets
 from lapwing.kernels import scale_gamma
 
 Array = NDArray[Any]
+LabelSets = Mapping[int, Sequence[NDArray[np.int64]]]
 LABELS = (1, 5)
 N_EV = (DEFAULT_N_EV,)  # 100 give 12.9 and 4.2 % where 50 give 12.9 and 4.0 % (ten label sets)
 
@@ -51,22 +53,25 @@ class DigitsResult:
     same: dict[str, float] = field(default_factory=dict)
 
 
-def prepare_digits() -> Ground:
+def read_all_label_sets(y: NDArray[np.int64]) -> LabelSets:
+    """The published label sets, by their number of labels a class."""
+    return {count: read_label_sets(y, count) for count in LABELS}
+
+
+def prepare_digits(data: Data) -> Ground:
     """lapwing's default graph and landmarks for all 70,000 digits, with enough eigenvectors."""
-    data = load_mnist()
     data = Data(data.X / np.float32(255), data.y)
     recipe = Recipe(search_graph(5, data.X, power=2), max(N_EV), scale_gamma(data.X), N_LANDMARKS)
     return prepare_ground(data, recipe, ())
 
 
-def run_digits(ground: Ground, n_sets: int) -> DigitsResult:
-    """All label sets, with and without the prior."""
+def run_digits(ground: Ground, label_sets: LabelSets, n_sets: int) -> DigitsResult:
+    """The first label sets of each size, with and without the prior."""
     y = ground.data.y
     result = DigitsResult(len(y))
     for count in LABELS:
-        sets = load_mnist_label_sets(count)[:n_sets]
         for n_ev in N_EV:
-            for number, labeled in enumerate(sets):
+            for number, labeled in enumerate(label_sets[count][:n_sets]):
                 answers = predictions(ground.embedding, y, labeled, n_ev)
                 left = np.delete(np.arange(len(y)), labeled)
                 for answer, predicted in answers.items():

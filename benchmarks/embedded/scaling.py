@@ -7,16 +7,15 @@ points or ``mnist``; it prints one line of JSON.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.memory import resident_bytes
+from benchmarks.shared.process import resident_bytes, run_alone
 
 SIZES = (10_000, 100_000, 1_000_000)
 N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
@@ -56,15 +55,7 @@ class Use:
 
 def measure(points: str) -> Use:
     """Run the measurement in a fresh process."""
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.embedded.scaling", points],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode != 0:
-        raise RuntimeError(f"The measurement failed:\n{run.stderr}")
-    return Use(**json.loads(run.stdout))
+    return Use(**run_alone("benchmarks.embedded.scaling", points))
 
 
 def sheets(n: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -134,4 +125,4 @@ def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run_here(sys.argv[1]).__dict__) + "\n")
+    sys.stdout.write(json.dumps(asdict(run_here(sys.argv[1]))) + "\n")

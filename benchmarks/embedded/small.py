@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from lapwing.solvers.embedded.graph_side import GraphSide
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
@@ -27,13 +28,12 @@ from benchmarks.embedded.grid import (
     paper_gamma,
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, Solve, library_values
-from benchmarks.shared.data import Data, load_ssl
-from benchmarks.shared.protocol import error_rate
+from benchmarks.shared.data import Data
+from benchmarks.shared.labels import error_rate
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph
 from lapwing.graphs import Laplacian, default_graph, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
-from lapwing.solvers.embedded.graph_side import GraphSide
 
 Array = NDArray[Any]
 SHOWN_N_EV = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 1000)  # Figure 2
@@ -111,9 +111,10 @@ class Points(NamedTuple):
         return np.asarray(100 * wrong.mean(axis=0))
 
 
-def run_set(known: SmallSet, n_splits: int | None = None, *, curves: bool = False) -> SmallResult:
+def run_set(
+    known: SmallSet, data: Data, n_splits: int | None = None, *, curves: bool = False
+) -> SmallResult:
     """Everything on one set."""
-    data = load_ssl(known.name)
     splits = data.splits[:n_splits]
     graph = KNNGraph(known.n_neighbors, power=known.power)
     n_ev = max(known.n_ev, max(SHOWN_N_EV) if curves else 0)

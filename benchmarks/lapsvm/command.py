@@ -2,7 +2,7 @@
 
 Prints Tables 2 to 7, ours with the paper's figure in brackets, and the expectations that a run is
 judged by; writes the same as Markdown, everything measured as JSON, and Figures 3 to 14 as PNG.
-Data sets that are not at hand are skipped with a line that names the missing file.
+Data sets that are not at hand are skipped, and the run says how to get them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ import numpy as np
 
 from benchmarks.lapsvm import figures
 from benchmarks.lapsvm.limits import NOTES, check_all
+from benchmarks.lapsvm.memory import MemoryUse, measure_memory
 from benchmarks.lapsvm.methods import METHODS, Outcome, run_method
 from benchmarks.lapsvm.moons import run_moons
 from benchmarks.lapsvm.paper import WEIGHTS, Weights
 from benchmarks.lapsvm.paths import Path as Descent
 from benchmarks.lapsvm.paths import descend, mean_path
-from benchmarks.lapsvm.references import lu_seconds, products_seconds
+from benchmarks.lapsvm.problems import PROBLEMS, Problem
+from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
 from benchmarks.lapsvm.setting import Setting, prepare
 from benchmarks.lapsvm.spread import mean_error, spread_table
 from benchmarks.shared.checks import limits_table
 from benchmarks.shared.data import Data
-from benchmarks.shared.memory import MemoryUse, measure
-from benchmarks.shared.output import RESULTS, say, step, write_results
-from benchmarks.shared.problems import PROBLEMS, Problem, gaussian
-from benchmarks.shared.protocol import Split
+from benchmarks.shared.guide import Shelf
+from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.options import add_choice, add_run_options
+from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.references import lu_seconds, products_seconds
 from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
@@ -41,26 +44,10 @@ LARGE = frozenset({"mnist3vs8", "facemit"})
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks lapsvm``."""
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named",
+    add_run_options(
+        parser, f"{QUICK_SPLITS} splits a set; large sets and peak memory only if named"
     )
-    parser.add_argument(
-        "--sets",
-        nargs="+",
-        choices=sorted(PROBLEMS),
-        metavar="SET",
-        help=f"which sets: {', '.join(PROBLEMS)} (default: all)",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=RESULTS,
-        metavar="DIR",
-        help="folder for tables, JSON and figures (default: benchmarks/results)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the splits (default: 0)")
+    add_choice(parser, "--sets", PROBLEMS, "sets")
     parser.add_argument(
         "--spread",
         type=int,
@@ -68,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SEEDS",
         help="also repeat the exact solution of the small sets with this many seeds",
     )
-    parser.add_argument("--no-figures", action="store_true", help="tables only")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,12 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     n_splits = QUICK_SPLITS if arguments.quick else None
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
+    shelf = Shelf()
     warm_up()
     for name in names:
-        try:
-            data = PROBLEMS[name].load()
-        except FileNotFoundError as error:
-            say(f"{PROBLEMS[name].title}: skipped: {error}")
+        data = shelf.take(PROBLEMS[name].title, PROBLEMS[name].load)
+        if data is None:
             continue
         result, descent = run_problem(
             PROBLEMS[name], data, n_splits, arguments.seed, figures_wanted=not arguments.no_figures
@@ -97,9 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
             descents[name] = descent
         if name not in LARGE and arguments.spread:
             means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
+    shelf.tell()
     if not results:
         return 1
-    memory = measure_memory() if any(r.problem.name == "facemit" for r in results) else None
+    memory = None
+    if any(result.problem.name == "facemit" for result in results):
+        with step("FACEMIT: peak memory in a process of its own"):
+            memory = measure_memory()
     write(folder, results, memory, means)
     if not arguments.no_figures:
         draw(folder, results, descents)
@@ -194,12 +183,6 @@ def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
     """Mean error on U of the exact solution for seeds 0, 1, ..."""
     with step(f"{problem.title}: {n_seeds} seeds"):
         return [mean_error(problem, data, seed) for seed in range(n_seeds)]
-
-
-def measure_memory() -> MemoryUse:
-    """Peak memory on FACEMIT, told like any other step."""
-    with step("FACEMIT: peak memory in a process of its own"):
-        return measure()
 
 
 def write(

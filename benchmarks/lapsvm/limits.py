@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.lapsvm import paper
+from benchmarks.lapsvm.memory import MemoryUse
 from benchmarks.lapsvm.methods import METHODS, STOPS
 from benchmarks.lapsvm.report import SetResult
 from benchmarks.shared.checks import Check
-from benchmarks.shared.memory import MemoryUse
 
 # The paper's mean error on U plus its standard error, LapSVM solved exactly.
 ERROR_LIMITS: dict[str, float] = {

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.lapsvm.paper import Weights
 from benchmarks.lapsvm.setting import Setting
-from benchmarks.shared.protocol import error_rate, macro_error_rate
+from benchmarks.shared.labels import error_rate, macro_error_rate
 from lapwing import LapRLSClassifier, LapSVC
 from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
 

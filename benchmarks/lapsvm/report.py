@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.methods import METHODS, STOPS, Outcome
-from benchmarks.shared.problems import Problem
+from benchmarks.lapsvm.problems import Problem
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.lapsvm.problems import Problem
+from benchmarks.lapsvm.protocol import Split
 from benchmarks.shared.data import Data
-from benchmarks.shared.problems import UNLABELED, Problem
-from benchmarks.shared.protocol import Split
+from benchmarks.shared.labels import UNLABELED
 from lapwing import AffinityGraph, KNNGraph
 from lapwing.kernels import make_kernel
 

@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.limits import ERROR_LIMITS
 from benchmarks.lapsvm.methods import METHODS, run_method
+from benchmarks.lapsvm.problems import Problem
 from benchmarks.lapsvm.setting import prepare
 from benchmarks.shared.data import Data
-from benchmarks.shared.problems import Problem
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.shared.memory import resident_bytes
+from benchmarks.shared.process import resident_bytes, run_alone
 
 LIMIT = 3.0
 
@@ -52,7 +51,7 @@ class ReadUse:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of ``python -m benchmarks cli``."""
+    """Options of ``python -m benchmarks reading``."""
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--text", action="store_true", help="with a column of text")
@@ -80,15 +79,7 @@ def measure(n_rows: int, n_columns: int, *, text: bool = False, parquet: bool = 
         write_table(path, n_rows, n_columns, text=text)
         if parquet:
             path = _as_parquet(path)
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.reading.command", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"The reading failed:\n{done.stderr}")
-        found = json.loads(done.stdout)
+        found = run_alone("benchmarks.reading.command", str(path))
         return ReadUse(n_rows, n_columns, path.stat().st_size, 8 * n_rows * n_columns, **found)
 
 

@@ -14,9 +14,9 @@ from benchmarks.s3vm.fits import METHODS, FloatArray, IndexArray, Task, Weights
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.transduction import N_SPLITS, labeled_sets, space_of
 from benchmarks.shared.data import Data, load_uspst
+from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.labels import UNLABELED, error_rate
 from benchmarks.shared.output import step
-from benchmarks.shared.problems import UNLABELED, gaussian
-from benchmarks.shared.protocol import error_rate
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 from lapwing import S3VC

@@ -2,7 +2,8 @@
 
 Prints their tables, and their figures as tables, ours with the paper's in brackets, and the
 expectations that a run is judged by; writes the same as Markdown, everything measured as JSON, and
-the figures as PNG. Data sets that are not at hand are skipped with a line that names the file.
+the figures as PNG. Data sets that are not at hand are skipped, and the run
+says how to get them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from benchmarks.s3vm.qn_table import table_part
 from benchmarks.s3vm.times import scaling_part, speed_part, times_part
 from benchmarks.s3vm.transduction import hybrid_part, methods_part, weights_part, widths_part
 from benchmarks.shared.checks import limits_table
-from benchmarks.shared.output import RESULTS, say, step, write_results
+from benchmarks.shared.options import add_choice, add_run_options
+from benchmarks.shared.output import say, step, write_results
 
 
 class Section(NamedTuple):
@@ -53,9 +55,7 @@ SETS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks s3vm``."""
-    parser.add_argument(
-        "--quick", action="store_true", help="a little of everything, within a minute"
-    )
+    add_run_options(parser, "a little of everything, within a minute")
     sections = "; ".join(f"{name}: {section.what}" for name, section in SECTIONS.items())
     parser.add_argument(
         "--tables",
@@ -64,28 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help=f"which parts (default: all). {sections}",
     )
-    parser.add_argument(
-        "--sets",
-        nargs="+",
-        choices=SETS,
-        metavar="SET",
-        help=f"which data: {', '.join(SETS)} (default: all)",
-    )
+    add_choice(parser, "--sets", SETS, "data")
     parser.add_argument(
         "--splits",
         type=int,
         default=None,
         help="at most so many splits, partitions or draws (default: the papers' 10)",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=RESULTS,
-        metavar="DIR",
-        help="folder for tables, JSON and figures (default: benchmarks/results)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of what is drawn (default: 0)")
-    parser.add_argument("--no-figures", action="store_true", help="tables only")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if plan.quick:
         say("quick: too little to judge errors by; see that all runs")
     parts = {name: SECTIONS[name].run(plan) for name in arguments.tables or SECTIONS}
+    plan.shelf.tell()
     tables = [table for part in parts.values() for table in part.tables if table.rows]
     checks = [check for part in parts.values() for check in part.checks]
     if not tables and not checks:

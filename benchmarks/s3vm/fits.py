@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.shared.problems import UNLABELED
+from benchmarks.shared.labels import UNLABELED
 from lapwing.losses.labeled import Hinge
 from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective

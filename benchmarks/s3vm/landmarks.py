@@ -16,9 +16,9 @@ from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.limits import LANDMARK_LOSS, LANDMARK_SECONDS, at_most
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_mnist
+from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.labels import UNLABELED, error_rate
 from benchmarks.shared.output import step
-from benchmarks.shared.problems import UNLABELED, gaussian
-from benchmarks.shared.protocol import error_rate
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks

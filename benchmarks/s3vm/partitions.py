@@ -16,8 +16,8 @@ from sklearn.datasets import make_moons
 
 from benchmarks.s3vm.fits import FloatArray, Task
 from benchmarks.shared.data import Data, load_coil20, load_mnist, load_pcmac, load_usps
-from benchmarks.shared.problems import gaussian
-from benchmarks.shared.protocol import draw_covering
+from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.labels import draw_covering
 from lapwing.kernels import make_kernel
 from lapwing.spaces import LinearSpace, full_map
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
-from benchmarks.shared.output import say
+from benchmarks.shared.guide import Shelf
 from benchmarks.shared.tables import Table
 
 QUICK_POINTS = 150  # of a problem in a quick run, labelled ones not counted
@@ -31,12 +31,15 @@ class Plan:
     splits : int or None
         At most so many splits, partitions or draws; None is the papers' number.
     seed : int
+    shelf : Shelf
+        The data, and what turned out to be missing.
     """
 
     quick: bool = False
     sets: frozenset[str] | None = None
     splits: int | None = None
     seed: int = 0
+    shelf: Shelf = field(default_factory=Shelf)
 
     def wants(self, name: str) -> bool:
         """Whether a data set is to be used."""
@@ -57,13 +60,7 @@ class Plan:
 
     def load(self, name: str, load: Callable[[], Data]) -> Data | None:
         """A data set; None if it is not wanted or, which is told, not at hand."""
-        if not self.wants(name):
-            return None
-        try:
-            return load()
-        except FileNotFoundError as error:
-            say(f"{name}: skipped: {error}")
-            return None
+        return self.shelf.take(name, load) if self.wants(name) else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.lapsvm.references import products_seconds
 from benchmarks.s3vm import figures
 from benchmarks.s3vm.fits import Task, Weights, objective_of, solve
 from benchmarks.s3vm.limits import (
@@ -24,8 +23,9 @@ from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data, load_mnist, load_pcmac
+from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.output import step
-from benchmarks.shared.problems import UNLABELED
+from benchmarks.shared.references import products_seconds
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC

@@ -21,8 +21,8 @@ from benchmarks.s3vm.fits import METHODS, IndexArray, Task, Weights
 from benchmarks.s3vm.limits import ERRORS, HYBRID, at_most
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_coil20, load_pcmac, load_uspst
+from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.output import step
-from benchmarks.shared.problems import PROBLEMS, gaussian
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import KNNGraph
@@ -107,12 +107,8 @@ def space_of(X: Any, sigma: float | None, gamma_I: float) -> Any:
     space = full_map(kernel, kernel.gram(X), X)
     if gamma_I == 0:
         return space
-    # The LapSVM paper's graph of this set, which is that of the continuation paper's source.
-    problem = PROBLEMS["uspst"]
-    affinity = KNNGraph(n_neighbors=problem.n_neighbors, weights="heat").affinity(X)
-    laplacian = Laplacian.from_affinity(
-        affinity, normalized=True, power=problem.power, dtype=X.dtype
-    )
+    affinity = KNNGraph(n_neighbors=paper.N_NEIGHBORS, weights="heat").affinity(X)
+    laplacian = Laplacian.from_affinity(affinity, normalized=True, power=paper.POWER, dtype=X.dtype)
     return deformed(space, lambda F: gamma_I * laplacian.apply(F))
 
 

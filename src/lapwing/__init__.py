@@ -9,6 +9,7 @@ and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` an
 
 import logging as _logging
 
+from lapwing._host.publish import publish as _publish
 from lapwing._version import __version__
 from lapwing.estimators import (
     S3VC,
@@ -24,6 +25,7 @@ from lapwing.estimators import (
     LapSVR,
 )
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
+from lapwing.kernels import Kernel
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "AnchorGraphClassifier",
     "EigenfunctionClassifier",
     "KNNGraph",
+    "Kernel",
     "Landmarks",
     "LapERLSClassifier",
     "LapERLSRegressor",
@@ -48,3 +51,4 @@ __all__ = [
 ]
 
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
+_publish(__name__, globals(), [name for name in __all__ if name != "__version__"])

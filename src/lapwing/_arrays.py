@@ -1,15 +1,19 @@
-"""Types and predicates of arrays that every module needs."""
+"""Types and predicates of arrays that every module needs, and how their rows are cut."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["Array", "is_sparse"]
+__all__ = ["BLOCK_BYTES", "Array", "even_blocks", "is_sparse", "row_blocks"]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+BLOCK_BYTES = 2**26  # 64 MB: what a loop over rows holds at a time unless it says otherwise
 
 
 def is_sparse(X: Any) -> bool:
@@ -18,3 +22,24 @@ def is_sparse(X: Any) -> bool:
     A plain bool: the type that ``scipy.sparse.issparse`` narrows to has no arithmetic.
     """
     return bool(sp.issparse(X))
+
+
+def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Slices that cut n_rows rows into blocks of at most `budget` bytes."""
+    step = max(1, budget // max(1, bytes_per_row))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def even_blocks(indptr: Array, n_blocks: int) -> list[slice]:
+    """At most n_blocks slices of the rows of a CSR matrix, of equal work.
+
+    Not of equal height: the hubs of a graph gather edges.
+
+    Parameters
+    ----------
+    indptr : ndarray of shape (n_rows + 1,)
+    n_blocks : int
+    """
+    inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)[1:-1])
+    cuts = np.unique([0, *inner, len(indptr) - 1]).tolist()
+    return [slice(*cut) for cut in pairwise(cuts)]

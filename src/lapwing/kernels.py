@@ -21,25 +21,18 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 
-__all__ = ["KERNELS", "Kernel", "KernelFunction", "make_kernel", "row_blocks", "scale_gamma"]
+__all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "scale_gamma"]
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
-_BLOCK_BYTES = 2**26  # a row block of the kernel between new points and the basis: 64 MB
 _TOO_LARGE = (
     "Use fewer unlabelled points, float32 features (half the memory), kernel='linear' (never "
     "forms the matrix), or a sparse precomputed kernel."
 )
-
-
-def row_blocks(n_rows: int, bytes_per_row: int, budget: int = _BLOCK_BYTES) -> Iterator[slice]:
-    """Slices that cut n_rows rows into blocks of at most `budget` bytes."""
-    step = max(1, budget // max(1, bytes_per_row))
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,21 +127,58 @@ def _prepare_cosine(X: Any, kernel: Kernel) -> _Operand:
     return _Operand(X * scale[:, None])
 
 
-_Block: TypeAlias = Callable[[_Operand, _Operand, "Kernel"], Array]
-_Prepare: TypeAlias = Callable[[Any, "Kernel"], _Operand]
+def _always(kernel: Kernel) -> bool:
+    return True
 
-# A new kernel is one function above and one line here. "unit diagonal" kernels have k(x, x) = 1,
-# which rounding would miss.
-KERNELS: dict[str, tuple[_Prepare, _Block]] = {
-    "rbf": (_prepare_distance, _rbf),
-    "poly": (_prepare_plain, _poly),
-    "linear": (_prepare_plain, _linear),
-    "laplacian": (_prepare_plain, _laplacian),
-    "cosine": (_prepare_cosine, _linear),
-    "sigmoid": (_prepare_plain, _sigmoid),
+
+def _never(kernel: Kernel) -> bool:
+    return False
+
+
+def _whole_power(kernel: Kernel) -> bool:
+    """A polynomial in x'z without negative coefficients."""
+    return kernel.gamma >= 0 and kernel.coef0 >= 0 and kernel.degree == int(kernel.degree)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One kernel of the registry: how it is computed, and what is known of it.
+
+    Attributes
+    ----------
+    text : str
+        The formula, as documentation shows it.
+    block : callable
+        (a, b, kernel) -> kernel values between two prepared sets of points, a new array.
+    prepare : callable
+        (X, kernel) -> the points as `block` takes them.
+    centred : bool
+        Whether it is computed from squared distances, whose digits a centre saves.
+    unit_diagonal : bool
+        Whether k(x, x) = 1, which rounding would miss.
+    positive_definite : callable
+        Whether a kernel with given parameters has positive semi-definite Gram matrices for sure.
+    """
+
+    text: str
+    block: Callable[[_Operand, _Operand, Kernel], Array]
+    prepare: Callable[[Any, Kernel], _Operand] = _prepare_plain
+    centred: bool = False
+    unit_diagonal: bool = False
+    positive_definite: Callable[[Kernel], bool] = _always
+
+
+# All that is known of kernels by name is read off here: a new one is a function above and a line.
+KERNELS: dict[str, Formula] = {
+    "rbf": Formula(
+        "exp(-gamma |x - z|^2)", _rbf, _prepare_distance, centred=True, unit_diagonal=True
+    ),
+    "poly": Formula("(gamma x'z + coef0)^degree", _poly, positive_definite=_whole_power),
+    "linear": Formula("x'z", _linear),
+    "laplacian": Formula("exp(-gamma |x - z|_1)", _laplacian, unit_diagonal=True),
+    "cosine": Formula("x'z / (|x| |z|)", _linear, _prepare_cosine),
+    "sigmoid": Formula("tanh(gamma x'z + coef0)", _sigmoid, positive_definite=_never),
 }
-_UNIT_DIAGONAL = frozenset({"rbf", "laplacian"})
-_POSITIVE_DEFINITE = frozenset({"rbf", "poly", "linear", "laplacian", "cosine"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +211,13 @@ class Kernel:
     @property
     def surely_positive_definite(self) -> bool:
         """Whether the formula guarantees a positive semi-definite Gram matrix."""
-        if self.name == "poly":
-            return self.gamma >= 0 and self.coef0 >= 0 and self.degree == int(self.degree)
-        return self.name in _POSITIVE_DEFINITE
+        formula = self._formula
+        return formula is not None and formula.positive_definite(self)
+
+    @property
+    def _formula(self) -> Formula | None:
+        """Its entry in `KERNELS`; None for a matrix or a function of the user's."""
+        return KERNELS.get(self.name) if isinstance(self.name, str) else None
 
     def forecast(self, X: Any) -> None:
         """Raise MemoryError if the kernel matrix of the points X will not fit."""
@@ -219,17 +253,16 @@ class Kernel:
         n = X.shape[0]
         if callable(self.name):
             return _checked_block(self.name(X, X), (n, n), X.dtype)
+        formula = KERNELS[self.name]
         K = np.empty((n, n), dtype=X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
-            self._fill(K, X)
-        if self.name in _UNIT_DIAGONAL:
+            self._fill(K, formula.prepare(X, self), formula.block)
+        if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K
 
-    def _fill(self, K: Array, X: Any) -> None:
+    def _fill(self, K: Array, points: _Operand, block: Callable[..., Array]) -> None:
         """Compute the tiles on and above the diagonal, and mirror them."""
-        prepare, block = KERNELS[str(self.name)]
-        points = prepare(X, self)
         n = K.shape[0]
         tiles = [slice(s, min(s + _TILE, n)) for s in range(0, n, _TILE)]
         for i, rows in enumerate(tiles):
@@ -280,10 +313,10 @@ class Kernel:
                 shape = (rows.stop - rows.start, Z.shape[0])
                 yield rows, _checked_block(self.name(X[rows], Z), shape, X.dtype)
             return
-        prepare, block = KERNELS[str(self.name)]
-        right = prepare(Z, self)
+        formula = KERNELS[self.name]
+        right = formula.prepare(Z, self)
         for rows in blocks:
-            yield rows, block(prepare(X[rows], self), right, self)
+            yield rows, formula.block(formula.prepare(X[rows], self), right, self)
 
 
 def _checked_block(given: Any, shape: tuple[int, int], dtype: Any) -> Array:
@@ -359,6 +392,6 @@ def make_kernel(
             "them, e.g. by StandardScaler."
         )
     center = None
-    if kernel == "rbf" and not is_sparse(X):
+    if KERNELS[kernel].centred and not is_sparse(X):
         center = np.mean(X, axis=0, dtype=np.float64).astype(X.dtype)
     return Kernel(kernel, float(gamma), float(degree), float(coef0), center)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 from array_api_compat import array_namespace, to_device
 
 from lapwing._arrays import Array, is_sparse
@@ -16,6 +17,7 @@ __all__ = [
     "asymmetry_of",
     "column_dot",
     "extreme_eigenvalues",
+    "normal_matrix",
     "pivoted_cholesky",
     "spd_factor",
     "to_host",
@@ -69,6 +71,46 @@ def spd_factor(H: Array) -> Solve:
         vectors = vectors[:, keep]
         return lambda u: vectors @ ((vectors.T @ u) / values[keep][:, None])
     return lambda u: sla.cho_solve(factor, u, check_finite=False)
+
+
+def normal_matrix(
+    blocks: Iterable[tuple[slice, Any]], size: int, weights: Array | None = None, *, bias: bool
+) -> Array:
+    """The matrix Z'DZ of normal equations, summed over row blocks of Z in float64.
+
+    A sum in float32 would be off by more than the identity that is added to such matrices.
+
+    Parameters
+    ----------
+    blocks : iterable of (rows, block)
+        Row blocks of Z (n, size), dense or sparse.
+    size : int
+        Columns of Z.
+    weights : ndarray of shape (n,), optional
+        The diagonal of D, not negative; 1 by default.
+    bias : bool
+        Whether Z has one more column, of ones.
+
+    Returns
+    -------
+    ndarray of shape (size + bias, size + bias)
+    """
+    H = np.zeros((size + bias, size + bias))
+    for rows, block in blocks:
+        root = np.ones(block.shape[0]) if weights is None else np.sqrt(weights[rows])
+        if is_sparse(block):
+            scaled = sp.diags_array(root) @ block.astype(np.float64)
+            H[:size, :size] += (scaled.T @ scaled).toarray()
+        else:
+            # A copy, and its transpose times itself: BLAS then does half of the work.
+            scaled = np.multiply(block, root[:, None], dtype=np.float64)
+            H[:size, :size] += scaled.T @ scaled
+        if bias:
+            H[:size, size] += scaled.T @ root
+            H[size, size] += root @ root
+    if bias:
+        H[size, :size] = H[:size, size]
+    return H
 
 
 def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:

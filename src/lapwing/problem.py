@@ -8,7 +8,7 @@ are left out, as if removed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, is_sparse
 
-__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem", "one_vs_rest"]
+__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,10 @@ class Problem:
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
         Positive.
+    labeled_rows : ndarray of bool of shape (n_rows,)
+        Rows that carry a label, those left out among them.
+    row_weights : ndarray of shape (n_rows,)
+        Weights of all rows.
     """
 
     X: Any
@@ -44,6 +48,8 @@ class Problem:
     index: Array
     targets: Array
     weights: Array
+    labeled_rows: Array
+    row_weights: Array
 
     @property
     def n_points(self) -> int:
@@ -56,15 +62,33 @@ class Problem:
         mask[self.index] = True
         return mask
 
+    def relabeled(self, labeled: Array, targets: Array, weights: Array) -> Problem:
+        """The same points with other labels, one a row: no kernel or graph is made again.
 
-def one_vs_rest(codes: Array, n_classes: int) -> Array:
-    """Targets in {-1, +1}: one column a class; for two classes one, positive for the second."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        Unlike in `make_problem` a labelled row of weight 0 stays, as an unlabelled point.
+
+        Parameters
+        ----------
+        labeled : ndarray of bool of shape (n_rows,)
+        targets : ndarray of shape (n_rows, c)
+            Only read where labelled.
+        weights : ndarray of shape (n_rows,)
+        """
+        observed = np.flatnonzero(labeled & (weights > 0) & (self.vertex >= 0))
+        index, values, summed = _merge_observations(
+            self.vertex[observed], targets[observed], weights[observed]
+        )
+        return replace(
+            self,
+            index=index,
+            targets=values,
+            weights=summed,
+            labeled_rows=labeled,
+            row_weights=weights,
+        )
 
 
-def check_weights(sample_weight: Any, X: Any, labeled: Array) -> Array:
+def check_weights(sample_weight: Any, labeled: Array) -> Array:
     """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
 
     Raises
@@ -73,8 +97,8 @@ def check_weights(sample_weight: Any, X: Any, labeled: Array) -> Array:
         Wrong length, negative or NaN, or no labelled row of positive weight.
     """
     if sample_weight is None:
-        return np.ones(X.shape[0])
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        return np.ones(len(labeled))
+    weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]
         raise ValueError(
@@ -123,10 +147,10 @@ def make_problem(
     if len(rows) < n_rows:
         points = _submatrix(X, rows) if pairwise else X[rows]
     observed = np.flatnonzero(labeled & kept)
-    index, targets, weights = _merge_observations(
+    index, values, summed = _merge_observations(
         vertex[observed], targets[observed], weights[observed]
     )
-    return Problem(points, vertex, rows, index, targets, weights)
+    return Problem(points, vertex, rows, index, values, summed, labeled, weights)
 
 
 def _submatrix(K: Any, rows: Array) -> Any:

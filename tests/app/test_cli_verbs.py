@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,19 @@ from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import S3VC, KNNGraph, Landmarks, LapSVC
-from lapwing._app import cli, console, fitting, forecast
-from lapwing._app.settings import apply_settings, parse_settings, setting_names
+from lapwing import Landmarks, LapSVC
+from lapwing._app import cli, console, fitting, forecast, workflow
+from lapwing._app.forecast import Size
+from lapwing._app.methods import METHODS, find_method
+from lapwing._app.request import FitRequest
+from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing.estimators.choice import choose_solver, matrix_points
 from lapwing.exceptions import LapwingWarning
+from lapwing.kernels import make_kernel
+from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, Squared
 from lapwing.models import load_model
+from lapwing.objectives.manifold import Objective
+from lapwing.spaces import FullKernelSpace
 from tests.helpers.reading import read_strictly as read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
@@ -254,16 +263,16 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
 )
 def test_wrong_settings(texts: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=r"--set") as caught:
-        parse_settings(texts, LapSVC())
+        parse_settings(texts, METHODS["lapsvc"])
     assert message in str(caught.value)
 
 
 def test_values_of_settings() -> None:
     texts = ["gamma_I=1e-3", "max_iter=7", "stopping=none", "fit_intercept=true", "loss=hinge"]
-    values = parse_settings(texts, LapSVC())
+    values = parse_settings(texts, METHODS["lapsvc"])
     assert list(values.values()) == [1e-3, 7, None, True, "hinge"]
-    assert parse_settings(["graph__power=2"], LapSVC()) == {"graph.power": 2}
-    assert "epsilon" in setting_names(fitting.LapSVR())
+    assert parse_settings(["graph__power=2"], METHODS["lapsvc"]) == {"graph.power": 2}
+    assert "epsilon" in setting_names(METHODS["lapsvr"])
 
 
 @pytest.mark.parametrize(
@@ -283,7 +292,7 @@ def test_settings_out_of_range(home: Path, main: Main, setting: str, message: st
 
 @pytest.mark.parametrize("name", ["lapsvc", "LapSVC", "LAPRLS", "LapRLSClassifier"])
 def test_methods_by_their_names(name: str) -> None:
-    assert fitting.find_method(name)[0] in ("lapsvc", "laprls")
+    assert find_method(name)[0] in ("lapsvc", "laprls")
 
 
 def test_the_nearest_method_is_named(home: Path, main: Main) -> None:
@@ -346,16 +355,20 @@ def test_missing_values_are_imputed_on_request(
         pl.when(rows % 7 != 0).then("pl").alias("pl"), pl.when(rows % 9 != 0).then("site")
     )
     holes.write_csv(path) if suffix == "csv" else holes.write_parquet(path)
-    refused(main("fit", path, *FIT), "missing values in 'pl' (22), 'site' (17)", "--impute median")
+    said = main("fit", path, *FIT, "--strict")
+    refused(said, "missing values in 'pl' (22), 'site' (17)", "--impute median")
+    refused(main("fit", path, *FIT, "--impute", "none"), "missing values in 'pl' (22);")
     model = tmp_path / "m.lapwing"
     code, said, _ = main("fit", path, *FIT, "--impute", "median", "--model", model)
     assert code == 0
+    # Without a word it is the median too.
+    assert main("fit", path, *FIT)[1].splitlines()[1:-1] == said.splitlines()[1:-1]
     assert "missing numbers replaced by the median of their column" in said
     columns = load_model(model).pipeline.named_steps["columns"]
     medians = columns.named_transformers_["numeric"].named_steps["impute"].statistics_
     assert medians[2] == holes["pl"].median()
     assert main("predict", model, path, "--predictions", tmp_path / "q.csv", "-q")[0] == 0
-    refused(main("fit", path, *FIT, "--impute", "zero"), "none, median, mean")
+    refused(main("fit", path, *FIT, "--impute", "zero"), "auto, none, median, mean")
 
 
 def test_a_column_without_any_value_cannot_be_imputed(tmp_path: Path) -> None:
@@ -365,7 +378,7 @@ def test_a_column_without_any_value_cannot_be_imputed(tmp_path: Path) -> None:
 
 
 def test_text_that_has_too_many_values(home: Path, main: Main) -> None:
-    said = main("fit", home / "t.csv", "--label", "kind", "--drop", "truth")
+    said = main("fit", home / "t.csv", "--label", "kind", "--drop", "truth", "--strict")
     refused(said, "'flower' is not numeric", "up to 20 values", "--drop 'flower'", "--id")
 
 
@@ -557,15 +570,24 @@ def test_info_tells_what_a_fit_would_stumble_over(
     code, said, err = main("info", tmp_path / "t.csv", "--label", "kind", "--json")
     assert (code, err) == (0, "")
     found = json.loads(said)
-    assert found["missing"] == {"sl": 1}
+    assert found["missing"] == {"sl": 1, "pw": 1}
     assert found["infinite"] == {"sw": 1}
     assert found["labels"] == {"": 135, "setosa": 5, "versicolor": 5, "virginica": 5}
-    assert set(found["unusable"]) == {"flower"}
+    words = {entry["column"]: entry["what"] for entry in found["columns"]}
+    assert words["flower"] == "names the rows: 150 different values in 150 rows"
+    assert (
+        words["pw"] == "numbers; 1 cell is something else ('big' in row 10) and counted as missing"
+    )
+    assert not found["obstacles"]
     assert found["categorical"] == {"site": 3, "truth": 3}
     code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
     assert code == 0
-    for part in ("missing 'sl': 1 rows", "infinite 'sw'", "not usable 'flower'", "(none)"):
+    for part in ("missing 'sl': 1 rows", "infinite 'sw'", "left out 'flower': names", "(none)"):
         assert part in said
+    strict = main("info", tmp_path / "t.csv", "--label", "kind", "--strict")
+    assert strict[0] == 0
+    for part in ("in the way: column 'pw' holds text in 1 row", "in the way: 'flower' is not num"):
+        assert part in strict[1]
 
 
 def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> None:
@@ -581,21 +603,79 @@ def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> N
 
 def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
-    small, large = forecast.forecast_fit(1000, 10), forecast.forecast_fit(5000, 10)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
+    small, large = (forecast.forecast_manifold(Size(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
     assert large.seconds > 20 * small.seconds / 2
-    assert forecast.forecast_fit(20_000, 10).solver == "pcg"
-    assert forecast.forecast_fit(20_000, 10, iterative=False).solver == "dual"
+    assert forecast.forecast_manifold(Size(20_000, 10)).solver == "pcg"
+    assert forecast.forecast_manifold(Size(20_000, 10), kinks=True).solver == "dual"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_forecast_grows_with_points_and_features(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
+    sizes = [Size(1000, 10), Size(3000, 10), Size(1000, 400)]
+    small, many, wide = (METHODS[method].forecast(size) for size in sizes)
+    assert many.seconds > small.seconds
+    assert many.memory > small.memory
+    assert wide.seconds > small.seconds
+    # A sparse table costs what it stores.
+    sparse = METHODS[method].forecast(Size(1000, 400, n_stored=5000))
+    assert sparse.seconds < wide.seconds
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
+    chosen = METHODS[method]
+    X, y = make_blobs(120, 3, centers=3, random_state=0)
+    known = np.arange(120) % 6 == 0
+    y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
+    estimator = chosen.make().fit(X, y)
+    told = chosen.forecast(Size(120, 3, 1 if chosen.regression else 3, int(known.sum())))
+    assert told.solver == (chosen.solver or estimator.solver_)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_labels", "limit"),
+    [(6000, 10, "8g"), (6001, 10, "8g"), (12_000, 10, "8g"), (12_001, 10, "8g"),
+     (9000, 3001, "8g"), (9000, 10, "1g")],
+)  # fmt: skip
+def test_forecast_and_choice_agree(
+    monkeypatch: pytest.MonkeyPatch, n: int, n_labels: int, limit: str
+) -> None:
+    """What ``solver='auto'`` takes of an objective of that size, without its n x n numbers."""
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", limit)
+    kernel = np.broadcast_to(np.zeros(1), (n, n))
+    objective = Objective(
+        FullKernelSpace(kernel, make_kernel("linear", np.zeros((2, 1))), np.zeros((n, 1))),
+        LOSSES["squared_hinge"](), np.arange(n_labels), np.ones((n_labels, 1)),
+        np.ones(n_labels), 1.0,
+    )  # fmt: skip
+    taken = choose_solver("auto", objective, early_stopping=False).solver
+    told = forecast.forecast_manifold(Size(n, 1, n_labels=n_labels))
+    assert told.solver == taken
+    assert told.memory == (3 * 8 if taken == "dual" else 8) * n * n
+
+
+@pytest.mark.parametrize("method", ["laperls", "lapesvc"])
+def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(method: str) -> None:
+    loss = {"laperls": Squared(), "lapesvc": EpsilonInsensitive()}[method]
+    limit = matrix_points(loss)
+    full, landmarks = (METHODS[method].forecast(Size(limit + more, 5)) for more in (0, 1))
+    assert landmarks.memory < full.memory / 2
+    assert landmarks.seconds < full.seconds
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
-    small, large = (forecast.forecast_low_density(n, 10) for n in (1000, 4000))
+    small, large = (forecast.forecast_low_density(Size(n, 10)) for n in (1000, 4000))
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds
     # Pairs of ten classes are of a fifth of the points each.
-    assert forecast.forecast_low_density(1000, 10, 10).memory == 24_000_000 / 25
-    single = forecast.forecast_low_density(1000, 10, itemsize=4)
+    assert forecast.forecast_low_density(Size(1000, 10, 10)).memory == 24_000_000 / 25
+    single = forecast.forecast_low_density(Size(1000, 10, itemsize=4))
     assert single.memory < small.memory
     assert single.seconds < small.seconds
 
@@ -629,26 +709,34 @@ def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main)
     assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
 
 
+def fitted(path: Path, **options: Any) -> fitting.Outcome:
+    """A fit as the command makes it, with its twin."""
+    request = FitRequest(
+        data=(path,), label="kind", id_column="flower", report=Path("r.html"), **options
+    )
+    return fitting.fit(workflow.read(request), request)
+
+
 def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
-    table = read_table([home / "t.csv"], "kind", id="flower")
-    outcome = fitting.fit(table, "s3vc", settings={"C": 5.0, "gamma_I": 0.1}, supervised=True)
-    twin, estimator = outcome.supervised, outcome.pipeline[-1]
+    outcome = fitted(home / "t.csv", method="s3vc", settings=("C=5", "gamma_I=0.1"))
+    assert outcome.twin is not None
+    table, twin, estimator = outcome.table, outcome.twin.estimator, outcome.estimator
     assert (twin.C_star, twin.gamma_I, twin.balance, twin.C) == (0.0, 0.0, None, 5.0)
     assert (estimator.C_star, estimator.balance) == (None, "labels")
     known = np.flatnonzero(table.labeled)
-    points = fitting.transform(outcome.pipeline, table.X)
+    points = outcome.points
     alone = SVC(C=5.0, gamma=estimator.kernel_.gamma, tol=1e-8)
     alone.fit(points[known], table.y[known])
-    assert np.mean(alone.predict(points) == twin.transduction_) > 0.98
+    assert np.mean(alone.predict(points) == outcome.twin.answers) > 0.98
 
 
 def test_space_settings() -> None:
-    estimator = S3VC(random_state=3)
-    values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], estimator)
-    apply_settings(estimator, values, KNNGraph)
+    method = METHODS["s3vc"]
+    values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], method)
+    estimator = make_estimator(method, values, 3)
     assert repr(estimator.space) == repr(Landmarks(7, method="kmeans", random_state=3))
     assert estimator.s == 2
-    assert not any(name.startswith("space") for name in setting_names(LapSVC()))
+    assert not any(name.startswith("space") for name in setting_names(METHODS["lapsvc"]))
     for text, message in (
         ("space.n_component=7", "Did you mean 'space.n_components'?"),
         ("space=Linear", "set its parameters, such as space.n_components"),
@@ -657,7 +745,7 @@ def test_space_settings() -> None:
         ("Cstar=1", "Did you mean 'C_star'?"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
-            parse_settings([text], S3VC())
+            parse_settings([text], method)
 
 
 def test_info_says_what_does_not_fit(
@@ -696,17 +784,17 @@ def test_progress_names_stages_only_when_slow(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with console.Progress(quiet=False).stage("Reading"):
+    with console.StageDisplay(quiet=False).stage("Reading"):
         pass
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(console, "DELAY", 0.0)
-    shown = console.Progress(quiet=False)
+    shown = console.StageDisplay(quiet=False)
     X, y = make_blobs(400, 2, centers=2, random_state=0)
     with shown.stage("LapSVC", forecast=30.0) as stage:
         labels = np.where(np.arange(400) < 20, y, -1)
         model = LapSVC(solver="pcg", tol=1e-2).set_callbacks(stage).fit(X, labels)
     assert model.n_iter_ >= 1
-    assert not console.Progress(quiet=True).shown
+    assert not console.StageDisplay(quiet=True).shown
 
 
 def test_standardised_as_scikit_learn_does(main: Main, tmp_path: Path) -> None:
@@ -736,3 +824,102 @@ def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
     use = measure(60_000, 20)
     assert use.numeric_bytes == 9_600_000
     assert use.ratio <= LIMIT
+
+
+# --- every method, from a table to a report -------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_from_a_table_to_a_report(
+    home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path, method: str
+) -> None:
+    chosen = METHODS[method]
+    if chosen.regression:
+        known = pl.int_range(pl.len()) % 6 == 0
+        frame = frame.with_columns(kind=pl.when(known).then("pl"), truth=pl.col("pl")).drop("pl")
+    frame.write_csv(tmp_path / "t.csv")
+    names = {"model": "m.lapwing", "predictions": "p.csv", "report": "r.html", "onnx": "m.onnx"}
+    if chosen.no_onnx:
+        del names["onnx"]
+    places = [word for what, name in names.items() for word in (f"--{what}", tmp_path / name)]
+    code, said, err = main("fit", tmp_path / "t.csv", *FIT, *places, "--method", method, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(said)
+    assert (found["method"], set(found["written"])) == (method, set(names))
+    error = found["error"]
+    assert error.get("share_wrong", 0) < 0.25
+    assert error.get("root_mean_square", 0) < 0.8  # petals have a standard deviation of 1.8
+
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"{chosen.name} on" in page
+    assert ("supervised twin" in page.lower()) == (chosen.twin is not None)
+    assert "taught the fit nothing" not in page
+    code, said, err = main("predict", tmp_path / "m.lapwing", tmp_path / "t.csv", "--id", "flower")
+    assert (code, err) == (0, "")
+    new, own = pl.read_csv(io.StringIO(said)), pl.read_csv(tmp_path / "p.csv")
+    if chosen.regression:
+        difference = new["label"] - own["label"]
+        assert float((difference**2).mean()) < 0.3
+    else:
+        # Virtual labels may differ from the function for new rows; nothing else does.
+        assert (new["label"] == own["label"]).mean() >= (0.85 if chosen.virtual else 1.0)
+
+
+@pytest.mark.parametrize("method", ["laperls", "lapesvc", "lapesvr", "laperls-regressor"])
+def test_rows_of_the_fit_get_their_virtual_labels(home: Path, method: str) -> None:
+    chosen = METHODS[method]
+    request = FitRequest(
+        data=(home / "t.csv",), id_column="flower", drop=("truth", "site"), method=method,
+        label="pw" if chosen.regression else "kind", features=("sl", "sw", "pl"),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)  # every row has a width
+        outcome = fitting.fit(workflow.read(request), request)
+    assert outcome.predictions.label.tolist() == outcome.estimator.transduction_.tolist()
+    if not chosen.regression:
+        np.testing.assert_array_equal(outcome.predictions.scores, outcome.estimator.virtual_labels_)
+
+
+def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> None:
+    outcome = fitted(home / "t.csv", method="laperls", settings=("graph.n_neighbors=30",))
+    assert outcome.twin is not None
+    table = outcome.table
+    # The same from points moved about where there is no label.
+    moved = outcome.points.copy()
+    moved[~table.labeled] += 5.0
+    twin = fitting._fit_twin(outcome.estimator, outcome.method, moved, table)
+    np.testing.assert_array_equal(twin.answers[table.labeled], outcome.twin.answers[table.labeled])
+    np.testing.assert_allclose(
+        twin.estimator.decision_function(outcome.points),
+        outcome.twin.estimator.decision_function(outcome.points),
+    )
+
+
+def test_a_wrong_number_of_anchors_is_named(home: Path, main: Main) -> None:
+    fit = ["fit", home / "t.csv", *FIT, "--method", "anchors"]
+    refused(main(*fit, "--set", "graph.n_anchor=9"), "Did you mean 'graph.n_anchors'?")
+    code, said, _ = main(*fit, "--set", "graph.n_anchors=9", "--seed", "4", "--json")
+    assert code == 0
+    parameters = json.loads(said)["parameters"]
+    assert (parameters["graph.n_anchors"], parameters["graph.random_state"]) == (9, 4)
+
+
+def test_equal_rows_are_one_vertex_of_the_outcome(tmp_path: Path) -> None:
+    rows = [(0, "a"), (0, ""), (1, ""), (2, ""), (5, "b"), (5, ""), (6, ""), (7, "")]
+    lines = "".join(f"{i},{x},{kind}\n" for i, (x, kind) in enumerate(rows))
+    (tmp_path / "t.csv").write_text("flower,x,kind\n" + lines)
+    outcome = fitted(tmp_path / "t.csv")
+    assert outcome.vertex.tolist() == [0, 0, 1, 2, 3, 3, 4, 5]
+    assert outcome.estimator.affinity_.shape == (6, 6)
+
+
+def test_info_and_fit_measure_columns_alike(main: Main, tmp_path: Path) -> None:
+    """They differed where text becomes many one-hot columns of small spread."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {"x": rng.normal(size=60) * 40, "z": rng.normal(size=60)}
+    columns |= {"site": rng.choice(list("abcdefgh"), 60), "y": ["u", "v"] * 3 + [""] * 54}
+    pl.DataFrame(columns).write_csv(tmp_path / "t.csv")
+    told = json.loads(main("info", tmp_path / "t.csv", "--label", "y", "--json")[1])["scaling"]
+    done = json.loads(main("fit", tmp_path / "t.csv", "--label", "y", "--json")[1])["scaling"]
+    assert "standardised: 'x' varies" in told
+    assert done.partition(";")[0] == told

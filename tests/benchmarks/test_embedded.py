@@ -355,8 +355,8 @@ def test_missing_set_is_told(
     monkeypatch.setenv("LAPWING_DATA_HOME", str(tmp_path))
     assert main(["embedded", "--tables", "small", "large", "--output", str(tmp_path)]) == 1
     told = capsys.readouterr().err
-    assert "small: skipped" in told
-    assert "large: skipped" in told
+    assert "Digit1: skipped: ssl1_digit1.npz" in told
+    assert "MNIST1, MNIST2: skipped: mnist.npz" in told
 
 
 def test_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,24 +17,20 @@ from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.figures import ERROR_FIGURES, settled_at
 from benchmarks.lapsvm.limits import NOTES, accuracy_loss, check_all
+from benchmarks.lapsvm.memory import MemoryUse
 from benchmarks.lapsvm.methods import METHODS, STOPS, Outcome, run_method
 from benchmarks.lapsvm.moons import SHOWN, run_moons
 from benchmarks.lapsvm.paths import Path as Descent
 from benchmarks.lapsvm.paths import descend, mean_path
+from benchmarks.lapsvm.problems import PROBLEMS, Problem
+from benchmarks.lapsvm.protocol import cross_validation_splits, official_splits, stratified_folds
 from benchmarks.lapsvm.report import SetResult, all_tables
 from benchmarks.lapsvm.setting import Setting, prepare
 from benchmarks.lapsvm.spread import spread_table
 from benchmarks.shared.checks import Check, limits_table
-from benchmarks.shared.memory import MemoryUse, resident_bytes
-from benchmarks.shared.problems import PROBLEMS, Problem, gaussian
-from benchmarks.shared.protocol import (
-    cross_validation_splits,
-    draw_covering,
-    error_rate,
-    macro_error_rate,
-    official_splits,
-    stratified_folds,
-)
+from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.labels import draw_covering, error_rate, macro_error_rate
+from benchmarks.shared.process import resident_bytes
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 

@@ -51,12 +51,11 @@ from benchmarks.s3vm.transduction import (
 )
 from benchmarks.shared.data import Data
 from lapwing.spaces import LinearSpace
+from tests.helpers.data import two_clouds
 
 
-def clouds(n: int = 60, apart: float = 4.0, seed: int = 0) -> Points:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2, 1.0, -1.0)
-    return Points(rng.standard_normal((n, 3)) + apart * y[:, None] * [1, 0, 0], y)
+def clouds(n: int = 60, apart: float = 4.0) -> Points:
+    return Points(*two_clouds(n, apart=(apart, 0, 0), first=-1.0))
 
 
 @pytest.fixture

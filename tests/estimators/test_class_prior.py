@@ -18,22 +18,18 @@ from lapwing import (
     LapSVC,
 )
 from lapwing.exceptions import ClassPriorWarning
+from tests.helpers.data import Data, around_corners, first_labels, shuffled
 
 CLASSIFIERS = [LapSVC(), LapSVC(loss="hinge"), LapRLSClassifier()]
 IDS = ["sqh", "hinge", "rls"]
 
 
-def clusters(n_classes: int, sizes: Any = None, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Overlapping Gaussian clusters, three labels of each; X, y with -1, truth."""
+def clusters(n_classes: int, sizes: Any = None, seed: int = 0) -> Data:
+    """Overlapping Gaussian clusters of given sizes, three labels of each."""
     rng = np.random.default_rng(seed)
-    sizes = [40] * n_classes if sizes is None else sizes
-    truth = np.repeat(np.arange(n_classes), sizes)
-    X = rng.standard_normal((len(truth), 3)) + 1.7 * np.eye(4)[truth][:, :3]
-    y = np.full(len(truth), -1)
-    for code in range(n_classes):
-        y[np.flatnonzero(truth == code)[:3]] = code
-    order = rng.permutation(len(truth))
-    return X[order], y[order], truth[order]
+    truth = np.repeat(np.arange(n_classes), [40] * n_classes if sizes is None else sizes)
+    X = around_corners(truth, rng, distance=1.7)
+    return shuffled(rng, X, first_labels(truth, 3), truth)
 
 
 def counts(labels: Any, n_classes: int) -> Any:

@@ -1,7 +1,7 @@
 """LapERLS and LapESVR as estimators: attributes, answers, invariances, errors, warnings.
 
-The numerics have their oracles in solvers/embedded/test_systems.py; here fits are compared with densely
-written formulas from the fitted attributes, and with each other.
+The numerics have their oracles in tests/solvers/embedded; here fits are compared with formulas that
+are written densely from the fitted attributes, and with each other.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -34,35 +34,13 @@ from lapwing import (
 )
 from lapwing.estimators import embedded
 from lapwing.exceptions import ConstantFitWarning, UnlabeledComponentWarning
-from lapwing.graphs import default_graph
+from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.data import Data, labeled_clusters, labeled_curve
+from tests.helpers.manifold import dense_laplacian
 from tests.helpers.problems import laplacian
 
-
-class Data(NamedTuple):
-    X: np.ndarray
-    y: np.ndarray
-    truth: np.ndarray
-
-
-def clusters(n_classes: int = 3, n: int = 72, n_labels: int = 5, seed: int = 0) -> Data:
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % n_classes
-    X = rng.standard_normal((n, 4)) + 1.8 * np.eye(4)[truth]
-    y = np.full(n, -1)
-    for code in range(n_classes):
-        y[rng.choice(np.flatnonzero(truth == code), n_labels, replace=False)] = code
-    order = rng.permutation(n)
-    return Data(X[order], y[order], truth[order])
-
-
-def curve(n: int = 72, n_labels: int = 20, seed: int = 0) -> Data:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-2, 2, (n, 4))
-    truth = np.sin(2 * X[:, 0]) + X[:, 1] + 3
-    y = np.full(n, np.nan)
-    rows = rng.choice(n, n_labels, replace=False)
-    y[rows] = truth[rows] + 0.1 * rng.standard_normal(n_labels)
-    return Data(X, y, truth)
+clusters = partial(labeled_clusters, n_features=4, distance=1.8)
+curve = partial(labeled_curve, n_features=4, noise=0.1)
 
 
 EXAMPLES: dict[str, tuple[Any, Callable[[], Data]]] = {
@@ -94,40 +72,12 @@ def example(name: str) -> tuple[Any, Data]:
     return clone(model), make()
 
 
-def is_classifier(model: Any) -> bool:
-    return isinstance(model, (LapERLSClassifier, LapESVC))
-
-
 def is_tube(model: Any) -> bool:
     return isinstance(model, (LapESVC, LapESVR))
 
 
 def data_for(cls: type) -> Data:
     return clusters() if cls in (LapERLSClassifier, LapESVC) else curve()
-
-
-def scores(model: Any, X: Any) -> np.ndarray:
-    values = model.decision_function(X) if is_classifier(model) else model.predict(X)
-    return values[:, None] if values.ndim == 1 else values
-
-
-def labeled(y: np.ndarray) -> np.ndarray:
-    return ~np.isnan(y) if y.dtype.kind == "f" else y != -1
-
-
-def coded(model: Any, y: np.ndarray) -> np.ndarray:
-    known = y[labeled(y)]
-    if not is_classifier(model):
-        return known[:, None]
-    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
-    return np.where(known[:, None] == classes, 1.0, -1.0)
-
-
-def dense_graph(model: Any, X: np.ndarray) -> np.ndarray:
-    """L^p, from the fitted affinity."""
-    recipe = model.graph or default_graph(X, regression=not is_classifier(model))
-    W = model.affinity_.toarray()
-    return laplacian(W, normalized=recipe.normalized, power=recipe.power)
 
 
 def objective(model: Any, data: Data) -> np.ndarray:
@@ -143,8 +93,8 @@ def objective(model: Any, data: Data) -> np.ndarray:
     loss = model.C / 2 * r**2
     if is_tube(model):
         loss = model.C * np.maximum(np.abs(r) - model.epsilon, 0)
-    fit = model.lam / 2 * ((g[labeled(y)] - coded(model, y)) ** 2).sum(axis=0)
-    smooth = model.mu / 2 * np.einsum("ij,ij->j", g, dense_graph(model, X) @ g)
+    fit = model.lam / 2 * ((g[labeled_rows(y)] - coded_targets(model, y)) ** 2).sum(axis=0)
+    smooth = model.mu / 2 * np.einsum("ij,ij->j", g, dense_laplacian(model) @ g)
     return norm / 2 + loss.sum(axis=0) + fit + smooth
 
 
@@ -155,7 +105,7 @@ def objective(model: Any, data: Data) -> np.ndarray:
 def test_attributes(name: str) -> None:
     model, (X, y, _) = example(name)
     assert model.fit(X, y) is model
-    n, c = len(X), coded(model, y).shape[1]
+    n, c = len(X), coded_targets(model, y).shape[1]
     assert model.n_features_in_ == 4
     assert model.virtual_labels_.shape == (n, c)
     assert model.transduction_.shape == (n,)
@@ -164,7 +114,7 @@ def test_attributes(name: str) -> None:
     assert model.status_ == "converged"
     assert 1 <= model.n_iter_ <= model.max_iter
     assert model.affinity_.shape == (n, n)
-    np.testing.assert_array_equal(model.labeled_, labeled(y))
+    np.testing.assert_array_equal(model.labeled_, labeled_rows(y))
     if model.n_eigenvectors is None:
         assert not hasattr(model, "eigenvalues_")
     else:
@@ -283,7 +233,7 @@ def test_repeated_rows_are_one_point(name: str) -> None:
     model, (X, y, _) = example(name)
     if isinstance(model.space, Landmarks):
         model.set_params(space=Landmarks(centers=X[:30]))
-    rows = np.r_[np.arange(len(X)), np.flatnonzero(~labeled(y))[:9]]
+    rows = np.r_[np.arange(len(X)), np.flatnonzero(~labeled_rows(y))[:9]]
     expected = clone(model).fit(X, y)
     model.fit(X[rows], y[rows])
     np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=1e-9)
@@ -300,7 +250,7 @@ def test_weights_are_factors_of_lam(name: str) -> None:
 
 def test_a_row_of_weight_zero_is_left_out_and_answered_by_the_function() -> None:
     X, y, _ = clusters()
-    row = np.flatnonzero(labeled(y))[0]
+    row = np.flatnonzero(labeled_rows(y))[0]
     weights = np.ones(len(X))
     weights[row] = 0
     model = LapERLSClassifier().fit(X, y, sample_weight=weights)
@@ -558,7 +508,7 @@ def test_memory_is_forecast(options: Any, monkeypatch: pytest.MonkeyPatch) -> No
 @every_class
 def test_components_without_a_label_are_told_of_and_answered(cls: type) -> None:
     X, y, _ = data_for(cls)
-    far = np.flatnonzero(~labeled(y))[:10]
+    far = np.flatnonzero(~labeled_rows(y))[:10]
     X[far] += 1000
     for options in ({}, {"n_eigenvectors": None}, {"space": Landmarks(30)}):
         with pytest.warns(UnlabeledComponentWarning, match="hold no labelled"):

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lapwing.solvers.embedded.graph_side import limited_weights, spectral_side
+from lapwing.spaces.ambient import FullAmbient
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -29,15 +31,12 @@ from lapwing.exceptions import ConstantFitWarning
 from lapwing.kernels import make_kernel
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
-from lapwing.solvers.embedded.graph_side import limited_weights, spectral_side
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, Units, least_squares
-from lapwing.spaces.ambient import FullAmbient
 from lapwing.spaces.coordinates import StoredFeatures
+from tests.helpers.data import first_labels
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)
-Y = np.full(60, -1)
-for code in (0, 1):
-    Y[np.flatnonzero(code == TRUTH)[:2]] = code
+Y = first_labels(TRUTH, 2)
 U = np.sin(X[:, 0])
 U[8:] = np.nan
 

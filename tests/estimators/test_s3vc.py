@@ -25,22 +25,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
-from lapwing.exceptions import (
-    NoImprovementWarning,
-    SingleClassWarning,
-    UnlabeledComponentWarning,
-)
+from lapwing.exceptions import NoImprovementWarning, SingleClassWarning, UnlabeledComponentWarning
+from lapwing.losses.unlabeled import UNLABELED_LOSSES
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
+from tests.helpers.data import Data, around_corners, first_labels, shuffled
+from tests.helpers.members import check_examples
 
-METHODS = ("continuation", "quasi-newton", "gradient", "cccp", "switching")
+METHODS = tuple(s3vm.METHODS)
+COMBINATORIAL = ("cccp", "switching")  # for the hinge only, usually with the symmetric hinge
 every_method = pytest.mark.parametrize("method", METHODS)
-
-
-class Data(NamedTuple):
-    X: np.ndarray
-    y: np.ndarray
-    truth: np.ndarray
 
 
 def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) -> Data:
@@ -49,13 +43,9 @@ def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) 
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, n - n_classes)])
     truth = np.maximum(truth, 0)
-    X = rng.standard_normal((n, 3)) + 4 * np.eye(4)[truth][:, :3]
-    y = np.full(n, -1)
-    for code in range(n_classes):
-        rows = np.flatnonzero(truth == code)
-        y[rows[: n_labels + 2 * (code == 0)]] = code
-    order = rng.permutation(n)
-    return Data(X[order], y[order], truth[order])
+    X = around_corners(truth, rng, distance=4.0)
+    y = np.where(truth == 0, first_labels(truth, n_labels + 2), first_labels(truth, n_labels))
+    return shuffled(rng, X, y, truth)
 
 
 def model(**options: Any) -> S3VC:
@@ -177,6 +167,15 @@ UNLABELED_LOSS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def test_every_unlabelled_loss_is_written_out() -> None:
+    check_examples(
+        UNLABELED_LOSS,
+        UNLABELED_LOSSES,
+        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        place="UNLABELED_LOSS in tests/estimators/test_s3vc.py",
+    )
+
+
 class Written(NamedTuple):
     """J on columns (n, c) with their squared norms (c,)."""
 
@@ -188,7 +187,7 @@ class Written(NamedTuple):
         e, at, free = self.estimator, self.y != -1, self.y == -1
         name = e.unlabeled_loss
         if name == "auto":
-            name = "symmetric_hinge" if e.method in ("cccp", "switching") else "gaussian"
+            name = "symmetric_hinge" if e.method in COMBINATORIAL else "gaussian"
         classes = e.classes_[1:] if len(e.classes_) == 2 else e.classes_
         Y = np.where(self.y[at, None] == classes, 1.0, -1.0)
         fit = self.weights[at] @ LABELED_LOSS[e.loss](Y * f[at])
@@ -198,7 +197,11 @@ class Written(NamedTuple):
 
 OBJECTIVES = [
     *({"method": method} for method in METHODS),
-    *({"method": method, "loss": "squared_hinge"} for method in METHODS[:3]),
+    *(
+        {"method": method, "loss": "squared_hinge"}
+        for method in METHODS
+        if method not in COMBINATORIAL
+    ),
     {"method": "continuation", "unlabeled_loss": "symmetric_hinge"},
     {"method": "cccp", "unlabeled_loss": "gaussian"},
     {"method": "gradient", "gamma_I": 0.3, "graph": KNNGraph(6, normalized=False)},

@@ -32,6 +32,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
+import lapwing
 from lapwing import (
     S3VC,
     AffinityGraph,
@@ -49,6 +50,8 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from tests.helpers.data import around_corners, shuffled
+from tests.helpers.members import check_examples
 
 CLASSIFIERS = [LapSVC, LapRLSClassifier]
 REGRESSORS = [LapRLSRegressor, LapSVR]
@@ -92,6 +95,24 @@ CHECKED = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("examples", "place"),
+    [
+        ([estimator.__name__ for estimator in EVERY], "EVERY"),
+        ([type(estimator).__name__ for estimator in CHECKED], "CHECKED"),
+    ],
+    ids=["EVERY", "CHECKED"],
+)
+def test_every_estimator_is_tried(examples: list[str], place: str) -> None:
+    public = {name: getattr(lapwing, name) for name in lapwing.__all__}
+    check_examples(
+        examples,
+        [name for name, thing in public.items() if hasattr(thing, "predict")],
+        registry="__all__ of lapwing",
+        place=f"{place} in tests/estimators/test_sklearn.py",
+    )
+
+
 @parametrize_with_checks(CHECKED)
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
@@ -129,13 +150,12 @@ def test_the_check_whose_labels_collide_with_the_marker(default: Any) -> None:
 # ---- data --------------------------------------------------------------------------------------
 
 
-def points(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def labeled_points(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Three clusters, all labels."""
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % 3
-    X = rng.standard_normal((n, 4)) + 2.5 * np.eye(4)[truth]
-    order = rng.permutation(n)
-    return X[order], truth[order]
+    rng, truth = np.random.default_rng(seed), np.arange(n) % 3
+    X = around_corners(truth, rng, n_features=4, distance=2.5)
+    X, y, _ = shuffled(rng, X, truth, truth)
+    return X, y
 
 
 def few_labels(truth: np.ndarray, n_labels: int = 15) -> np.ndarray:
@@ -151,7 +171,7 @@ def targets(X: np.ndarray, n_labels: int = 15) -> np.ndarray:
 
 
 def data(estimator: type) -> tuple[np.ndarray, np.ndarray]:
-    X, truth = points()
+    X, truth = labeled_points()
     return X, targets(X) if estimator in EVERY_REGRESSOR else few_labels(truth)
 
 
@@ -250,7 +270,7 @@ def test_pickle_of_everything_that_can_be_a_parameter(estimator: type) -> None:
 
 
 def test_pickle_does_not_hold_the_kernel() -> None:
-    X, truth = points(600)
+    X, truth = labeled_points(600)
     model = LapSVC().fit(X, few_labels(truth))
     assert len(pickle.dumps(model)) < 600 * 600 * 8 / 10
 
@@ -280,7 +300,7 @@ def semi_supervised_folds(n: int, n_labels: int, n_folds: int) -> list[tuple[Any
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 def test_grid_search_over_the_graph_and_the_weights() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     y = few_labels(truth, 24)
     folds = semi_supervised_folds(len(X), 24, 3)
     grid = {"lapsvc__graph__n_neighbors": [2, 8], "lapsvc__gamma_I": [1e-8, 1.0]}
@@ -302,7 +322,7 @@ def test_grid_search_over_the_graph_and_the_weights() -> None:
 
 
 def test_grid_search_over_anchors() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     grid = {"graph__n_anchors": [5, 20], "graph__weights": ["kernel", "embedding"]}
     model = AnchorGraphClassifier(AnchorGraph())
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, truth)
@@ -313,7 +333,7 @@ def test_grid_search_over_anchors() -> None:
 
 @pytest.mark.parametrize("estimator", EVERY)
 def test_cross_validation(estimator: type) -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     if estimator in EVERY_CLASSIFIER:
         # No point of these is unlabelled.
         assert cross_val_score(estimator(), X, truth, cv=3, error_score="raise").mean() > 0.8
@@ -324,7 +344,7 @@ def test_cross_validation(estimator: type) -> None:
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     K = rbf_kernel(X, gamma=0.1)
     scores = cross_val_score(LapSVC("precomputed", gamma_I=0), K, truth, cv=3, error_score="raise")
     expected = cross_val_score(LapSVC(gamma=0.1, gamma_I=0), X, truth, cv=3, error_score="raise")
@@ -333,7 +353,7 @@ def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_one_vs_rest_of_scikit_learn_agrees_with_the_joint_fit(estimator: type) -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     model = estimator(gamma_A=1e-2)
     wrapped = OneVsRestClassifier(model).fit(X, truth)
     joint = clone(model).fit(X, truth)
@@ -357,7 +377,7 @@ def test_sample_weight_is_routed(estimator: type) -> None:
 
 
 def test_parallel_fits() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     y = few_labels(truth)
     jobs = (joblib.delayed(LapSVC(gamma_I=g).fit)(X, y) for g in (0.1, 1.0))
     models = joblib.Parallel(n_jobs=2, prefer="threads")(jobs)
@@ -405,7 +425,7 @@ def test_frames_are_arrays_with_names(estimator: type, frame: Callable[[np.ndarr
 
 
 def test_frames_of_whole_numbers_and_small_floats() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     y = few_labels(truth)
     whole = np.round(X * 3)
     expected = LapSVC().fit(whole, y).decision_function(whole)
@@ -437,7 +457,7 @@ LABELS: dict[str, tuple[Callable[[list[Any]], Any], Any, Any]] = {
 def test_labels_in_series(
     estimator: type, series: Callable[[list[Any]], Any], blank: Any, marker: Any
 ) -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     y = few_labels(truth)
     names = np.array(["elm", "fir", "oak"])
     expected = names[estimator().fit(X, y).predict(X)]
@@ -469,7 +489,7 @@ def test_targets_in_series(estimator: type, series: Callable[[Any], Any]) -> Non
 
 
 def test_lists_are_arrays() -> None:
-    X, truth = points(30)
+    X, truth = labeled_points(30)
     y = few_labels(truth)
     np.testing.assert_array_equal(
         LapSVC().fit(X.tolist(), y.tolist()).predict(X.tolist()), LapSVC().fit(X, y).predict(X)
@@ -586,7 +606,7 @@ def test_the_progress_bar_shows_conjugate_gradient() -> None:
 
 
 def test_the_progress_bar_goes_through_a_grid_search() -> None:
-    X, truth = points()
+    X, truth = labeled_points()
     search = GridSearchCV(LapSVC(gamma_A=0.1), {"gamma_I": [0.1, 1.0]}, cv=2)
     assert "GridSearchCV" in progress(
         lambda: search.set_callbacks(ProgressBar(max_propagation_depth=2)).fit(X, truth)

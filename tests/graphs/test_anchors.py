@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,31 +15,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
-from lapwing import AnchorGraph, AnchorGraphClassifier, KNNGraph, LapRLSClassifier
-from lapwing.exceptions import UnlabeledComponentWarning
+from lapwing import AnchorGraph, AnchorGraphClassifier
 from lapwing.graphs import AnchorLaplacian, Anchors, build_laplacian
 from lapwing.graphs.simplex import GAP, simplex_weights
-from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
-from lapwing.solvers.graph.penalized import penalized_least_squares
+from tests.helpers.data import gaussian_points, labeled_clusters
+from tests.helpers.graphs import anchor_laplacian
 
 WEIGHTS = ("kernel", "embedding")
 each_weights = pytest.mark.parametrize("weights", WEIGHTS)
-
-
-def points(n: int = 60, d: int = 4, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=(n, d))
-
-
-def clusters(n_classes: int, n: int = 90, n_labels: int = 4, seed: int = 0) -> Any:
-    """X, y with -1 for unlabelled, truth: overlapping clusters in random order."""
-    rng = np.random.default_rng(seed)
-    truth = np.arange(n) % n_classes
-    X = rng.standard_normal((n, 4)) + 2.0 * np.eye(4)[truth]
-    y = np.full(n, -1)
-    for code in range(n_classes):
-        y[rng.choice(np.flatnonzero(truth == code), n_labels, replace=False)] = code
-    order = rng.permutation(n)
-    return X[order], y[order], truth[order]
 
 
 # --- least squares on the simplex ---------------------------------------------------------------
@@ -111,7 +93,7 @@ def test_simplex_weights_where_they_are_not_unique() -> None:
 
 
 def test_simplex_weights_do_not_change_their_input() -> None:
-    gram = grams(points(5), np.random.default_rng(1).normal(size=(5, 3, 4)))
+    gram = grams(gaussian_points(5), np.random.default_rng(1).normal(size=(5, 3, 4)))
     before = gram.copy()
     simplex_weights(gram)
     assert_array_equal(gram, before)
@@ -123,7 +105,7 @@ def test_simplex_weights_do_not_change_their_input() -> None:
 @each_weights
 @pytest.mark.parametrize("s", [1, 3, 5])
 def test_weights_are_over_the_nearest_anchors_and_sum_to_one(weights: str, s: int) -> None:
-    X = points()
+    X = gaussian_points(60)
     anchors, Z = AnchorGraph(15, n_nearest=s, weights=weights).weigh(X)
     assert isinstance(Z, sp.csr_array)
     assert Z.shape == (60, 15)
@@ -139,7 +121,7 @@ def test_weights_are_over_the_nearest_anchors_and_sum_to_one(weights: str, s: in
 
 
 def test_kernel_weights_are_those_of_the_formula() -> None:
-    X, U = points(), points(12, seed=1)
+    X, U = gaussian_points(60), gaussian_points(12, seed=1)
     anchors, Z = AnchorGraph(anchors=U, n_nearest=3).weigh(X)
     D = cdist(X, U)
     h = np.sort(D, axis=1)[:, 2].mean()
@@ -155,7 +137,7 @@ def test_kernel_weights_are_those_of_the_formula() -> None:
 
 
 def test_embedding_weights_are_the_nearest_point_of_the_hull() -> None:
-    X, U = points(), points(12, seed=1)
+    X, U = gaussian_points(60), gaussian_points(12, seed=1)
     _, Z = AnchorGraph(anchors=U, n_nearest=4, weights="embedding").weigh(X)
     found = ((X - Z @ U) ** 2).sum(axis=1)
     nearest = np.argsort(cdist(X, U), axis=1)[:, :4]
@@ -168,8 +150,8 @@ def test_embedding_weights_are_the_nearest_point_of_the_hull() -> None:
 def test_new_points_are_weighed_as_the_points_of_the_fit(
     weights: str, anchors: str, dtype: type
 ) -> None:
-    X = points(80).astype(dtype)
-    how = points(15, seed=1) if anchors == "given" else anchors
+    X = gaussian_points(80).astype(dtype)
+    how = gaussian_points(15, seed=1) if anchors == "given" else anchors
     fitted, Z = AnchorGraph(15, anchors=how, weights=weights).weigh(X)
     assert fitted.points.dtype == dtype
     assert_array_equal(fitted.rows(X).toarray(), Z.toarray())
@@ -180,8 +162,8 @@ def test_new_points_are_weighed_as_the_points_of_the_fit(
 
 @each_weights
 def test_anchors_without_points_are_dropped(weights: str) -> None:
-    X = points()
-    U = np.vstack([points(8, seed=1), [[1e3] * 4, [-1e3] * 4]])
+    X = gaussian_points(60)
+    U = np.vstack([gaussian_points(8, seed=1), [[1e3] * 4, [-1e3] * 4]])
     recipe = AnchorGraph(anchors=U, weights=weights)
     anchors, Z = recipe.weigh(X)
     assert_array_equal(anchors.points, U[:8])
@@ -204,7 +186,7 @@ def test_an_anchor_among_the_nearest_but_without_weight_is_dropped_consistently(
 
 @pytest.mark.parametrize("anchors", ["kmeans", "random"])
 def test_anchors_do_not_follow_the_order_of_the_points(anchors: str) -> None:
-    X = points(300)
+    X = gaussian_points(300)
     recipe = AnchorGraph(20, anchors=anchors)
     order = np.random.default_rng(1).permutation(300)
     first, Z = recipe.weigh(X)
@@ -218,7 +200,7 @@ def test_anchors_do_not_follow_the_order_of_the_points(anchors: str) -> None:
 
 
 def test_anchors_cover_the_points() -> None:
-    X = points(2000, 2)
+    X = gaussian_points(2000, 2)
     means, _ = AnchorGraph(50).weigh(X)
     drawn, _ = AnchorGraph(50, anchors="random").weigh(X)
     spread = [(cdist(X, a.points).min(axis=1) ** 2).mean() for a in (means, drawn)]
@@ -227,7 +209,7 @@ def test_anchors_cover_the_points() -> None:
 
 
 def test_as_many_anchors_as_distinct_points() -> None:
-    X = np.repeat(points(10), 3, axis=0)
+    X = np.repeat(gaussian_points(10), 3, axis=0)
     for anchors in ("kmeans", "random"):
         fitted, Z = AnchorGraph(1000, anchors=anchors, weights="embedding").weigh(X)
         assert_allclose(sorted(fitted.points.tolist()), sorted(X[::3].tolist()))
@@ -241,11 +223,11 @@ def test_as_many_anchors_as_distinct_points() -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(15, 15), (150, 20), (2000, 200)])
 def test_the_default_number_of_anchors(n: int, m: int) -> None:
-    assert len(AnchorGraph().weigh(points(n, 3))[0].points) == m
+    assert len(AnchorGraph().weigh(gaussian_points(n, 3))[0].points) == m
 
 
 def test_sparse_points_get_the_same_weights() -> None:
-    X = points(100, 8)
+    X = gaussian_points(100, 8)
     X[np.abs(X) < 0.7] = 0
     for weights in WEIGHTS:
         recipe = AnchorGraph(10, weights=weights)
@@ -260,7 +242,7 @@ def test_sparse_points_get_the_same_weights() -> None:
 @each_weights
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
 def test_units_of_the_points_do_not_matter(weights: str, scale: float) -> None:
-    X, U = points(), points(12, seed=1)
+    X, U = gaussian_points(60), gaussian_points(12, seed=1)
     _, Z = AnchorGraph(anchors=U, weights=weights).weigh(X)
     _, scaled = AnchorGraph(anchors=U * scale, weights=weights).weigh(X * scale)
     assert_allclose(scaled.toarray(), Z.toarray(), atol=1e-9)
@@ -268,16 +250,16 @@ def test_units_of_the_points_do_not_matter(weights: str, scale: float) -> None:
 
 @each_weights
 def test_a_far_origin_does_not_matter(weights: str) -> None:
-    X, U = points(), points(12, seed=1)
+    X, U = gaussian_points(60), gaussian_points(12, seed=1)
     _, Z = AnchorGraph(anchors=U, weights=weights).weigh(X)
     _, shifted = AnchorGraph(anchors=U + 1e6, weights=weights).weigh(X + 1e6)
     assert_allclose(shifted.toarray(), Z.toarray(), atol=1e-6)
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = points(100)
+    X = gaussian_points(100)
     expected = [AnchorGraph(9, weights=weights).weigh(X)[1].toarray() for weights in WEIGHTS]
-    monkeypatch.setattr("lapwing.graphs.points._BLOCK_BYTES", 2000)
+    monkeypatch.setattr("lapwing.graphs.anchors.DIFFERENCE_BYTES", 2000)
     for weights, Z in zip(WEIGHTS, expected, strict=True):
         found = AnchorGraph(9, weights=weights).weigh(X)[1].toarray()
         assert_allclose(found, Z, atol=1e-12)
@@ -303,11 +285,11 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_wrong_parameters_of_the_recipe(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        AnchorGraph(**options).weigh(points())
+        AnchorGraph(**options).weigh(gaussian_points(60))
 
 
 def test_points_too_far_from_the_anchors_are_refused() -> None:
-    anchors, _ = AnchorGraph(5).weigh(points())
+    anchors, _ = AnchorGraph(5).weigh(gaussian_points(60))
     with pytest.raises(ValueError, match=r"distances overflow\. Scale the features"):
         anchors.rows(np.full((2, 4), 1e200))
 
@@ -316,7 +298,7 @@ def test_points_too_far_from_the_anchors_are_refused() -> None:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_float32_points_of_any_size_have_the_same_graph(scale: float, sparse: bool) -> None:
     """Squares of these leave float32; k-means and the order of the points are to see the same."""
-    X = points(200).astype(np.float32)
+    X = gaussian_points(200).astype(np.float32)
     make = sp.csr_array if sparse else np.asarray
     expected = AnchorGraph(20).weigh(make(X))[1]
     found = AnchorGraph(20).weigh(make(X * np.float32(scale)))[1]
@@ -325,13 +307,13 @@ def test_float32_points_of_any_size_have_the_same_graph(scale: float, sparse: bo
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-155, 1e155, 1e307])
 def test_points_whose_squares_leave_float64_are_refused(scale: float) -> None:
-    X, y, _ = clusters(2)
+    X, y, _ = labeled_clusters(2)
     with pytest.raises(ValueError, match=r"X holds values up to .* Scale the features, e\.g\. by"):
         AnchorGraphClassifier().fit(X * scale, y)
 
 
 def test_what_will_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = points(200)
+    X = gaussian_points(200)
     laplacian = AnchorGraph(100).laplacian(X)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
     with pytest.raises(
@@ -347,23 +329,18 @@ def test_what_will_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the operator -------------------------------------------------------------------------------
 
 
-def dense_laplacian(Z: Any) -> np.ndarray:
-    Z = Z.toarray()
-    return np.eye(len(Z)) - Z @ np.diag(1 / Z.sum(axis=0)) @ Z.T
-
-
 @each_weights
 def test_the_operator_is_the_dense_one(weights: str) -> None:
-    X = points()
+    X = gaussian_points(60)
     recipe = AnchorGraph(14, weights=weights)
     L = recipe.laplacian(X)
-    dense = dense_laplacian(L.Z)
+    dense = anchor_laplacian(L.Z)
     assert_allclose(L.apply(np.eye(60)), dense, atol=1e-14)
     assert_allclose(L.apply(np.ones(60)), 0, atol=1e-14)  # errata E14
     eigenvalues = np.linalg.eigvalsh(dense)
     assert eigenvalues[0] > -1e-14
     assert eigenvalues[-1] < 1 + 1e-14
-    F = points(60, 3, seed=2)
+    F = gaussian_points(60, 3, seed=2)
     before = F.copy()
     assert_allclose(L.apply(F), dense @ F, atol=1e-14)
     assert_array_equal(F, before)
@@ -374,9 +351,9 @@ def test_the_operator_is_the_dense_one(weights: str) -> None:
 @each_weights
 @pytest.mark.parametrize("power", [1, 2, 3])
 def test_powers_and_the_reduced_operator(weights: str, power: int) -> None:
-    X = points()
+    X = gaussian_points(60)
     L = AnchorGraph(14, weights=weights, power=power).laplacian(X)
-    Z, dense = L.Z.toarray(), np.linalg.matrix_power(dense_laplacian(L.Z), power)
+    Z, dense = L.Z.toarray(), np.linalg.matrix_power(anchor_laplacian(L.Z), power)
     assert_allclose(L.apply(np.eye(60)), dense, atol=1e-13)
     reduced = L.reduced()
     assert_allclose(reduced, Z.T @ dense @ Z, atol=1e-13)
@@ -385,7 +362,7 @@ def test_powers_and_the_reduced_operator(weights: str, power: int) -> None:
 
 
 def test_euclidean_length_is_refused() -> None:
-    Z = AnchorGraph(14).weigh(points())[1].toarray()
+    Z = AnchorGraph(14).weigh(gaussian_points(60))[1].toarray()
     long = Z / np.linalg.norm(Z, axis=1, keepdims=True)
     with pytest.raises(ValueError, match=r"must sum to one; they sum to values from 1\.\d+ to"):
         AnchorLaplacian.from_weights(long)
@@ -399,23 +376,25 @@ def test_euclidean_length_is_refused() -> None:
 
 
 def test_wrong_shapes_are_refused() -> None:
-    L = AnchorGraph(5).laplacian(points())
+    L = AnchorGraph(5).laplacian(gaussian_points(60))
     with pytest.raises(ValueError, match=r"F has shape \(59,\), but the graph has 60 points"):
         L.apply(np.ones(59))
 
 
 @each_weights
 def test_the_affinity_makes_the_same_laplacian(weights: str) -> None:
-    X = points()
+    X = gaussian_points(60)
     recipe = AnchorGraph(14, weights=weights, power=2)
     L = build_laplacian(recipe, X)  # as the Laplacian estimators do
     assert not L.normalized
-    F = points(60, 3, seed=2)
+    F = gaussian_points(60, 3, seed=2)
     assert_allclose(L.apply(F), recipe.laplacian(X).apply(F), atol=1e-13)
 
 
 def test_components_are_those_of_the_affinity() -> None:
-    X = np.vstack([points(20), points(15, seed=1) + 100, points(10, seed=2) - 100])
+    X = np.vstack(
+        [gaussian_points(20), gaussian_points(15, seed=1) + 100, gaussian_points(10, seed=2) - 100]
+    )
     L = AnchorGraph(20).laplacian(X)
     n, expected = connected_components(L.affinity(), directed=False)
     assert n == 3
@@ -424,271 +403,3 @@ def test_components_are_those_of_the_affinity() -> None:
     reached = L.reached_anchors([3, 25])
     assert_array_equal(reached, (L.Z[:35].sum(axis=0) > 0))
     assert L.reached_anchors([3, 25, 40]).all()
-
-
-# --- the solution at the anchors ----------------------------------------------------------------
-
-
-def test_penalized_least_squares_is_that_of_the_stacked_problem() -> None:
-    rng = np.random.default_rng(0)
-    F, Y, w = rng.normal(size=(9, 5)), rng.normal(size=(9, 2)), rng.uniform(0.5, 2, 9)
-    R = rng.normal(size=(3, 5))
-    stacked = np.vstack([F * np.sqrt(w)[:, None], R])
-    target = np.vstack([Y * np.sqrt(w)[:, None], np.zeros((3, 2))])
-    expected, rest, rank, _ = np.linalg.lstsq(stacked, target)
-    for design in (F, sp.csr_array(F)):
-        fit = penalized_least_squares(design, Y, w, R.T @ R)
-        assert_allclose(fit.coef, expected, atol=1e-10)
-        assert_allclose(fit.objective, rest, rtol=1e-10)
-        assert fit.rank == rank == 5
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_singular_system_has_the_solution_of_least_norm(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    F, Y = rng.normal(size=(4, 8)), rng.normal(size=(4, 2))
-    R = rng.normal(size=(2, 8))
-    fit = penalized_least_squares(F, Y, np.ones(4), R.T @ R)
-    expected = np.linalg.pinv(F.T @ F + R.T @ R, rcond=1e-10) @ F.T @ Y
-    assert fit.rank == 6
-    assert_allclose(fit.coef, expected, atol=1e-8)
-
-
-def test_a_pivot_of_rounding_is_no_pivot() -> None:
-    # Cholesky's factorisation goes through, and would give (1, 0).
-    eps = float(np.finfo(float).eps)
-    fit = penalized_least_squares(
-        np.ones((1, 2)), np.ones((1, 1)), np.ones(1), np.diag([0, 2 * eps])
-    )
-    assert fit.rank == 1
-    assert_allclose(fit.coef, 0.5)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("gamma_I", [0.01, 1.0])
-@pytest.mark.parametrize("normalize", [True, False])
-@each_weights
-def test_the_classifier_is_the_closed_form(
-    n_classes: int, gamma_I: float, normalize: bool, weights: str
-) -> None:
-    """A = (Z_l'WZ_l + gamma Z'LZ)^-1 Z_l'W Y_l with memberships 0 and 1, dense and as printed."""
-    X, y, _ = clusters(n_classes)
-    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
-    graph = AnchorGraph(12, weights=weights)
-    model = AnchorGraphClassifier(graph, gamma_I=gamma_I, class_mass_normalization=normalize)
-    model.fit(X, y, sample_weight=w)
-    Z = graph.weigh(X)[1]
-    Zd, L = Z.toarray(), dense_laplacian(Z)
-    at = y >= 0
-    Y = np.eye(n_classes)[y[at]]
-    Zl, W = Zd[at], np.diag(w[at])
-    A = np.linalg.solve(Zl.T @ W @ Zl + gamma_I * Zd.T @ L @ Zd, Zl.T @ W @ Y)
-    memberships = Zd @ A
-    assert_allclose(memberships.sum(axis=1), 1)
-    f = 2 * memberships - 1
-    if normalize:
-        f = 2 * memberships / memberships.sum(axis=0) * len(X) / n_classes - 1
-    assert_array_equal(model.transduction_, f.argmax(axis=1))
-    expected = (f[:, 1] - f[:, 0]) / 2 if n_classes == 2 else f
-    assert_allclose(model.decision_function(X), expected, atol=1e-9)
-    a = 2 * A - 1
-    total = w[at] @ (2 * Y - 1 - Zl @ a) ** 2 + gamma_I * np.einsum(
-        "mc,mn,nc->c", a, Zd.T @ L @ Zd, a
-    )
-    assert_allclose(model.objective_, total[1:] if n_classes == 2 else total, rtol=1e-8)
-
-
-def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
-    # Two points on two anchors; the memberships of class 1 sum to less than nothing.
-    values = np.array([[0.9], [-4.0]])
-    found = normalize_masses(values, np.ones(2), np.array([[1.0], [-1.0]]))
-    members = np.hstack([1 - values, 1 + values]) / 2
-    assert members[:, 1].sum() < 0
-    shares = members / [members[:, 0].sum(), 1.0]
-    assert_allclose(found, shares[:, 1:] - shares[:, :1])
-    assert np.isfinite(found).all()
-
-
-def test_normalisation_leaves_equal_masses_alone() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.uniform(-1, 1, size=(6, 1))
-    values -= values.mean()
-    found = normalize_masses(values, np.ones(6), np.sign(values))
-    assert_allclose(found, values, atol=1e-12)
-
-
-@each_weights
-def test_unlabelled_components_get_the_shares_of_the_labels(weights: str) -> None:
-    X, y, _ = clusters(2, n_labels=5)
-    y[np.flatnonzero(y == 0)[:2]] = -1  # three labels of class 0, five of class 1
-    far = points(30, seed=3) + 100
-    model = AnchorGraphClassifier(AnchorGraph(24, weights=weights), class_mass_normalization=False)
-    message = (
-        r"1 of the anchor graph's 2 connected components hold no labelled point \(30 points, the "
-        r"largest component 30\)"
-    )
-    with pytest.warns(UnlabeledComponentWarning, match=message) as caught:
-        model.fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))
-    assert caught[0].filename == __file__
-    assert_allclose(model.decision_function(far), 2 / 8, atol=1e-9)
-    assert_array_equal(model.transduction_[90:], 1)
-    # The others are as without them.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        alone = clone(model).set_params(
-            graph=AnchorGraph(anchors=model.anchors_.points, weights=weights)
-        )
-        anchors = alone.fit(X, y).anchors_.points
-    kept = (model.anchors_.points[:, None] == anchors).all(axis=2).any(axis=1)
-    assert kept.sum() < 24
-    if weights == "embedding":  # whose weights need no bandwidth of all points
-        assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-6)
-
-
-@each_weights
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_normalisation_is_of_what_labels_reach(weights: str, n_classes: int) -> None:
-    X, y, _ = clusters(n_classes, n_labels=5)
-    y[np.flatnonzero(y == 0)[:2]] = -1
-    far = points(30, seed=3) + 100
-    graph = AnchorGraph(24, weights=weights)
-    with pytest.warns(UnlabeledComponentWarning):
-        model = AnchorGraphClassifier(graph).fit(np.vstack([X, far]), np.append(y, np.full(30, -1)))
-    # Shares of the labels: of class 0 three, of the others five.
-    total = 5 * n_classes - 2
-    expected = 2 * 5 / total - 1 if n_classes == 2 else 2 * np.array([3, 5, 5]) / total - 1
-    assert_allclose(
-        model.decision_function(far), np.broadcast_to(expected, (30, *np.shape(expected)))
-    )
-    # Without the far points the memberships of each class sum to an equal share of the points.
-    values = model.decision_function(X).reshape(90, -1)
-    sums = values.sum(axis=0) if n_classes == 2 else ((1 + values) / 2).sum(axis=0)
-    assert_allclose(sums, 0 if n_classes == 2 else 90 / 3, atol=1e-9)
-
-
-def test_more_anchors_than_the_system_has_rank() -> None:
-    X, y, truth = clusters(3)
-    for gamma_I in (0, 1e-6, 0.1):
-        model = AnchorGraphClassifier(AnchorGraph(90), gamma_I=gamma_I).fit(X, y)
-        assert np.isfinite(model.alpha_).all()
-        assert np.isfinite(model.decision_function(points(20, seed=4) * 3)).all()
-        assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
-
-
-def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
-    values = anchor_values(
-        sp.csr_array(np.eye(2, 3)),
-        np.array([[1.0], [-1.0]]),
-        np.array([3.0, 1.0]),
-        np.zeros((3, 3)),
-        0.1,
-        np.array([True, True, False]),
-    ).values
-    assert_allclose(values, [[1], [-1], [0.5]])
-
-
-# --- the classifier -----------------------------------------------------------------------------
-
-EXAMPLES = [
-    AnchorGraphClassifier(AnchorGraph(15)),
-    AnchorGraphClassifier(AnchorGraph(15, weights="embedding", power=2), gamma_I=1.0),
-    AnchorGraphClassifier(AnchorGraph(25, anchors="random"), class_mass_normalization=False),
-]
-each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["kernel", "embedding", "random"])
-each_count = pytest.mark.parametrize("n_classes", [2, 4])
-
-
-@each_example
-@each_count
-def test_transduction_is_the_prediction_of_the_training_points(model: Any, n_classes: int) -> None:
-    X, y, truth = clusters(n_classes)
-    model = clone(model).fit(X, y)
-    assert_array_equal(model.transduction_, model.predict(X))
-    assert np.mean(model.transduction_ == truth) > 0.7
-    shape = (90,) if n_classes == 2 else (90, n_classes)
-    assert model.decision_function(X).shape == shape
-    assert_array_equal(model.labeled_, y >= 0)
-
-
-@each_example
-@each_count
-def test_order_of_points_and_names_of_classes_do_not_matter(model: Any, n_classes: int) -> None:
-    X, y, _ = clusters(n_classes)
-    f = clone(model).fit(X, y).decision_function(X)
-    order = np.random.default_rng(2).permutation(len(X))
-    g = clone(model).fit(X[order], y[order]).decision_function(X)
-    assert_allclose(g, f, atol=1e-8)
-    renamed = np.where(y < 0, -1, n_classes - 1 - y)
-    h = clone(model).fit(X, renamed).decision_function(X)
-    assert_allclose(-h if n_classes == 2 else h[:, ::-1], f, atol=1e-8)
-
-
-@each_example
-def test_rows_twice_are_rows_of_weight_two(model: Any) -> None:
-    X, y, _ = clusters(3)
-    twice = np.flatnonzero(y >= 0)[::2]
-    weights = np.ones(len(X))
-    weights[twice] = 2
-    weighted = clone(model).fit(X, y, sample_weight=weights)
-    repeated = clone(model).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
-    assert_array_equal(repeated.decision_function(X), weighted.decision_function(X))
-    assert_array_equal(repeated.transduction_[90:], repeated.transduction_[:90][twice])
-    gone = clone(model).fit(X, y, sample_weight=np.where(np.isin(np.arange(90), twice), 0, 1))
-    removed = clone(model).fit(np.delete(X, twice, axis=0), np.delete(y, twice))
-    assert_array_equal(gone.decision_function(X), removed.decision_function(X))
-    assert gone.transduction_.shape == (90,)
-
-
-def test_smoothness_takes_over() -> None:
-    X, y, _ = clusters(2)
-    spreads = [
-        np.ptp(
-            AnchorGraphClassifier(AnchorGraph(15), gamma_I=g, class_mass_normalization=False)
-            .fit(X, y)
-            .decision_function(X)
-        )
-        for g in (1e-3, 1.0, 1e3)
-    ]
-    assert spreads[0] > spreads[1] > spreads[2]
-    assert spreads[2] < 0.01
-
-
-def test_sparse_and_float32_points() -> None:
-    X, y, _ = clusters(3)
-    X[np.abs(X) < 0.3] = 0
-    model = AnchorGraphClassifier(AnchorGraph(15))
-    f = clone(model).fit(X, y).decision_function(X)
-    S = sp.csr_array(X)
-    assert_allclose(clone(model).fit(S, y).decision_function(S), f, atol=1e-8)
-    X32 = X.astype(np.float32)
-    assert_allclose(clone(model).fit(X32, y).decision_function(X32), f, atol=1e-3)
-
-
-def test_the_default_graph_and_the_laplacian_estimators() -> None:
-    X, y, truth = clusters(2)
-    model = AnchorGraphClassifier().fit(X, y)
-    assert len(model.anchors_.points) == 20
-    assert isinstance(model.anchors_, Anchors)
-    lap = LapRLSClassifier(graph=AnchorGraph(15)).fit(X, y)
-    assert np.mean(lap.transduction_ == truth) > 0.8
-    assert_allclose(lap.affinity_.toarray(), AnchorGraph(15).affinity(X).toarray())
-
-
-def test_wrong_parameters_of_the_classifier() -> None:
-    X, y, _ = clusters(2)
-    with pytest.raises(TypeError, match=r"graph=KNNGraph\(\) is no AnchorGraph\. Use AnchorGraph"):
-        AnchorGraphClassifier(KNNGraph()).fit(X, y)
-    with pytest.raises(ValueError, match=r"gamma_I=-1 must be a number >= 0"):
-        AnchorGraphClassifier(gamma_I=-1).fit(X, y)
-    with pytest.raises(ValueError, match=r"class_mass_normalization='yes' must be True or False"):
-        AnchorGraphClassifier(class_mass_normalization="yes").fit(X, y)
-    with pytest.raises(ValueError, match=r"n_nearest=0 must be"):
-        AnchorGraphClassifier(AnchorGraph(n_nearest=0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"power=0 must be"):
-        AnchorGraphClassifier(AnchorGraph(power=0)).fit(X, y)
-    with pytest.raises(ValueError, match=r"requires y to be passed"):
-        AnchorGraphClassifier().fit(X, None)
-    fitted = AnchorGraphClassifier().fit(X, y)
-    with pytest.raises(ValueError, match=r"y holds no label"):
-        fitted.fit(X, np.full(90, -1))
-    assert not hasattr(fitted, "alpha_")  # nothing of the first fit is left

@@ -21,20 +21,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lapwing.graphs import KNNGraph, Laplacian, smallest_eigenpairs, spectral
 from lapwing.graphs.chebyshev import block_width
-
-
-def clusters(n: int, d: int = 5, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(8, d))[rng.integers(8, size=n)] * 2 + rng.normal(size=(n, d))
-
-
-def points(n: int) -> np.ndarray:
-    return np.random.default_rng(n).normal(size=(n, 3))
+from tests.helpers.data import gaussian_points, mixture_points
 
 
 def knn(n: int, **options: Any) -> Laplacian:
     recipe = KNNGraph(8, **options)
-    return Laplacian.from_affinity(recipe.affinity(clusters(n)), normalized=recipe.normalized)
+    W = recipe.affinity(mixture_points(n, 5))
+    return Laplacian.from_affinity(W, normalized=recipe.normalized)
 
 
 def ring(n: int) -> sp.csr_array:
@@ -53,7 +46,7 @@ def cube(dimensions: int) -> sp.csr_array:
 
 def disconnected() -> sp.csr_array:
     """Two equal components of 300, one of 450, one of 30 and five isolated points, mixed up."""
-    large = [KNNGraph(8).affinity(points(n)) for n in (300, 300, 450, 30)]
+    large = [KNNGraph(8).affinity(gaussian_points(n, 3, seed=n)) for n in (300, 300, 450, 30)]
     W = sp.block_diag([*large, sp.csr_array((5, 5))], format="csr")
     order = np.random.default_rng(0).permutation(W.shape[0])
     return sp.csr_array(W[order][:, order])
@@ -67,8 +60,8 @@ def grid() -> sp.csr_array:
 
 
 GRAPHS = {
-    "knn": lambda: KNNGraph(8).affinity(clusters(1100)),
-    "weak": lambda: KNNGraph(8).affinity(clusters(1100)) * 1e-6,
+    "knn": lambda: KNNGraph(8).affinity(mixture_points(1100, 5)),
+    "weak": lambda: KNNGraph(8).affinity(mixture_points(1100, 5)) * 1e-6,
     "disconnected": disconnected,
     "ring": lambda: ring(1200),
     "cube": lambda: cube(10),
@@ -126,7 +119,7 @@ def test_pairs_are_those_of_a_dense_solver(graph: str, normalized: bool, k: int)
 @pytest.mark.parametrize("k", [1, 2, 9, 59, 60])
 @either
 def test_small_graphs_are_solved_densely(k: int, normalized: bool) -> None:
-    L = Laplacian.from_affinity(KNNGraph(4).affinity(clusters(60)), normalized=normalized)
+    L = Laplacian.from_affinity(KNNGraph(4).affinity(mixture_points(60, 5)), normalized=normalized)
     found = smallest_eigenpairs(L, k)
     check(L, found, k)
     assert found.residual < 1e-12 * (2 if normalized else 2 * L.degrees.max())
@@ -222,7 +215,7 @@ def test_null_vectors_of_tiny_and_huge_weights() -> None:
 
 @either
 def test_the_space_follows_a_permutation(normalized: bool) -> None:
-    W = KNNGraph(8).affinity(clusters(1100))
+    W = KNNGraph(8).affinity(mixture_points(1100, 5))
     order = np.random.default_rng(1).permutation(1100)
     a = smallest_eigenpairs(Laplacian.from_affinity(W, normalized=normalized), 20, tol=1e-10)
     permuted = Laplacian.from_affinity(W[order][:, order], normalized=normalized)
@@ -233,7 +226,7 @@ def test_the_space_follows_a_permutation(normalized: bool) -> None:
 
 
 def test_the_scale_of_the_weights() -> None:
-    W = KNNGraph(8).affinity(clusters(1100))
+    W = KNNGraph(8).affinity(mixture_points(1100, 5))
     plain = smallest_eigenpairs(Laplacian.from_affinity(W, normalized=False), 9)
     for factor in (2.0**-40, 2.0**40):  # rounds nothing
         scaled = Laplacian.from_affinity(W * factor, normalized=False)
@@ -246,7 +239,7 @@ def test_the_scale_of_the_weights() -> None:
 
 
 def test_the_power_is_left_out() -> None:
-    W = KNNGraph(8).affinity(clusters(1100))
+    W = KNNGraph(8).affinity(mixture_points(1100, 5))
     a, b = (smallest_eigenpairs(Laplacian.from_affinity(W, power=p), 7) for p in (1, 3))
     assert_array_equal(a.values, b.values)
     assert_array_equal(a.vectors, b.vectors)
@@ -398,7 +391,7 @@ def test_pairs_are_kept_between_calls(tmp_path: Path) -> None:
     def found(L: Laplacian, k: int = 12, memory: Any = str(tmp_path), **options: Any) -> Any:
         return smallest_eigenpairs(L, k, memory=memory, callback=tick, **options)
 
-    W = KNNGraph(8).affinity(clusters(1100))
+    W = KNNGraph(8).affinity(mixture_points(1100, 5))
     first = found(Laplacian.from_affinity(W))
     n_iter = len(calls)
     assert n_iter == first.n_iter > 0

@@ -10,7 +10,7 @@ with the losses in the half convention (LapSVM paper (7); errata L3: the bias is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -22,9 +22,11 @@ from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Loss, Squared, Squ
 from lapwing.objectives.manifold import Objective, State
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
-QUADRATIC_LOSSES: tuple[Loss, ...] = (SquaredHinge(), Squared())
-KINKED_LOSSES: tuple[Loss, ...] = (Hinge(), EpsilonInsensitive(0.3))
-ALL_LOSSES = QUADRATIC_LOSSES + KINKED_LOSSES
+# A loss of the registry `lapwing.losses.labeled.LOSSES` needs an example here, and its formulas in
+# LOSS_VALUES and LOSS_SLOPES.
+ALL_LOSSES: tuple[Loss, ...] = (SquaredHinge(), Squared(), Hinge(), EpsilonInsensitive(0.3))
+QUADRATIC_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.piecewise_quadratic)
+KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if not loss.piecewise_quadratic)
 
 # name: (normalised, power); L 1 = 0 for the unnormalised ones only (errata L3).
 GRAPHS: dict[str, tuple[bool, int] | None] = {
@@ -189,26 +191,28 @@ def make_case(
 # --- the formulas ---------------------------------------------------------------------------------
 
 
+# Losses in the half convention, from their definitions: (loss, y, f) to values.
+LOSS_VALUES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "squared_hinge": lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2,
+    "squared": lambda loss, y, f: 0.5 * (y - f) ** 2,
+    "hinge": lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f),
+    "epsilon_insensitive": lambda loss, y, f: 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon),
+}
+# Their derivatives, away from kinks.
+LOSS_SLOPES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "squared_hinge": lambda loss, y, f: -y * np.maximum(0, 1 - y * f),
+    "squared": lambda loss, y, f: f - y,
+    "hinge": lambda loss, y, f: -0.5 * y * (y * f < 1),
+    "epsilon_insensitive": lambda loss, y, f: 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon),
+}
+
+
 def loss_value(loss: Loss, y: Any, f: Any) -> Any:
-    """Losses in the half convention, from their definitions."""
-    if loss.name == "squared_hinge":
-        return 0.5 * np.maximum(0, 1 - y * f) ** 2
-    if loss.name == "squared":
-        return 0.5 * (y - f) ** 2
-    if loss.name == "hinge":
-        return 0.5 * np.maximum(0, 1 - y * f)
-    return 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon)  # type: ignore[attr-defined]
+    return LOSS_VALUES[loss.name](loss, y, f)
 
 
 def loss_slope(loss: Loss, y: Any, f: Any) -> Any:
-    """Derivatives, away from kinks."""
-    if loss.name == "squared_hinge":
-        return -y * np.maximum(0, 1 - y * f)
-    if loss.name == "squared":
-        return f - y
-    if loss.name == "hinge":
-        return -0.5 * y * (y * f < 1)
-    return 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon)  # type: ignore[attr-defined]
+    return LOSS_SLOPES[loss.name](loss, y, f)
 
 
 def column(case: Case, j: int) -> Case:

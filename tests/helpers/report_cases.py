@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ from sklearn.datasets import make_moons
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import LapSVC, LapSVR
-from lapwing._app.fitting import Outcome
+from lapwing import KNNGraph, LapSVC, LapSVR
+from lapwing._app.fitting import FittedTwin, Outcome
+from lapwing._app.methods import find_method
+from lapwing._app.request import FitRequest
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.problem import distinct_rows
+from tests.helpers.data import first_labels
 
 EVIL = "<script>document.title='pwned'</script>"
 QUOTES = "\"'><img src=x onerror=alert(1)> &amp; ünï ☃ \u202eabc"
@@ -42,7 +47,10 @@ def outcome(
         scaler = StandardScaler(with_mean=isinstance(X, np.ndarray)).fit(X)
         points = scaler.transform(X)
         estimator.fit(points, y)
-        other = clone(estimator).set_params(gamma_I=0.0).fit(points, y) if twin else None
+        other = None
+        if twin:
+            alone = clone(estimator).set_params(gamma_I=0.0).fit(points, y)
+            other = FittedTwin(alone, alone.transduction_)
     if hasattr(estimator, "classes_"):
         scores = estimator.decision_function(points)
         scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
@@ -51,16 +59,19 @@ def outcome(
     else:
         predictions = Predictions(ids, estimator.predict(points), labeled)
     pipeline = Pipeline([("scale", scaler), ("estimator", estimator)])
-    return Outcome(rows, pipeline, other, predictions, "lapsvc", {}, 0, "as told", 0.0)
+    method, _ = find_method(type(estimator).__name__)
+    request = FitRequest(data=(Path("cases.csv"),), label="y", method=method)
+    vertex = distinct_rows(points)[1]
+    if estimator.get_params().get("graph") is not None and vertex.max() + 1 < len(y):
+        vertex = vertex if isinstance(estimator.graph, KNNGraph) else np.arange(len(y))
+    return Outcome(request, rows, pipeline, points, vertex, predictions, "as told", other)
 
 
 def moons(n: int = 120, per_class: int = 3, **options: Any) -> tuple[Outcome, Any]:
     """Two moons with a few labels, and the truth as text."""
     X, truth = make_moons(n, noise=0.08, random_state=0)
     names = np.array(["lower", "upper"], dtype=object)[truth]
-    y = np.full(n, "", dtype=object)
-    for name in ("lower", "upper"):
-        y[np.flatnonzero(names == name)[:per_class]] = name
+    y = first_labels(names, per_class, unlabeled="")
     return outcome(X, y, LapSVC(unlabeled=""), unlabeled="", **options), names
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,13 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from lapwing._host import threads as _threads
-from lapwing._host.threads import available_threads, matvec, rmatvec, single_blas_thread
+from lapwing._host.threads import (
+    available_threads,
+    matvec,
+    rmatvec,
+    share,
+    single_blas_thread,
+)
 
 
 def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,3 +65,37 @@ def test_shared_products_are_the_products_whatever_the_threads(
         np.testing.assert_allclose(slopes, expected[1], atol=tolerance)
         np.testing.assert_array_equal(values, answers[0][0])
         np.testing.assert_array_equal(slopes, answers[0][1])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_shared_work_comes_back_in_order(n_threads: int) -> None:
+    assert share(n_threads, lambda a, b: (a, b), range(9), "abcdefghi") == [
+        *zip(range(9), "abcdefghi", strict=True)
+    ]
+    assert share(n_threads, str, []) == []
+    with pytest.raises(ZeroDivisionError):
+        share(n_threads, lambda x: 1 / x, [1, 0])
+
+
+def test_work_is_shared_by_as_many_threads_as_asked_for() -> None:
+    together = threading.Barrier(3, timeout=10)  # none gets on before all three are there
+    assert len(share(3, lambda _: together.wait(), range(3))) == 3
+
+
+def _shared(queue: Any) -> None:
+    queue.put(share(2, abs, [-1, -2]))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks beside threads
+def test_threads_are_found_again_after_a_fork() -> None:
+    share(2, abs, [-1, -2])
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_shared, args=(queue,), daemon=True)
+    child.start()
+    try:
+        assert queue.get(timeout=20) == [1, 2]
+    finally:
+        child.kill()
+        child.join()

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, SquaredHinge
-from tests.helpers.problems import ALL_LOSSES, KINKED_LOSSES, QUADRATIC_LOSSES, loss_value
+from tests.helpers.members import check_examples
+from tests.helpers.problems import (
+    ALL_LOSSES,
+    KINKED_LOSSES,
+    LOSS_SLOPES,
+    LOSS_VALUES,
+    QUADRATIC_LOSSES,
+    loss_value,
+)
 
 EPSILON = 0.3  # of the epsilon-insensitive member of ALL_LOSSES
 FOR_ALL = pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name)
@@ -33,8 +41,16 @@ def kinks(loss, y):
 
 
 def test_the_registry_holds_all_by_name():
-    assert {loss.name for loss in ALL_LOSSES} == set(LOSSES)
-    assert all(LOSSES[loss.name] is type(loss) for loss in ALL_LOSSES)
+    examples = {loss.name: type(loss) for loss in ALL_LOSSES}
+    suites = {"ALL_LOSSES": examples, "LOSS_VALUES": LOSS_VALUES, "LOSS_SLOPES": LOSS_SLOPES}
+    for name, suite in suites.items():
+        check_examples(
+            suite,
+            LOSSES,
+            registry="LOSSES in lapwing.losses.labeled",
+            place=f"{name} in tests/helpers/problems.py",
+        )
+    assert examples == LOSSES
     assert EpsilonInsensitive().epsilon == 0.1
 
 

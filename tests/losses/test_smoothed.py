@@ -18,6 +18,7 @@ from lapwing.losses.smoothed import (
     smooth_ramp,
     smooth_step,
 )
+from tests.helpers.members import check_examples
 from tests.helpers.problems import loss_value
 
 VARIANCES = (1e-4, 0.03, 1.0, 25.0)
@@ -54,8 +55,17 @@ def convolved(function, f, variance, *, kinks):
     return sum(quad(integrand, *piece, epsabs=1e-12, epsrel=1e-11)[0] for piece in pieces)
 
 
+def test_every_smoothed_loss_has_its_sharp_one():
+    check_examples(
+        SHARP,
+        SMOOTHED,
+        registry="SMOOTHED in lapwing.losses.smoothed",
+        place="SHARP in tests/losses/test_smoothed.py",
+    )
+
+
 @pytest.mark.parametrize("variance", VARIANCES)
-@pytest.mark.parametrize("name", SMOOTHED)
+@pytest.mark.parametrize("name", SHARP)
 def test_smoothed_losses_are_convolutions(name, variance):
     """Errata C2, for the squared hinge too."""
     smoothed = SMOOTHED[name](variance)

@@ -6,33 +6,43 @@ import numpy as np
 import pytest
 
 from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
+from tests.helpers.members import check_examples
 from tests.losses.test_smoothed import convolved
 
 VARIANCES = (1e-4, 0.02, 0.5, 9.0)
-PLAIN = {
-    "gaussian": GaussianBump(),
-    "gaussian s=0.7": GaussianBump(0.7),
-    "gaussian a=2": GaussianBump(3.0, 2.0),
-    "symmetric hinge": SymmetricHinge(),
+# name in UNLABELED_LOSSES -> examples, and the definition as (loss, f) to a value.
+EXAMPLES = {
+    "gaussian": (GaussianBump(), GaussianBump(0.7), GaussianBump(3.0, 2.0)),
+    "symmetric_hinge": (SymmetricHinge(),),
 }
+DEFINITIONS = {
+    "gaussian": lambda loss, f: np.exp(-loss.s * f**2 / loss.a) / loss.a**0.5,
+    "symmetric_hinge": lambda loss, f: max(0.0, 1 - abs(f)),
+}
+KINKED = ("symmetric_hinge",)
+PLAIN = {repr(loss): loss for examples in EXAMPLES.values() for loss in examples}
 SMOOTH = {
     **{f"{name}, {v}": loss.smoothed(v) for name, loss in PLAIN.items() for v in VARIANCES},
-    **{name: loss for name, loss in PLAIN.items() if name != "symmetric hinge"},
+    **{name: loss for name, loss in PLAIN.items() if loss.name not in KINKED},
 }
 SCORES = np.concatenate([np.linspace(-3, 3, 61) + 0.0071, [-20.0, 20.0]])
 
 
 def definition(loss, f):
-    if loss.name == "gaussian":
-        return np.exp(-loss.s * f**2 / loss.a) / loss.a**0.5
-    return max(0.0, 1 - abs(f))
+    return DEFINITIONS[loss.name](loss, f)
 
 
 def test_the_registry_holds_all_by_name():
-    assert {name: kind.name for name, kind in UNLABELED_LOSSES.items()} == {
-        "gaussian": "gaussian",
-        "symmetric_hinge": "symmetric_hinge",
-    }
+    for name, suite in {"EXAMPLES": EXAMPLES, "DEFINITIONS": DEFINITIONS}.items():
+        check_examples(
+            suite,
+            UNLABELED_LOSSES,
+            registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+            place=f"{name} in tests/losses/test_unlabeled.py",
+        )
+    assert all(kind.name == name for name, kind in UNLABELED_LOSSES.items())
+    for name, examples in EXAMPLES.items():
+        assert all(type(loss) is UNLABELED_LOSSES[name] for loss in examples)
     assert (GaussianBump().s, GaussianBump().a, SymmetricHinge().variance) == (3, 1, 0)
 
 

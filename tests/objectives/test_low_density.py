@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import scipy.sparse as sp
 from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import Hinge, SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
+from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.spaces import LinearSpace, MappedSpace, full_map
+from tests.helpers.data import gaussian_points
 from tests.helpers.low_density import make_tiny, translated, value_of
+from tests.helpers.members import check_examples
 from tests.helpers.problems import rbf
 
 LOSSES = [
@@ -30,12 +33,17 @@ UNLABELED = [
     SymmetricHinge(),
     SymmetricHinge(0.3),
 ]
+points = partial(gaussian_points, center=0.8)
 BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)}
 
 
-def points(n=14, d=4, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal((n, d)) + 0.8
+def test_every_unlabelled_loss_is_tried():
+    check_examples(
+        {loss.name for loss in UNLABELED},
+        UNLABELED_LOSSES,
+        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        place="UNLABELED in tests/objectives/test_low_density.py",
+    )
 
 
 def objective_on(space, *, loss=None, unlabeled_loss=None, bias=(0.3, 0.3), centered=True):
@@ -80,7 +88,7 @@ def written_out(objective, X, w, b):
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_value_and_gradient(loss, unlabeled_loss, bias):
     """By definition and central differences, w and b alike."""
-    X = points()
+    X = points(14)
     objective = objective_on(LinearSpace(X), loss=loss, unlabeled_loss=unlabeled_loss, bias=bias)
     Z = X - X[objective.unlabeled].mean(axis=0)
     rng = np.random.default_rng(2)
@@ -114,7 +122,7 @@ def test_the_independent_formula_agrees():
 
 @pytest.mark.parametrize("bias", BIASES.values(), ids=BIASES)
 def test_zero_is_the_nearest_admissible_function(bias):
-    objective = objective_on(LinearSpace(points()), bias=bias)
+    objective = objective_on(LinearSpace(points(14)), bias=bias)
     zero = objective.zero()
     np.testing.assert_array_equal(zero.coef, np.zeros(4))
     assert zero.intercept == (0.3 if bias[0] == bias[1] else 0.0)
@@ -124,7 +132,7 @@ def test_zero_is_the_nearest_admissible_function(bias):
 
 
 def test_the_unlabelled_term_scales():
-    objective = objective_on(LinearSpace(points()))
+    objective = objective_on(LinearSpace(points(14)))
     at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
     whole, none = objective.value(at), objective.supervised().value(at)
     assert none < whole
@@ -142,7 +150,7 @@ def test_the_unlabelled_term_scales():
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_centring_is_translation(make):
     """Errata C7, never touching a sparse X."""
-    X = points() * (np.random.default_rng(3).random((14, 4)) < 0.6)
+    X = points(14) * (np.random.default_rng(3).random((14, 4)) < 0.6)
     objective = objective_on(LinearSpace(make(X)))
     features = objective.features
     Z = X - X[objective.unlabeled].mean(axis=0)
@@ -159,7 +167,7 @@ def test_centring_is_translation(make):
 
 def test_a_centred_kernel():
     """k~(x, z) = k(x, z) - mean_U k(x, .) - mean_U k(., z) + mean_UU k."""
-    X = points()
+    X = points(14)
     K = rbf(X, X, 0.3)
     objective = objective_on(full_map(make_kernel("rbf", X, gamma=0.3), K, X))
     U = objective.unlabeled
@@ -171,7 +179,7 @@ def test_a_centred_kernel():
 
 
 def test_without_a_centre_nothing_is_centred():
-    X = points()
+    X = points(14)
     features = CenteredFeatures(LinearSpace(X))
     np.testing.assert_allclose(features.values(np.ones(4)), X.sum(axis=1))
     np.testing.assert_allclose(features.represent(np.ones(14)), X.sum(axis=0))
@@ -196,7 +204,7 @@ def test_points_in_the_centre_have_no_norm_at_all(make, offset):
 
 def test_float32_points():
     """Products in their precision, sums in double."""
-    X = points()
+    X = points(14)
     wide = objective_on(LinearSpace(X))
     narrow = objective_on(LinearSpace(X.astype(np.float32)))
     at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
@@ -224,7 +232,7 @@ def test_float32_points_far_from_the_origin_keep_their_norms():
 
 
 def test_rotations_change_nothing():
-    X = points()
+    X = points(14)
     Q = np.linalg.qr(np.random.default_rng(6).standard_normal((4, 4)))[0]
     one, two = objective_on(LinearSpace(X)), objective_on(LinearSpace(X @ Q))
     w = np.array([0.3, -1.0, 0.2, 0.1])
@@ -257,7 +265,7 @@ def test_weights_are_repetitions():
 
 def test_mapped_features_may_be_anything_dense():
     """The objective only asks for a design."""
-    X = points()
+    X = points(14)
     space = MappedSpace(X, np.eye(4), LinearSpace(X).function)
     at = Function(np.ones(4), 0.3)
     assert objective_on(space).value(at) == objective_on(LinearSpace(X)).value(at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from lapwing import (
     LapSVR,
     Linear,
 )
+from lapwing.kernels import KERNELS
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
 
 RNG = np.random.default_rng(1)
@@ -57,7 +59,6 @@ Y = np.where(LABELED, CODES, -1)
 THREE = np.where(LABELED, np.where(X[:, 3] > 2, 2, CODES), -1)
 NUMBERS = np.where(LABELED, X[:, 1], np.nan)
 COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
-KERNELS = ("rbf", "linear", "poly", "laplacian", "cosine", "sigmoid")
 
 
 def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
@@ -99,7 +100,7 @@ def check(model: Any, points: Any) -> None:
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [*KERNELS])
 def test_kernels_agree(kernel: str, y: Any) -> None:
     # tanh is no kernel for every parameter: a flat one is nearly linear.
     more = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
@@ -107,6 +108,13 @@ def test_kernels_agree(kernel: str, y: Any) -> None:
     model = LapSVC(kernel, graph=None, gamma_I=0.01, **more)
     model.fit(points.transform(X), y)
     check(model, points.transform(NEW))
+
+
+def test_a_kernel_without_translation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KERNELS, "affine", replace(KERNELS["linear"], text="x'z"))
+    model = LapSVC("affine", graph=None, gamma_I=0.01).fit(X, Y)
+    with pytest.raises(OnnxExportError, match=r"'affine' has no translation to ONNX. Use .*'rbf'"):
+        to_onnx(model)
 
 
 @pytest.mark.parametrize("estimator", [LapSVC, LapRLSClassifier, LapRLSRegressor, LapSVR])

@@ -26,13 +26,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
-from lapwing._app import fitting
+from lapwing._app import fitting, workflow
+from lapwing._app.request import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.mapping import choose_rows, place
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
-from tests.helpers.reading import read_strictly as read_table
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -140,7 +140,7 @@ def test_twin_and_truth_are_counted(two_moons: Any) -> None:
     fit, truth = two_moons
     data = collect(fit, truth=truth, truth_name="shape")
     free = ~fit.table.labeled
-    twin = fit.supervised.transduction_
+    twin = fit.twin.answers
     assert data.twin["n_differ"] == np.sum(twin[free] != fit.predictions.label[free])
     assert sum(m["rows"] for m in data.twin["moves"]) == data.twin["n_differ"]
     assert data.truth["name"] == "shape"
@@ -238,27 +238,14 @@ def test_without_graph_and_twin(two_moons: Any) -> None:
     page = Page(render(data))
     assert "There was no graph" in page.text
     assert "supervised twin" not in page.text.lower()
-    assert any("used no graph" in note["text"] for note in data.notes)
-
-
-def test_a_twin_that_keeps_no_answers_is_asked(two_moons: Any) -> None:
-    fit = two_moons[0]
-
-    class Silent:
-        def predict(self, X: Any) -> Any:
-            assert X.shape == fit.table.X.shape
-            return np.full(len(X), "upper", dtype=object)
-
-    data = collect(replace(fit, supervised=Silent()))
-    free = ~fit.table.labeled
-    assert data.twin["n_differ"] == np.sum(fit.predictions.label[free] == "lower")
+    assert any("taught the fit nothing" in note["text"] for note in data.notes)
 
 
 def test_regression_figures(sine: Any) -> None:
     fit, truth = sine
     data = collect(fit, truth=truth, truth_name="height")
     free = ~fit.table.labeled
-    predicted, twin = fit.predictions.label, fit.supervised.transduction_
+    predicted, twin = fit.predictions.label, fit.twin.answers
     assert data.kind == "regression"
     assert data.truth["rmse"] == pytest.approx(
         root_mean_squared_error(truth[free], predicted[free])
@@ -323,6 +310,7 @@ def notes_of(**changes: Any) -> list[str]:
     others = 0 if changes.get("unlabeled") == 100 else 50
     report = {
         "kind": "classification",
+        "fitted": {"taught_by": "a graph", "advice": {"less": "l", "smoother": "s", "closer": "c"}},
         "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
         "graph": {"n_without": 0, "isolated": 0},
         "twin": {"n_differ": 3, "n_unlabeled": 100, "share": 0.03},
@@ -360,7 +348,7 @@ def test_notes_on_several_classes_are_one() -> None:
         }
         for k in range(10)
     ]
-    found = [text for _, text in _about_classes({"classes": lines}, {"n_denied": 0})]
+    found = [text for _, text in _about_classes({"classes": lines}, {"n_denied": 0}, "less")]
     assert found == [
         "No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more.",
         "Each of the classes “0”, “1”, “2”, “3”, “4” and 5 more was learnt from a single label.",
@@ -769,8 +757,12 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
         lines.append(f"b{i},{size:.3f},{colour},{known},{truth[i]},{i},{i % 7}")
     file = tmp_path / "birds.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    table = read_table(file, "known", id="id", truth="truth", layout=("east", "north"))
-    fit = fitting.fit(table, seed=0, supervised=True)
+    request = FitRequest(
+        data=(file,), label="known", id_column="id", truth="truth", layout=("east", "north"),
+        report=tmp_path / "r.html",
+    )  # fmt: skip
+    table = workflow.read(request)
+    fit = fitting.fit(table, request)
     data = collect(fit)
     assert data.truth["n"] == 48
     assert data.fitted["n_columns"] == 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from lapwing._app import console, fitting, workflow
-from lapwing._app.console import Progress, say
+from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
+from lapwing._app.forecast import Size
 from lapwing._app.inspection import inspect
-from lapwing._app.settings import parse_settings, setting_names
+from lapwing._app.methods import METHODS
+from lapwing._app.request import FitRequest, InfoRequest, Outputs, PredictRequest
+from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.predictions import print_predictions
-from lapwing._tables.tables import FORMATS, name_of, read_table
+from lapwing._tables.predictions import Predictions, print_predictions
+from lapwing._tables.tables import FORMATS, Table
 from lapwing._version import __version__
 
 __all__ = ["app", "run"]
@@ -75,11 +76,11 @@ def _common(
 
 
 def _complete_method(incomplete: str) -> list[str]:
-    return [name for name in fitting.METHODS if name.startswith(incomplete)]
+    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def _complete_setting(incomplete: str) -> list[str]:
-    names = {name for m in fitting.METHODS.values() for name in setting_names(m.estimator())}
+    names = {name for m in METHODS.values() for name in setting_names(m)}
     return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
 
 
@@ -101,7 +102,6 @@ Label = Annotated[
 LabelsFile = Annotated[
     Path | None,
     typer.Option(
-        "--labels",
         help="File with the labels instead: one a line, or an .npy array.",
         rich_help_panel=_WHAT,
     ),
@@ -125,6 +125,43 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         help="Column to leave out, or several with commas; may be repeated.", rich_help_panel=_WHAT
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to use although it looks of no use, or several with commas; may be repeated.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Read the table as it stands: nothing is left out, and what is not plainly a number "
+        "or a text of few values is an error.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        help="Decimal mark of numbers in texts: auto (found for each column), . or ,",
+        rich_help_panel=_WHAT,
+    ),
+]
+Dates = Annotated[
+    str,
+    typer.Option(
+        help="What is first in dates that can be read both ways: auto, day or month.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        help="Sheet of a spreadsheet; default: the first that is not empty.",
+        rich_help_panel=_WHAT,
     ),
 ]
 Unlabeled = Annotated[
@@ -170,7 +207,12 @@ def fit(
     id_column: IdColumn = None,
     features: Features = None,
     drop: Drop = None,
+    keep: Keep = None,
     unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
     truth: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +231,7 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(fitting.METHODS)}.",
+            help=f"One of {', '.join(METHODS)}.",
             autocompletion=_complete_method,
             rich_help_panel=_LEARN,
         ),
@@ -209,10 +251,11 @@ def fit(
     impute: Annotated[
         str,
         typer.Option(
-            help="What takes the place of missing numbers: none (an error), median or mean.",
+            help="What takes the place of missing numbers: auto (the median; with --strict "
+            "none), none (an error), median or mean.",
             rich_help_panel=_LEARN,
         ),
-    ] = "none",
+    ] = "auto",
     seed: Seed = 0,
     predictions: PredictionsFile = None,
     model: Annotated[
@@ -233,50 +276,16 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Learn from the labelled and unlabelled rows of a table, and predict a label for every row."""
-    name, chosen = fitting.find_method(method)
-    values = parse_settings(settings or (), chosen.estimator())
-    workflow.check_choices(scale, impute)
-    outputs = workflow.Outputs(predictions, model, report, onnx)
-    outputs.check([*data, *([] if labels is None else [labels])])
-    progress = Progress(quiet)
-    with progress.stage(f"Reading {name_of(data)}"):
-        options = ReadOptions(
-            label=label,
-            id=id_column,
-            drop=tuple(drop or ()),
-            features=tuple(features or ()),
-            unlabeled=unlabeled,
-            labels_file=labels,
-            truth=truth,
-            layout=tuple(layout or ()),
-            missing=impute != "none",
-            regression=chosen.regression,
-            strict=True,
-        )
-        table = read_table(data, options)
-    with progress.stage(chosen.estimator.__name__, _seconds(table, chosen)) as stage:
-        outcome = fitting.fit(
-            table,
-            name,
-            settings=values,
-            scale=scale,
-            impute=impute,
-            seed=seed,
-            supervised=outputs.wants_report,
-            callbacks=[stage] if progress.shown else [],
-        )
-    words: dict[str, Any] = {
-        "--label": label,
-        "--labels": labels,
-        "--id": id_column,
-        "--unlabeled": unlabeled,
-    }
-    words |= {"--truth": truth, "--features": features, "--drop": drop, "--map": layout}
-    words |= {"--method": name, "--set": settings, "--scale": scale, "--impute": impute}
-    command = _command("fit", data, words | {"--seed": seed})
-    with progress.stage("Writing"):
-        workflow.write_outputs(outcome, outputs, impute, command, layout or (), truth)
-    _tell_fit(outcome, outputs, quiet, as_json)
+    request = FitRequest.read(locals())
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage(request.chosen.name, _seconds(table, request)) as stage:
+        outcome = fitting.fit(table, request, callbacks=[stage] if shown.shown else [])
+    with shown.stage("Writing"):
+        workflow.write_outputs(outcome)
+    _tell_fit(outcome)
 
 
 @app.command(
@@ -288,39 +297,27 @@ def predict(
     data: Data,
     predictions: PredictionsFile = None,
     id_column: IdColumn = None,
+    decimal: Decimal = "auto",
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Predict the rows of a table with a model; without --predictions as CSV on standard output."""
-    outputs = workflow.Outputs(predictions)
-    outputs.check([model, *data])
-    if as_json and predictions is None:
-        raise ValueError("--json needs --predictions: standard output can be one of both.")
-    progress = Progress(quiet)
-    with progress.stage(f"Reading {model}"):
-        loaded = workflow.load(model)
-    with progress.stage(f"Reading {name_of(data)}"):
-        table = workflow.read_for(loaded, data, id_column)
-    with progress.stage("Predicting"):
+    request = PredictRequest.read(locals())
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {model}"):
+        loaded = workflow.load(request.model)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read_for(loaded, request)
+    with shown.stage("Predicting"):
         rows = workflow.answer(loaded, table)
-    if predictions is None:
+    if request.predictions is None:
         print_predictions(rows, sys.stdout)
         return
-    with progress.stage("Writing"):
-        workflow.write_predictions(rows, predictions)
-    if as_json:
-        _print_json(
-            {
-                "source": table.source,
-                "rows": int(rows.label.size),
-                "predicted": console.class_counts(rows),
-                "written": {"predictions": str(predictions)},
-            }
-        )
-    elif not quiet:
-        say(f"{table.source}: {rows.label.size} rows")
-        console.print_rows(rows)
-        say(f"Predictions are in {predictions}")
+    with shown.stage("Writing"):
+        workflow.write_predictions(rows, request.predictions)
+    _tell_predictions(rows, request)
 
 
 @app.command(epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
@@ -334,8 +331,7 @@ def report(
 ) -> None:
     """Write the report of a model: one HTML page that needs nothing else."""
     target = model.with_suffix(".html") if output is None else output
-    outputs = workflow.Outputs(report=target)
-    outputs.check([model])
+    Outputs(report=target).check((model,))
     page = workflow.render_report(workflow.load(model), model)
     with atomic_write(target) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
@@ -351,7 +347,12 @@ def info(
     id_column: IdColumn = None,
     features: Features = None,
     drop: Drop = None,
+    keep: Keep = None,
     unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
     scale: Scale = "auto",
     n_neighbors: Annotated[
         int, typer.Option(min=1, help="Of the graph whose components are counted.")
@@ -360,22 +361,10 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Say what a table holds, and what a fit will need: memory, time, labels in each component."""
-    workflow.check_choices(scale, "none")
-    progress = Progress(quiet=False)
-    with progress.stage(f"Looking at {name_of(data)}"):
-        found = inspect(
-            data,
-            label=label,
-            id_column=id_column,
-            drop=drop or (),
-            features=features or (),
-            unlabeled=unlabeled,
-            labels_file=labels,
-            scale=scale,
-            n_neighbors=n_neighbors,
-            seed=seed,
-        )
-    if as_json:
+    request = InfoRequest.read(locals())
+    with StageDisplay(quiet=False).stage(f"Looking at {request.source}"):
+        found = inspect(request)
+    if request.as_json:
         _print_json(found)
     else:
         console.print_info(found)
@@ -398,8 +387,8 @@ def demo(
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"cannot write {output}: the extension must be .png, .pdf or .svg.")
     check_writable(output)
-    progress = Progress(quiet=False)
-    with progress.stage("Fitting three methods"):
+    shown = StageDisplay(quiet=False)
+    with shown.stage("Fitting three methods"):
         result = run_demo(labels_per_class, draws, seed)
     console.print_demo(result)
     try:
@@ -408,34 +397,24 @@ def demo(
         # The comparison, which is the point of the demonstration, has been given.
         say(f"No picture: {missing}")
         return
-    with progress.stage("Drawing the picture"):
+    with shown.stage("Drawing the picture"):
         figure = draw_demo(result)
         with atomic_write(output) as temporary:
             figure.savefig(temporary, format=output.suffix[1:].lower(), dpi=150)
     say(f"Picture: {output.resolve()}")
 
 
-def _seconds(table: Any, chosen: fitting.Method) -> float:
+def _seconds(table: Table, request: FitRequest) -> float:
     n, p = table.X.shape
-    return chosen.forecast(n, p).seconds
+    return request.chosen.forecast(Size(n, p, n_labels=int(table.labeled.sum()))).seconds
 
 
-def _command(verb: str, data: Sequence[Path], options: dict[str, Any]) -> str:
-    """Write the command that repeats a fit; where its outputs go is not part of it."""
-    words = ["lapwing", verb, *map(str, data)]
-    for option, value in options.items():
-        for one in value if isinstance(value, list) else [value]:
-            words += [] if one is None else [option, str(one)]
-    return shlex.join(words)
-
-
-def _tell_fit(
-    outcome: fitting.Outcome, outputs: workflow.Outputs, quiet: bool, as_json: bool
-) -> None:
-    written = outputs.named()
-    if as_json:
+def _tell_fit(outcome: fitting.Outcome) -> None:
+    request = outcome.request
+    written = request.outputs.named()
+    if request.as_json:
         _print_json(workflow.summary(outcome) | {"written": written})
-    elif not quiet:
+    elif not request.quiet:
         console.print_outcome(outcome)
         for what, path in written.items():
             say(f"{'ONNX model' if what == 'onnx' else what.capitalize()}: {path}")
@@ -444,6 +423,22 @@ def _tell_fit(
                 "Nothing was written: add --predictions out.csv, --model m.lapwing or "
                 "--report r.html"
             )
+
+
+def _tell_predictions(rows: Predictions, request: PredictRequest) -> None:
+    if request.as_json:
+        _print_json(
+            {
+                "source": request.source,
+                "rows": int(rows.label.size),
+                "predicted": console.class_counts(rows),
+                "written": request.outputs.named(),
+            }
+        )
+    elif not request.quiet:
+        say(f"{request.source}: {rows.label.size} rows")
+        console.print_rows(rows)
+        say(f"Predictions are in {request.predictions}")
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -17,10 +17,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lapwing._app.demo import DemoResult
-from lapwing._app.fitting import METHODS, Outcome
+from lapwing._app.fitting import Outcome
 from lapwing._tables.predictions import Predictions
+from lapwing._tables.summary import summary_lines
 
-__all__ = ["Progress", "print_demo", "print_info", "print_outcome", "print_rows", "say"]
+__all__ = ["StageDisplay", "print_demo", "print_info", "print_outcome", "print_rows", "say"]
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
@@ -34,7 +35,7 @@ class _Remaining(ProgressColumn):
         return Text(f"about {left:.0f} s left" if left >= 1 else "")
 
 
-class Progress:
+class StageDisplay:
     """Bars on standard error, from two seconds on, if that is a terminal.
 
     Parameters
@@ -116,12 +117,13 @@ def say(text: str) -> None:
 def print_outcome(outcome: Outcome) -> None:
     """Print what was fitted, and the classes."""
     rows, table = outcome.predictions, outcome.table
-    name = METHODS[outcome.method].estimator.__name__
     say(
-        f"{name} on {table.source}: {rows.label.size} rows, "
+        f"{outcome.method.name} on {table.source}: {rows.label.size} rows, "
         f"{np.count_nonzero(rows.was_labeled)} labelled, "
         f"{len(table.feature_names)} columns, {outcome.seconds:.1f} s"
     )
+    for line in summary_lines(table.notes, table.remarks):
+        say(line)
     say(outcome.scaling[0].upper() + outcome.scaling[1:])
     print_rows(rows)
 
@@ -144,14 +146,12 @@ def print_info(info: dict[str, Any]) -> None:
         f"{info['source']}: {info['rows']} rows, {len(info['numeric'])} numeric and "
         f"{len(info['categorical'])} text columns"
     )
-    for name, values in info["categorical"].items():
-        say(f"  text {name!r}: {values} values, one-hot encoded")
-    for name, reason in info["unusable"].items():
-        say(
-            f"  not usable {name!r}: {reason}; leave it out with --drop {name!r} or take it as --id"
-        )
+    for line in info["summary"]:
+        say(line)
+    for obstacle in info["obstacles"]:
+        say(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
     for name, count in info["missing"].items():
-        say(f"  missing {name!r}: {count} rows; --impute median fills them in")
+        say(f"  missing {name!r}: {count} rows, which a fit fills with the median")
     for name, count in info["infinite"].items():
         say(f"  infinite {name!r}: {count} rows; correct them")
     say(info["scaling"][0].upper() + info["scaling"][1:])
@@ -174,6 +174,10 @@ def print_info(info: dict[str, Any]) -> None:
         memory = forecast["memory"] + ("" if forecast["fits"] else " (too much)")
         grid.add_row(name, memory, forecast["time"], forecast["solver"])
     _console().print(grid)
+    if info["suggested_label"] is not None:
+        say(f"No --label is given; {info['suggested_label']!r} looks most like a column of labels.")
+    say("To fit this table:")
+    say(f"  {info['command']}")
 
 
 def print_demo(result: DemoResult) -> None:

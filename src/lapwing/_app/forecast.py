@@ -1,4 +1,8 @@
-"""How much memory and time a fit will take, told before it starts."""
+"""How much memory and time a fit will take, told before it starts.
+
+A forecast is a function of the `Size` of a fit. Its constants were measured on single threads of
+two machines: times are right within a factor of about three, memory within one and a half.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,65 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["Forecast", "forecast_fit", "forecast_low_density", "machine_speed"]
+from lapwing.estimators.choice import choose_for_kernel_matrix, matrix_points
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
 
-_DIRECT_POINTS = 6000  # beyond, `estimators.choice` takes conjugate gradient
+__all__ = [
+    "Forecast",
+    "Size",
+    "forecast_anchors",
+    "forecast_eigenfunctions",
+    "forecast_embedded_squared",
+    "forecast_embedded_tube",
+    "forecast_low_density",
+    "forecast_manifold",
+    "machine_speed",
+]
+
 _PCG_STEPS = 300
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
+_LANDMARKS = 1000
+_COVARIANCE_FEATURES = 2000
+_BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the cost of a fit depends on.
+
+    Attributes
+    ----------
+    n, n_features : int
+        Points, and features after one-hot encoding.
+    n_columns : int
+        One-vs-rest columns: 1 for two classes or regression.
+    n_labels : int
+        Labelled points.
+    itemsize : int
+        Bytes of a number in X.
+    n_stored : int or None
+        Numbers that a sparse X stores; None for a dense one.
+    """
+
+    n: int
+    n_features: int
+    n_columns: int = 1
+    n_labels: int = 0
+    itemsize: int = 8
+    n_stored: int | None = None
+
+    @property
+    def width(self) -> float:
+        """Features that a product of two rows costs: a stored number of a sparse row counts ten."""
+        if self.n_stored is None:
+            return float(self.n_features)
+        return min(float(self.n_features), 10.0 * self.n_stored / max(1, self.n))
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit will take, to within a factor of about three for the time.
+    """What a fit will take.
 
     Attributes
     ----------
@@ -28,7 +80,7 @@ class Forecast:
     seconds : float
         On this machine.
     solver : str
-        'dual' (a factorisation), 'pcg' (conjugate gradient) or 'lbfgs'.
+        What ``solver_`` of the fitted estimator will say.
     """
 
     memory: int
@@ -58,21 +110,20 @@ def _fastest(work: Callable[[], object]) -> float:
     return best
 
 
-def forecast_fit(
-    n: int, n_features: int, n_columns: int = 1, *, iterative: bool = True, itemsize: int = 8
-) -> Forecast:
-    """Forecast a fit with the full kernel.
+def _neighbors(size: Size) -> float:
+    """Operations of a search: element-wise, so more of them than the products would take."""
+    return size.n * size.n * (0.6 * size.width + 8.0)
+
+
+def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
+    """Forecast a fit with a graph and the full kernel.
 
     Parameters
     ----------
-    n, n_features : int
-        Points, and features after one-hot encoding.
-    n_columns : int, default=1
-        One-vs-rest columns: 1 for two classes or regression.
-    iterative : bool, default=True
-        Whether the method has conjugate gradient for many points; LapSVR has not.
-    itemsize : int, default=8
-        Bytes of a number in X.
+    size : Size
+        Of the fit.
+    kinks : bool, default=False
+        Whether the loss has kinks, for which a factorisation is the only solver.
 
     Returns
     -------
@@ -81,32 +132,26 @@ def forecast_fit(
         held once for conjugate gradient and three times, in float64, for a factorisation.
     """
     speed, bandwidth = machine_speed()
-    direct = n <= _DIRECT_POINTS or not iterative
-    kernel = 2.0 * n * n * (n_features + 20) / speed
-    # Element-wise exponentials and searches run at a fraction of the speed of products.
-    search = n * n * (0.6 * n_features + 8.0) / speed
-    if direct:
+    n = size.n
+    solver = "dual" if kinks else choose_for_kernel_matrix(n, size.n_labels).solver
+    kernel = 2.0 * n * n * (size.width + 20) / speed
+    if solver == "dual":
         solve = 4.0 * n**3 / speed
     else:
-        solve = _PCG_STEPS * (1 + 0.25 * n_columns) * itemsize * n * n / bandwidth
-    memory = 3 * 8 * n * n if direct else itemsize * n * n
+        solve = _PCG_STEPS * (1 + 0.25 * size.n_columns) * size.itemsize * n * n / bandwidth
+    memory = 3 * 8 * n * n if solver == "dual" else size.itemsize * n * n
     # Predictions for all rows take the kernel once more, in blocks.
-    return Forecast(memory, 0.05 + 2 * kernel + search + solve, "dual" if direct else "pcg")
+    seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve
+    return Forecast(memory, seconds, solver)
 
 
-def forecast_low_density(
-    n: int, n_features: int, n_columns: int = 1, *, itemsize: int = 8
-) -> Forecast:
+def forecast_low_density(size: Size) -> Forecast:
     """Forecast a fit of S3VC with the full kernel.
 
     Parameters
     ----------
-    n, n_features : int
-        Points, and features after one-hot encoding.
-    n_columns : int, default=1
-        One-vs-rest columns: 1 for two classes.
-    itemsize : int, default=8
-        Bytes of a number in X.
+    size : Size
+        Of the fit.
 
     Returns
     -------
@@ -116,12 +161,110 @@ def forecast_low_density(
         problem of its own, four times, about its share 2 / n_columns of the points.
     """
     speed, bandwidth = machine_speed()
-    pairs = n_columns * (n_columns - 1) / 2 if n_columns > 1 else 1
-    points = n if n_columns == 1 else 2.0 * n / n_columns
-    rounds = 1 if n_columns == 1 else 4
-    kernel = 2.0 * points * points * (n_features + 20) / speed
+    n, c = size.n, size.n_columns
+    pairs = c * (c - 1) / 2 if c > 1 else 1
+    points = n if c == 1 else 2.0 * n / c
+    rounds = 1 if c == 1 else 4
+    kernel = 2.0 * points * points * (size.width + 20) / speed
     factor = points**3 / speed
-    steps = _LBFGS_STEPS * 2 * itemsize * points * points / bandwidth
+    steps = _LBFGS_STEPS * 2 * size.itemsize * points * points / bandwidth
     seconds = 0.05 + rounds * pairs * (kernel + factor + steps)
-    seconds += 2.0 * n * n * (n_features + 20) / speed  # answers for all rows
-    return Forecast(int(points * points * (itemsize + 16)), seconds, "lbfgs")
+    seconds += 2.0 * n * n * (size.width + 20) / speed  # answers for all rows
+    return Forecast(int(points * points * (size.itemsize + 16)), seconds, "lbfgs")
+
+
+def forecast_embedded_squared(size: Size) -> Forecast:
+    """Forecast a fit of embedded regression with the squared loss.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        Up to the points beyond which landmarks are the default four matrices of all points and one
+        factorisation for all columns; beyond, row blocks and sums alone.
+    """
+    speed, _ = machine_speed()
+    n = size.n
+    if n <= matrix_points(Squared()):
+        return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / speed, "cholesky")
+    solve = 4.0 * n * _LANDMARKS**2 / speed
+    return Forecast(int(_BLOCKS + 5500 * n), _graph_side(size) + solve, "normal equations")
+
+
+def forecast_embedded_tube(size: Size) -> Forecast:
+    """Forecast a fit of embedded regression with the epsilon-insensitive loss.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        As for the squared loss, but some ten steps of the interior point method a column, which
+        keep the features of the landmarks in memory.
+    """
+    speed, _ = machine_speed()
+    n = size.n
+    if n <= matrix_points(EpsilonInsensitive()):
+        solve = 9.0 * size.n_columns * n**3 / speed
+        return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + solve, "interior point")
+    solve = 40.0 * size.n_columns * n * _LANDMARKS**2 / speed
+    return Forecast(int(40 * _LANDMARKS * n), _graph_side(size) + solve, "interior point")
+
+
+def _graph_side(size: Size) -> float:
+    """Seconds of the neighbours and of the graph's eigenpairs."""
+    speed, _ = machine_speed()
+    return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
+
+
+def forecast_anchors(size: Size) -> Forecast:
+    """Forecast a fit of the anchor graph with its default number of anchors.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        Ten rounds of k-means on up to 50 points an anchor, the distances of all points to the
+        anchors, and a system of the anchors. Anchors are dense, whatever the points are.
+    """
+    speed, _ = machine_speed()
+    n, p = size.n, size.n_features
+    m = min(n, int(np.clip(n // 10, 20, 1000)))
+    drawn = min(n, 50 * m)
+    operations = 20.0 * drawn * m * size.width + 4.0 * n * m * size.width + 10.0 * m**3
+    dense_anchors = 2.0 * 8 * m * p
+    points = 8.0 * n * size.width
+    memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
+    return Forecast(int(memory), 0.02 + operations / speed, "least squares")
+
+
+def forecast_eigenfunctions(size: Size) -> Forecast:
+    """Forecast a fit of eigenfunctions with the default numbers of directions and bins.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        Principal directions, and a histogram along each.
+    """
+    speed, _ = machine_speed()
+    n, p = size.n, size.n_features
+    q, narrow = min(64, n, p), min(p, _COVARIANCE_FEATURES)
+    operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
+    memory = 8.0 * (n * (size.width + q) + narrow * narrow + 2 * p * q)
+    return Forecast(int(memory), 0.02 + operations / speed, "least squares")

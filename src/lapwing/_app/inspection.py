@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +12,19 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing._app.fitting import METHODS, choose_scaling, spreads
+from lapwing._app.forecast import Size
+from lapwing._app.methods import METHODS
+from lapwing._app.preprocessing import scaling
+from lapwing._app.request import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
 from lapwing._tables.checks import bad_cells, check_ids, numeric_names
 from lapwing._tables.coding import mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import name_of, read_raw
+from lapwing._tables.suggest import suggest_id, suggest_label
+from lapwing._tables.summary import summary_lines
+from lapwing._tables.tables import read_raw
 from lapwing.graphs import KNNGraph
 
 __all__ = ["inspect"]
@@ -31,46 +33,21 @@ _GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
 _CLASSES_LISTED = 40
 
 
-def inspect(
-    paths: Sequence[Path],
-    *,
-    label: str | None = None,
-    id_column: str | None = None,
-    drop: Sequence[str] = (),
-    features: Sequence[str] = (),
-    unlabeled: str | None = None,
-    labels_file: Path | None = None,
-    scale: str = "auto",
-    n_neighbors: int = 5,
-    seed: int = 0,
-) -> dict[str, Any]:
+def inspect(request: InfoRequest) -> dict[str, Any]:
     """Look at a table.
 
     Parameters
     ----------
-    paths : sequence of Path
-        Files with the same columns.
-    label, id_column : str, default=None
-        As for `lapwing._tables.tables.read_table`.
-    drop, features : sequences of str, default=()
-        As for `lapwing._tables.tables.read_table`.
-    unlabeled : str, default=None
-        As for `lapwing._tables.tables.read_table`.
-    labels_file : Path, default=None
-        As for `lapwing._tables.tables.read_table`.
-    scale : {'auto', 'standard', 'none'}, default='auto'
-        How the points of the graph are scaled.
-    n_neighbors : int, default=5
-        Of the graph.
-    seed : int, default=0
-        Of the rows drawn for the graph, where there are many.
+    request : InfoRequest
+        Files and columns; the seed is of the rows drawn for the graph, where there are many.
 
     Returns
     -------
     dict
-        As JSON has it: source, rows, numeric, categorical (values by name), unusable (reasons),
-        missing and infinite (counts), labels (rows by label, '' for none), scaling, graph, forecast
-        by method.
+        As JSON has it: source, rows, numeric, categorical (values by name), columns (what was done
+        to each), summary (the same in lines), obstacles (to a fit), missing and infinite (counts),
+        labels (rows by label, '' for none), scaling, graph, forecast by method, suggested_label,
+        command (that fits the table).
 
     Raises
     ------
@@ -78,41 +55,53 @@ def inspect(
         If the files cannot be read as a table. Cells and columns that could not be fitted are told
         and not raised.
     """
-    chosen = ReadOptions(label=label, id=id_column, drop=tuple(drop), features=tuple(features))
-    selection = Selection(chosen)
-    raw = read_raw(paths, selection)
+    raw = read_raw(request.data, Selection(request.read_options))
     marker = raw.default_marker
-    if labels_file is not None:
-        labels, marker = read_labels(labels_file, raw.X.shape[0])
+    if request.labels is not None:
+        labels, marker = read_labels(request.labels, raw.X.shape[0])
         raw = replace(raw, labels=labels)
-    check_ids(raw, name_of(paths), id_column)
+    check_ids(raw, request.source, request.id_column)
     names = numeric_names(raw)
+    label = None
+    if raw.labels is None:
+        label = suggest_label(raw.cells)
     missing = bad_cells(raw.X, np.isnan, names)
     for name, column in raw.texts.items():
         gone = sum(v is None for v in column)
         missing |= {name: (gone, 0)} if gone else {}
     text = None
     if raw.labels is not None:
-        text = mark_unlabeled(raw.labels, unlabeled, marker)
-    n = raw.X.shape[0]
-    spread = spreads(raw.X) if n else np.zeros(0)
-    scaling = choose_scaling(np.nan_to_num(spread, posinf=0.0), names, scale)
+        text = mark_unlabeled(raw.labels, request.unlabeled, marker)
+    chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
+    n_classes = len([name for name in classes if name])
     n_values = {name: len({v for v in raw.texts[name] if v is not None}) for name in raw.texts}
-    width = len(names) + sum(n_values.values())
-    n_columns = 1 if len(classes) <= 3 else len(classes) - 1
+    size = Size(
+        raw.X.shape[0],
+        len(names) + sum(n_values.values()),
+        1 if n_classes <= 2 else n_classes,
+        0 if text is None else int(np.count_nonzero(text != "")),
+        raw.X.dtype.itemsize,
+        raw.X.nnz if is_sparse(raw.X) else None,
+    )
     return {
-        "source": name_of(paths),
-        "rows": n,
+        "source": request.source,
+        "rows": size.n,
         "numeric": names,
         "categorical": n_values,
-        "unusable": {note.column: note.words for note in raw.notes if not note.used},
+        "columns": [
+            {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
+        ],
+        "summary": summary_lines(raw.notes, raw.remarks),
+        "obstacles": list(raw.obstacles),
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
-        "scaling": scaling.reason,
-        "graph": _graph(raw, text, scaling.standardize, n_neighbors, seed),
-        "forecast": _forecasts(n, width, n_columns, raw.X.dtype.itemsize),
+        "scaling": chosen.reason,
+        "graph": _graph(raw, text, chosen.standardize, request.n_neighbors, request.seed),
+        "forecast": _forecasts(size),
+        "suggested_label": label,
+        "command": request.fit_command(label, suggest_id(raw.notes, raw.cells)),
     }
 
 
@@ -168,12 +157,11 @@ def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
     return X
 
 
-def _forecasts(n: int, width: int, n_columns: int, itemsize: int) -> dict[str, dict[str, Any]]:
+def _forecasts(size: Size) -> dict[str, dict[str, Any]]:
     free = available_memory()
     found = {}
     for name, method in METHODS.items():
-        columns = 1 if method.regression else n_columns
-        need = method.forecast(n, width, columns, itemsize=itemsize)
+        need = method.forecast(replace(size, n_columns=1) if method.regression else size)
         found[name] = {
             "memory_bytes": need.memory,
             "memory": format_bytes(need.memory),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lapwing._app.methods import Method
 from lapwing._tables.columns import nearest
-from lapwing.graphs import KNNGraph
-from lapwing.spaces import Landmarks
 
-__all__ = ["apply_settings", "parse_settings", "setting_names"]
+__all__ = ["make_estimator", "parse_settings", "setting_names"]
 
-_GRAPH, _SPACE = "graph.", "space."
 # Set by other options, or of no use for one fit.
 _ELSEWHERE = {
     "unlabeled": "use --unlabeled",
@@ -23,33 +21,31 @@ _ELSEWHERE = {
     "space.centers": "landmarks are drawn from the rows, see space.method",
     "space.random_state": "use --seed",
     "warm_start": "there is only one fit",
+    "memory": "there is only one fit",
 }
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
-def setting_names(estimator: Any) -> tuple[str, ...]:
-    """Names that can be set for an estimator, with ``graph.`` and ``space.`` those of its parts.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With the method ``get_params``.
-    """
-    own = estimator.get_params(deep=False)
-    graph = KNNGraph().get_params(deep=False) if "graph" in own else {}
-    space = Landmarks().get_params(deep=False) if "space" in own else {}
-    names = [*own, *(f"{_GRAPH}{name}" for name in graph), *(f"{_SPACE}{name}" for name in space)]
-    return tuple(name for name in names if name not in _ELSEWHERE)
+def setting_names(method: Method) -> tuple[str, ...]:
+    """Names that can be set for a method, with ``graph.`` and ``space.`` those of its parts."""
+    return tuple(name for name, _ in _defaults(method) if name not in _ELSEWHERE)
 
 
-def parse_settings(texts: Sequence[str], estimator: Any) -> dict[str, Any]:
+def _defaults(method: Method) -> Iterator[tuple[str, Any]]:
+    yield from method.make().get_params(deep=False).items()
+    for part, make in method.parts.items():
+        for name, value in make().get_params(deep=False).items():
+            yield f"{part}.{name}", value
+
+
+def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
     """Read settings and check their names.
 
     Parameters
     ----------
     texts : sequence of str
         ``name=value`` each; the value is a number, true, false, none or a word.
-    estimator : estimator
+    method : Method
         That has the parameters.
 
     Returns
@@ -63,7 +59,7 @@ def parse_settings(texts: Sequence[str], estimator: Any) -> dict[str, Any]:
         If a text has no name, the name is unknown (says the nearest) or given twice, or the value
         is neither a number nor a word. Whether it is in its range is the estimator's to say.
     """
-    names, owner = setting_names(estimator), type(estimator).__name__
+    names = setting_names(method)
     settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -75,7 +71,7 @@ def parse_settings(texts: Sequence[str], estimator: Any) -> dict[str, Any]:
         if name not in names:
             close = nearest(name, names, n=1) or nearest(name.rpartition(".")[2], names, n=1)
             guess = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(names)}."
-            raise ValueError(f"--set {name}: {owner} has no parameter {name!r}. {guess}")
+            raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {guess}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
         settings[name] = _value(name, value.strip())
@@ -84,32 +80,45 @@ def parse_settings(texts: Sequence[str], estimator: Any) -> dict[str, Any]:
     return settings
 
 
-def apply_settings(estimator: Any, settings: Mapping[str, Any], default: Callable[[], Any]) -> None:
-    """Set the parameters, of the estimator's graph and space too.
+def make_estimator(
+    method: Method, settings: Mapping[str, Any], seed: int | None, **known: Any
+) -> Any:
+    """Make the estimator of a fit.
 
     Parameters
     ----------
-    estimator : estimator
-        Changed.
+    method : Method
+        Whose it is.
     settings : mapping
         From `parse_settings`.
-    default : callable
-        Gives the graph that is changed if one of its parameters is set.
+    seed : int or None
+        Of all that is random: the estimator, and its graph and space where they are set.
+    **known : object
+        Parameters that the table decides, set where the estimator has them. ``graph`` is only what
+        ``graph.NAME`` changes.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
     """
-    own = {k: value for k, value in settings.items() if not k.startswith((_GRAPH, _SPACE))}
-    graph, space = (
-        {k.removeprefix(part): value for k, value in settings.items() if k.startswith(part)}
-        for part in (_GRAPH, _SPACE)
-    )
-    estimator.set_params(**own)
-    if space:
-        landmarks = Landmarks(random_state=estimator.get_params()["random_state"])
-        estimator.set_params(space=landmarks.set_params(**space))
-    if graph:
-        recipe = default()
-        if not isinstance(recipe, KNNGraph):  # of one point
-            recipe = KNNGraph()
-        estimator.set_params(graph=recipe.set_params(**graph))
+    estimator = method.make()
+    names = estimator.get_params(deep=False)
+    default_graph = known.pop("graph", None)
+    own = {name: value for name, value in settings.items() if "." not in name}
+    # Not every estimator has each: a regressor's marker is always NaN, some fits are not random.
+    wanted = known | {"random_state": seed}
+    estimator.set_params(**{k: v for k, v in wanted.items() if k in names} | own)
+    for part, make in method.parts.items():
+        prefix = f"{part}."
+        given = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
+        if not given and part not in method.drawn:
+            continue
+        recipe = make()
+        if part == "graph" and isinstance(default_graph, type(recipe)):
+            recipe = default_graph
+        estimator.set_params(**{part: recipe.set_params(**{"random_state": seed} | given)})
+    return estimator
 
 
 def _value(name: str, text: str) -> Any:

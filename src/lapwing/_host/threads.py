@@ -1,14 +1,14 @@
-"""Threads: how many, and how few the linear algebra is better off with."""
+"""Threads: how many, work shared between them, and how few the linear algebra is better with."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -16,7 +16,9 @@ from threadpoolctl import ThreadpoolController
 
 from lapwing._arrays import Array
 
-__all__ = ["available_threads", "matvec", "rmatvec", "single_blas_thread"]
+__all__ = ["available_threads", "matvec", "rmatvec", "share", "single_blas_thread"]
+
+T = TypeVar("T")
 
 _BLOCKS = 8  # whatever the number of threads, so that sums are the same
 _LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
@@ -27,6 +29,36 @@ def available_threads() -> int:
     cores = int(joblib.effective_n_jobs(-1))
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+
+
+def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> list[T]:
+    """Results of a function on blocks, in their order; threads share the blocks.
+
+    Everything in the library that runs in threads runs here. What is shared releases the
+    interpreter's lock (products of NumPy and SciPy), and writes nowhere but to its own rows.
+
+    Parameters
+    ----------
+    n_threads : int
+        At most so many; 1 runs the blocks in this thread.
+    work : callable
+        Called once for each block.
+    *blocks : iterables
+        Its arguments, as for `map`.
+    """
+    if n_threads == 1:
+        return list(map(work, *blocks))
+    return list(_pool(n_threads).map(work, *blocks))
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    # Kept: a filter of a Laplacian shares a thousand products of a millisecond each.
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def single_blas_thread() -> AbstractContextManager[Any]:
@@ -53,7 +85,8 @@ def matvec(A: Array, x: Array) -> Array:
     if A.size < _LARGE:
         return np.asarray(A @ x)
     out = np.empty(A.shape[0], dtype=np.result_type(A, x))
-    _share(lambda _, rows: np.dot(A[rows], x, out=out[rows]), A.shape[0])
+    blocks = _fixed_blocks(A.shape[0])
+    share(available_threads(), lambda rows: np.dot(A[rows], x, out=out[rows]), blocks)
     return out
 
 
@@ -66,17 +99,11 @@ def rmatvec(A: Array, u: Array) -> Array:
     if A.size < _LARGE:
         return np.asarray(A.T @ u)
     parts = np.empty((_BLOCKS, A.shape[1]), dtype=np.result_type(A, u))
-    _share(lambda block, rows: np.dot(u[rows], A[rows], out=parts[block]), A.shape[0])
+    blocks = _fixed_blocks(A.shape[0])
+    share(available_threads(), lambda rows, part: np.dot(u[rows], A[rows], out=part), blocks, parts)
     return np.asarray(parts.sum(axis=0))
 
 
-def _share(work: Callable[[int, slice], Any], n: int) -> None:
+def _fixed_blocks(n: int) -> list[slice]:
     edges = np.linspace(0, n, _BLOCKS + 1).astype(int).tolist()
-    blocks = [slice(*edge) for edge in pairwise(edges)]
-    threads = min(available_threads(), _BLOCKS)
-    if threads == 1:
-        for number, block in enumerate(blocks):
-            work(number, block)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(_BLOCKS), blocks))
+    return [slice(*edge) for edge in pairwise(edges)]

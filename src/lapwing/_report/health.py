@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 from lapwing._arrays import is_sparse
 from lapwing._report.rows import histogram
 from lapwing._report.text import clean, label_text
-from lapwing.problem import distinct_rows
 
 __all__ = ["convergence", "graph_health"]
 
@@ -20,7 +19,11 @@ _HISTORY_POINTS = 400
 
 
 def graph_health(
-    estimator: Any, X: Any, labeled: NDArray[np.bool_], ids: NDArray[Any], groups: Any
+    estimator: Any,
+    vertex: NDArray[np.intp],
+    labeled: NDArray[np.bool_],
+    ids: NDArray[Any],
+    groups: Any,
 ) -> dict[str, Any]:
     """Look for rows that no label reaches: components without labels, isolated points.
 
@@ -28,8 +31,8 @@ def graph_health(
     ----------
     estimator : fitted estimator
         With `affinity_` where it had a graph.
-    X : ndarray or sparse of shape (n, p)
-        What it was fitted to.
+    vertex : ndarray of int of shape (n,)
+        The graph's vertex of each row.
     labeled : ndarray of bool of shape (n,)
         Rows with a label.
     ids : ndarray of shape (n,)
@@ -45,13 +48,9 @@ def graph_health(
     affinity = getattr(estimator, "affinity_", None)
     if affinity is None:
         return {}
-    basis = np.asarray(getattr(estimator, "basis_", np.arange(X.shape[0])))
     W = affinity.tocsr()
-    known = labeled[basis].copy()
-    if len(basis) < X.shape[0]:
-        _, vertex = distinct_rows(X)
-        if int(vertex.max()) + 1 == len(basis):  # equal rows are one point, labelled if one is
-            known = np.bincount(vertex, labeled, minlength=len(basis)) > 0
+    _, first = np.unique(vertex, return_index=True)  # a row of each vertex
+    known = np.bincount(vertex, labeled, minlength=W.shape[0]) > 0  # labelled if one row is
     component = np.asarray(connected_components(W, directed=False)[1])
     sizes = np.bincount(component)
     labels = np.bincount(component, known, minlength=len(sizes)).astype(int)
@@ -62,22 +61,22 @@ def graph_health(
     silent = [int(k) for k in order if labels[k] == 0][:_COMPONENTS_LISTED]
     return {
         "n_points": int(W.shape[0]),
-        "n_rows": int(X.shape[0]),
+        "n_rows": len(vertex),
         "n_edges": int(W.nnz // 2),
         "n_components": len(sizes),
         "n_without": len(without),
         "points_without": int(sizes[without].sum()),
         "isolated": len(isolated),
-        "isolated_ids": [clean(ids[basis[i]]) for i in isolated[:_COMPONENTS_LISTED]],
+        "isolated_ids": [clean(ids[first[i]]) for i in isolated[:_COMPONENTS_LISTED]],
         "degree": _degrees(degree),
-        "cut": _cut(W, None if groups is None else np.asarray(groups)[basis]),
+        "cut": _cut(W, None if groups is None else np.asarray(groups)[first]),
         "components": [
             {"size": int(sizes[k]), "labels": int(labels[k])} for k in order[:_COMPONENTS_LISTED]
         ],
         "silent": [
             {
                 "size": int(sizes[k]),
-                "ids": [clean(ids[basis[i]]) for i in np.flatnonzero(component == k)[:4]],
+                "ids": [clean(ids[first[i]]) for i in np.flatnonzero(component == k)[:4]],
             }
             for k in silent
         ],
@@ -111,8 +110,11 @@ def _cut(W: Any, groups: NDArray[Any] | None) -> float | None:
     return float(edges.data[across].sum() / edges.data.sum())
 
 
-def convergence(estimator: Any, names: list[str] | None) -> dict[str, Any]:
-    """Say how the solver ended: status, iterations, optimality a column, history if it was kept."""
+def convergence(estimator: Any, solver: str, names: list[str] | None) -> dict[str, Any]:
+    """Say how the solver ended: status, iterations, optimality a column, history if it was kept.
+
+    An estimator without a status has solved a linear system, which ends as it should or not at all.
+    """
     optimality = np.atleast_1d(np.asarray(getattr(estimator, "optimality_", []), dtype=float))
     pairs = getattr(estimator, "pairs_", None)
     if names is None or optimality.size == 1:
@@ -124,9 +126,9 @@ def convergence(estimator: Any, names: list[str] | None) -> dict[str, Any]:
     objective = np.atleast_1d(np.asarray(getattr(estimator, "objective_", []), dtype=float))
     history = getattr(estimator, "history_", None) or {}
     return {
-        "solver": clean(getattr(estimator, "solver_", "lbfgs")),
-        "status": clean(getattr(estimator, "status_", "")),
-        "n_iter": int(np.max(getattr(estimator, "n_iter_", 0))),
+        "solver": clean(solver),
+        "status": clean(getattr(estimator, "status_", "converged")),
+        "n_iter": int(np.max(getattr(estimator, "n_iter_", 1))),
         "max_iter": _plain(getattr(estimator, "max_iter", None)),
         "tol": _plain(getattr(estimator, "tol", None)),
         "optimality": [_finite(v) for v in optimality],

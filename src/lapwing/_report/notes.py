@@ -18,27 +18,27 @@ _NAMED = 5
 
 def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     """Write the findings of a report's figures, each of level 'problem', 'look' or 'good'."""
-    density = report.get("fitted", {}).get("C_star")
+    fitted = report["fitted"]
+    advice = fitted["advice"]
     found = [
-        *_about_solver(report["convergence"], low_density=density is not None),
-        *_about_graph(report["graph"], density),
+        *_about_solver(report["convergence"], advice["smoother"]),
+        *_about_graph(report["graph"], fitted["taught_by"]),
         *_about_twin(report["twin"]),
-        *_about_truth(report["truth"], low_density=density is not None),
+        *_about_truth(report["truth"], advice["less"]),
     ]
     if report["kind"] == "classification":
-        found += _about_classes(report["volumes"], report["rows"], low_density=density is not None)
+        found += _about_classes(report["volumes"], report["rows"], advice["less"])
     else:
-        found += _about_spread(report["volumes"])
+        found += _about_spread(report["volumes"], advice["closer"])
     return [
         {"level": level, "text": text}
         for level, text in sorted(found, key=lambda note: _ORDER[note[0]])
     ]
 
 
-def _about_solver(facts: dict[str, Any], *, low_density: bool) -> list[tuple[str, str]]:
+def _about_solver(facts: dict[str, Any], smoother: str) -> list[tuple[str, str]]:
     if facts["status"] in _SETTLED:
         return [("good", f"The solver {_ended(facts)}.")]
-    smoother = "a smaller C" if low_density else "a larger gamma_A"
     cure = f"Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
     return [
         (
@@ -56,21 +56,10 @@ def _ended(facts: dict[str, Any]) -> str:
     return f"{verb} after {plural(facts['n_iter'], 'iteration')}"
 
 
-def _about_graph(graph: dict[str, Any], density: float | None) -> list[tuple[str, str]]:
-    if not graph and density:
-        return []  # that none was asked for is no news: the rows teach by where they lie
-    if not graph and density is not None:
-        return [
-            (
-                "look",
-                "The fit used no loss on unlabelled rows (C_star = 0) and no graph (gamma_I = 0): "
-                "they taught it no more than a balance.",
-            )
-        ]
+def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
     if not graph:
-        return [
-            ("look", "The fit used no graph (gamma_I = 0), so unlabelled rows taught it nothing.")
-        ]
+        # That none was asked for is no news where the rows teach by other means.
+        return [] if taught_by else [("look", "The unlabelled rows taught the fit nothing.")]
     found = []
     n = graph["n_without"]
     if n:
@@ -112,7 +101,7 @@ def _about_twin(twin: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _about_spread(volumes: dict[str, Any]) -> list[tuple[str, str]]:
+def _about_spread(volumes: dict[str, Any], closer: str) -> list[tuple[str, str]]:
     labels, rows = volumes["labels"]["std"], volumes["rows"]["std"]
     if rows * _SPREAD_FACTOR >= labels:
         return []
@@ -120,14 +109,13 @@ def _about_spread(volumes: dict[str, Any]) -> list[tuple[str, str]]:
         (
             "problem",
             f"The predictions hardly vary: their standard deviation is {number(rows)}, that of "
-            f"the labels {number(labels)}. A smaller gamma_I or gamma_A lets the function follow "
-            "the labels.",
+            f"the labels {number(labels)}. A smaller {closer} lets the function follow the labels.",
         )
     ]
 
 
 def _about_classes(
-    volumes: dict[str, Any], rows: dict[str, Any], *, low_density: bool = False
+    volumes: dict[str, Any], rows: dict[str, Any], less: str
 ) -> list[tuple[str, str]]:
     listed = [c for c in volumes["classes"] if c["labels"]]
     total = sum(c["unlabeled"] for c in volumes["classes"])
@@ -135,13 +123,12 @@ def _about_classes(
     everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
     nowhere = [c["name"] for c in listed if total and not c["unlabeled"]]
     single = [c["name"] for c in listed if c["labels"] == 1]
-    weight = "balance" if low_density else "a smaller gamma_I"
     if everywhere:
         found.append(
             (
                 "problem",
                 f"Every unlabelled row was given the class {_names(everywhere)}. Look at the "
-                f"scales of the columns, at gamma, and at {weight}.",
+                f"scales of the columns and at gamma, or try {less}.",
             )
         )
     elif nowhere:
@@ -180,7 +167,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _about_truth(truth: dict[str, Any], *, low_density: bool) -> list[tuple[str, str]]:
+def _about_truth(truth: dict[str, Any], less: str) -> list[tuple[str, str]]:
     if not truth.get("n"):
         return []
     if "rmse" in truth:
@@ -191,13 +178,10 @@ def _about_truth(truth: dict[str, Any], *, low_density: bool) -> list[tuple[str,
         words = f"{percent(twins)} wrong against {percent(ours)}"
     if twins is None or twins >= ours:
         return []
-    cure = (
-        "smaller C_star, or another method" if low_density else "smaller gamma_I, or another graph"
-    )
     return [
         (
             "problem",
             f"By the known truth the supervised twin is better, {words}: the unlabelled rows "
-            f"mislead. Try a {cure}.",
+            f"mislead. Try {less}.",
         )
     ]

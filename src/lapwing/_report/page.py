@@ -13,8 +13,8 @@ from importlib import resources
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
+from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report import text
 from lapwing._report.drawings import draw_all
@@ -44,20 +44,40 @@ class Fitted(Protocol):
         """Preprocessing and estimator, fitted."""
 
     @property
-    def supervised(self) -> Any:
-        """The same estimator, fitted to the labelled rows without a graph; or None."""
+    def points(self) -> Any:
+        """What the estimator was given, (n, d)."""
+
+    @property
+    def vertex(self) -> Any:
+        """The graph's vertex of each row, (n,)."""
+
+    @property
+    def twin(self) -> Any:
+        """The supervised twin with its `answers` for all rows; or None."""
 
     @property
     def predictions(self) -> Any:
         """The `lapwing._tables.predictions.Predictions` of the rows."""
 
     @property
-    def method(self) -> str:
-        """Name of the method on the command line."""
+    def request(self) -> Any:
+        """What was asked for: `method`, `seed`, `command`, names of `truth` and `layout`."""
 
     @property
-    def seed(self) -> int | None:
-        """Seed of all that is random."""
+    def method(self) -> Any:
+        """What the method is: `advice`, and the words of its `twin`."""
+
+    @property
+    def solver(self) -> str:
+        """Name of the solver."""
+
+    @property
+    def taught_by(self) -> str:
+        """How unlabelled rows taught the estimator; empty if they did not."""
+
+    @property
+    def truth(self) -> Any:
+        """Known answers, None where there is none; or None."""
 
     @property
     def scaling(self) -> str:
@@ -141,14 +161,13 @@ class ReportData:
 
 
 def collect(
-    outcome: Fitted,
+    fit: Fitted,
     *,
     truth: Sequence[Any] | None = None,
-    truth_name: str = "",
+    truth_name: str | None = None,
     embedding: Any = None,
     embedding_names: Sequence[str] | None = None,
-    source: str = "",
-    command: str = "",
+    command: str | None = None,
     max_points: int = 3000,
     n_listed: int = 10,
 ) -> ReportData:
@@ -156,22 +175,20 @@ def collect(
 
     Parameters
     ----------
-    outcome : Fitted
+    fit : Fitted
         The fit, with its table and predictions.
     truth : sequence of length n, default=None
         True classes or numbers, where they are known; None, NaN and blanks are unknown. The fit
-        has not seen them. None means those of the table, if it has any.
-    truth_name : str, default=''
-        The column that they come from.
+        has not seen them. None means those of the fit's table, if it has any.
+    truth_name : str, default=None
+        The column that they come from; None means the one of the request.
     embedding : array-like of shape (n, 2), default=None
         Where the map draws the rows; None means the table's layout, or without one the first two
         principal components of what the estimator was given.
     embedding_names : sequence of str, default=None
-        Names of its two columns.
-    source : str, default=''
-        What the rows were read from; the table's own source by default.
-    command : str, default=''
-        The command line that made the fit.
+        Names of its two columns; None means those of the request.
+    command : str, default=None
+        The command line that made the fit; None means the one of the request.
     max_points : int, default=3000
         Rows that the map draws at most; of more, a sample is drawn, and the page says so.
     n_listed : int, default=10
@@ -187,49 +204,44 @@ def collect(
     ValueError
         If `truth` or `embedding` does not have an entry for every row, or `max_points` is below 10.
     """
-    table, answers = outcome.table, outcome.predictions
+    table, answers, request = fit.table, fit.predictions, fit.request
     n = len(answers.label)
-    source = source or getattr(table, "source", "")
-    truth = _known_truth(table) if truth is None else truth
-    embedding = getattr(table, "layout", None) if embedding is None else embedding
+    truth = fit.truth if truth is None else truth
+    embedding = table.layout if embedding is None else embedding
     if max_points < 10:
         raise ValueError(f"max_points must be 10 or more, got {max_points}.")
     if truth is not None and len(truth) != n:
         raise ValueError(f"truth must have an entry for each of the {n} rows, got {len(truth)}.")
-    estimator = outcome.pipeline[-1]
-    X = outcome.pipeline[:-1].transform(table.X) if len(outcome.pipeline) > 1 else table.X
-    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
-    twin = _twin_answers(outcome.supervised, table.X, X)
+    estimator = fit.pipeline[-1]
+    X = fit.points.tocsr() if is_sparse(fit.points) else np.asarray(fit.points)
     read = NumberRows.read if answers.classes is None else ClassRows.read
-    rows: Any = read(answers, table.y, twin, truth)
+    rows: Any = read(answers, table.y, None if fit.twin is None else fit.twin.answers, truth)
     classes = None if answers.classes is None else rows.names[: rows.n_classes]
     drawn = choose_rows(rows.labeled, max_points)
-    graph = graph_health(
-        estimator, X, rows.labeled, rows.ids, None if classes is None else rows.predicted
-    )
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
-        "fitted": _describe_fit(outcome, estimator, X, rows.labeled, classes, source),
-        "map": place(X, drawn, embedding, embedding_names) | _signs(rows, drawn, classes),
-        "graph": graph,
-        "convergence": convergence(estimator, classes),
+        "fitted": _describe_fit(fit, rows.labeled, classes),
+        "map": place(X, drawn, embedding, embedding_names or request.layout or None)
+        | _signs(rows, drawn, classes),
+        "graph": graph_health(
+            estimator,
+            fit.vertex,
+            rows.labeled,
+            rows.ids,
+            None if classes is None else rows.predicted,
+        ),
+        "convergence": convergence(estimator, fit.solver, classes),
         "repeat": {
-            "command": text.clean(command, longest=4000),
-            "python": python_lines(outcome.pipeline, table.unlabeled),
+            "command": text.clean(request.command if command is None else command, longest=4000),
+            "python": python_lines(fit.pipeline, table.unlabeled),
             "parameters": parameters(estimator),
             "versions": versions(),
         },
-        **_row_sections(rows, classes, truth_name, n_listed),
+        **_row_sections(
+            rows, classes, request.truth or "" if truth_name is None else truth_name, n_listed
+        ),
     }
     return ReportData(notes=write_notes(sections), **sections)
-
-
-def _known_truth(table: Any) -> list[Any] | None:
-    """Truth of the table, None where it is unknown."""
-    truth = getattr(table, "truth", None)
-    if truth is None:
-        return None
-    return [None if value == table.unlabeled else value for value in truth]
 
 
 def _row_sections(
@@ -251,46 +263,25 @@ def _row_sections(
     }
 
 
-def _twin_answers(twin: Any, raw: Any, X: Any) -> Any:
-    """The twin's answers for all rows; from its fit where it keeps them."""
-    if twin is None:
-        return None
-    estimator = twin[-1] if isinstance(twin, Pipeline) else twin
-    kept = getattr(estimator, "transduction_", None)
-    # Asking it anew would cost a second kernel of all rows with all rows.
-    if kept is not None and len(kept) == X.shape[0]:
-        return kept
-    return twin.predict(raw if isinstance(twin, Pipeline) else X)
-
-
-def _describe_fit(
-    outcome: Fitted,
-    estimator: Any,
-    X: Any,
-    labeled: Any,
-    classes: list[str] | None,
-    source: str,
-) -> dict[str, Any]:
-    names = [text.clean(name) for name in outcome.table.feature_names]
+def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[str, Any]:
+    names = [text.clean(name) for name in fit.table.feature_names]
+    method, request = fit.method, fit.request
     return {
-        "estimator": type(estimator).__name__,
-        "method": text.clean(outcome.method),
-        "source": text.clean(source),
-        "n": int(X.shape[0]),
+        "estimator": type(fit.pipeline[-1]).__name__,
+        "method": text.clean(request.method),
+        "source": text.clean(fit.table.source),
+        "n": len(labeled),
         "n_labeled": int(np.count_nonzero(labeled)),
         "n_features": len(names),
-        "n_columns": int(X.shape[1]),
+        "n_columns": int(fit.points.shape[1]),
         "features": names[:_FEATURES_NAMED],
         "classes": classes,
-        "scaling": text.clean(outcome.scaling),
-        "seed": None if outcome.seed is None else int(outcome.seed),
-        # Of low-density separation; None of methods that learn from unlabelled rows by a graph.
-        "C_star": _number(getattr(estimator, "C_star_", None)),
+        "scaling": text.clean(fit.scaling),
+        "seed": None if request.seed is None else int(request.seed),
+        "taught_by": text.clean(fit.taught_by),
+        "advice": asdict(method.advice),
+        "twin": "" if method.twin is None else method.twin.words,
     }
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _signs(rows: Any, drawn: Any, classes: list[str] | None) -> dict[str, Any]:

@@ -214,6 +214,7 @@ def _assemble(
         {one.reading.column: one.bad for one in done if one.bad is not None},
         columns.ignored,
         columns.left_out + tuple(one.column for one in left_out),
+        cells=columns.cells,
     )
 
 

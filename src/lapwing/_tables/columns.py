@@ -90,6 +90,8 @@ class RawTable:
         Of svmlight files: whether the first column has the index 0 or 1.
     decimal : {'', '.', ','}
         The usual decimal mark of numbers in texts; empty if not known.
+    cells : mapping of str to Cells
+        What the columns held, for a look at the table; empty for matrices.
     """
 
     X: Any
@@ -108,6 +110,7 @@ class RawTable:
     left_out: tuple[str, ...] = ()
     svmlight_base: int | None = None
     decimal: str = ""
+    cells: Mapping[str, Cells] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,8 @@ class Fitted:
         Whether features may be missing, because the model imputes them.
     svmlight_base : int or None
         Of its svmlight file: whether the first column has the index 0 or 1.
+    strict : bool
+        Whether its table was read as it stands.
     """
 
     feature_names: tuple[str, ...]
@@ -120,6 +122,7 @@ class Fitted:
     optional: tuple[str, ...] = ()
     missing: bool = False
     svmlight_base: int | None = None
+    strict: bool = False
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Fitted:
@@ -139,6 +142,7 @@ class Fitted:
             tuple(name for name in [*columns, *info.get("dropped", ())] if name is not None),
             info.get("impute", "none") != "none",
             info.get("svmlight_base"),
+            bool(info.get("strict", False)),
         )
 
     @property
@@ -193,6 +197,8 @@ class Table:
         What was done to the file as a whole.
     svmlight_base : int or None
         Of svmlight files: whether the first column has the index 0 or 1.
+    strict : bool
+        Whether it was read as it stands.
     """
 
     X: Any
@@ -213,6 +219,7 @@ class Table:
     notes: tuple[ColumnNote, ...] = ()
     remarks: tuple[str, ...] = ()
     svmlight_base: int | None = None
+    strict: bool = False
 
     def describe(self) -> dict[str, Any]:
         """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
@@ -225,6 +232,7 @@ class Table:
             "dropped": list(self.dropped),
             "readings": [describe_reading(reading) for reading in self.readings],
             "svmlight_base": self.svmlight_base,
+            "strict": self.strict,
         }
 
 
@@ -302,6 +310,7 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         raw.notes,
         raw.remarks,
         raw.svmlight_base,
+        options.strict,
     )
 
 
@@ -365,7 +374,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     """
     paths = _as_paths(path)
     where = name_of(paths)
-    options = ReadOptions() if options is None else options
+    options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
     raw = _read_new(paths, fitted, options)
     if raw.ignored:
         warnings.warn(

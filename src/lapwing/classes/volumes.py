@@ -26,11 +26,11 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.classes.voting import elect
 from lapwing.problem import distinct_rows
 
-__all__ = ["Balance", "prior_offsets", "resolve_prior"]
+__all__ = ["ClassOffsets", "prior_offsets", "resolve_prior"]
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class ClassOffsets:
     """Class offsets and what they achieve.
 
     Attributes
@@ -112,7 +112,7 @@ def prior_offsets(
     codes: Any = None,
     tol: float = 0.0,
     max_iter: int = 10_000_000,
-) -> Balance:
+) -> ClassOffsets:
     r"""Offsets a class that bring the volumes of the classes to a prior.
 
     Parameters
@@ -136,7 +136,7 @@ def prior_offsets(
 
     Returns
     -------
-    Balance
+    ClassOffsets
 
     Raises
     ------
@@ -166,7 +166,7 @@ def prior_offsets(
     free = np.flatnonzero((known < 0) & (w > 0))
     if not len(free):
         shape = F.shape[1]
-        return Balance(np.zeros(shape), fixed, prior * fixed.sum(), 0.0, 0, True)
+        return ClassOffsets(np.zeros(shape), fixed, prior * fixed.sum(), 0.0, 0, True)
     F, w = F[free], w[free]
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
@@ -184,7 +184,7 @@ def prior_offsets(
     dual -= targets @ offsets if c == F.shape[1] else targets[1] * offsets[0]
     volumes = fixed + np.bincount(elect(shifted), w, c)
     gap = float((dual - value) / w.sum())
-    return Balance(offsets, volumes, fixed + targets, gap, n_iter, converged)
+    return ClassOffsets(offsets, volumes, fixed + targets, gap, n_iter, converged)
 
 
 def _targets(prior: Array, fixed: Array, w: Array, before: Array) -> Array:

@@ -1,22 +1,46 @@
-"""One-vs-one: the pairs of classes, and what their machines say together.
+"""From scores to classes: the columns of classes, the class they elect, votes of pairs.
 
-The machine of a pair (a, b), a < b, is positive for b. Its decision value, cut off at the margins
--1 and +1, is its vote: beyond the margin a machine is sure and no surer. The score of a class is
-the mean vote for it over the pairs that it is in, between -1 and 1.
+Two classes take one column of scores, positive for the second, and more take one each: this is the
+only module that knows. One-vs-one has a column a pair of classes instead. The machine of a pair
+(a, b), a < b, is positive for b. Its decision value, cut off at the margins -1 and +1, is its vote:
+beyond the margin a machine is sure and no surer. The score of a class is the mean vote for it over
+the pairs that it is in, between -1 and 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["VotedFunction", "class_pairs", "elect", "posteriors", "vote_matrix", "votes"]
+__all__ = [
+    "as_columns",
+    "as_decisions",
+    "class_pairs",
+    "coded_columns",
+    "elect",
+    "n_columns",
+    "of_each_class",
+    "posteriors",
+    "vote_matrix",
+    "votes",
+]
+
+
+def n_columns(n_classes: int, *, paired: bool = False) -> int:
+    """Columns that n_classes classes take: one for two, else one a class, or one a pair."""
+    if n_classes == 2:
+        return 1
+    return n_classes * (n_classes - 1) // 2 if paired else n_classes
+
+
+def coded_columns(codes: Array, n_classes: int) -> Array:
+    """Targets in {-1, +1}: one column a class; for two classes one, positive for the second."""
+    if n_columns(n_classes) == 1:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
 def elect(scores: Array) -> Array:
@@ -25,6 +49,21 @@ def elect(scores: Array) -> Array:
     A score of zero elects the positive class (errata X5).
     """
     return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def of_each_class(scores: Array) -> Array:
+    """Scores with a column a class: of one column the negative and itself."""
+    return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
+
+
+def as_decisions(scores: Array) -> Array:
+    """Scores as scikit-learn gives them: those of two classes as a vector."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def as_columns(decisions: Array) -> Array:
+    """Undo `as_decisions`."""
+    return decisions[:, None] if decisions.ndim == 1 else decisions
 
 
 def class_pairs(n_classes: int) -> Array:
@@ -51,20 +90,3 @@ def posteriors(scores: Array, sharpness: float) -> Array:
     """Shares of the classes at every point, summing to 1: softmax of sharpness times the scores."""
     shares = np.exp(sharpness * (scores - scores.max(axis=1, keepdims=True)))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-@dataclass(frozen=True, eq=False)
-class VotedFunction:
-    """Scores of the classes from the machines of the pairs.
-
-    Attributes
-    ----------
-    pairs : function from points to decision values (n, n_pairs)
-    n_classes : int
-    """
-
-    pairs: Callable[[Any], Array]
-    n_classes: int
-
-    def __call__(self, X: Any) -> Array:
-        return votes(self.pairs(X), self.n_classes)

@@ -33,8 +33,8 @@ def mask_labels(
         Keep this many labels of every class, drawn at random without replacement. Give either
         this or `labeled_indices`.
     labeled_indices : array-like, default=None
-        Keep the labels of these points: distinct row indices from 0, such as one of the `splits`
-        of `load_dataset`, or a boolean mask of shape (n_samples,). Nothing is drawn.
+        Keep the labels of these points: distinct row indices from 0, or a boolean mask
+        of shape (n_samples,). Nothing is drawn.
     unlabeled : int, float, str or None, default=-1
         The marker of an unlabelled point; it must not be a label. Pass the same to the estimator.
     random_state : int, RandomState instance or None, default=None

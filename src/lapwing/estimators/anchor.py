@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
 from lapwing._arrays import Array
+from lapwing._host.warn import warn
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import check_parameters
-from lapwing.estimators.progress import Progress
+from lapwing.estimators.progress import Stages
+from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.exceptions import UnlabeledComponentWarning
-from lapwing.graphs.anchor_laplacian import AnchorLaplacian
-from lapwing.graphs.anchors import AnchorGraph
+from lapwing.graphs import AnchorGraph, AnchorLaplacian
+from lapwing.problem import Problem
 from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
-from lapwing.spaces import DecisionFunction
+from lapwing.spaces import AnchorFunction
 
 __all__ = ["AnchorGraphClassifier"]
 
@@ -102,8 +103,10 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     ['low', 'high']
     """
 
-    # No parameter: class mass normalisation takes back what weights of the classes do.
-    class_weight = None
+    # Class mass normalisation takes back what weights of the classes do.
+    _weighs_classes = False
+    _functions = (AnchorFunction,)
+    _n_stages = 2
 
     def __init__(
         self,
@@ -139,20 +142,43 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         AnchorGraphClassifier
             The fitted estimator.
         """
-        check_parameters(self)
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _graph(self) -> WantedGraph:
+        return WantedGraph(True, self._recipe())
+
+    def _recipe(self) -> AnchorGraph:
+        if self.graph is None:
+            return AnchorGraph()
+        if not isinstance(self.graph, AnchorGraph):
+            raise TypeError(
+                f"graph={self.graph!r} is no AnchorGraph. Use AnchorGraph(...), or "
+                "LapRLSClassifier for other graphs."
+            )
+        return self.graph
+
+    def _prepare(
+        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
         recipe = self._recipe()
-        self._forget()
-        X, targets = self._begin(X, y)
-        problem = self._make_problem(X, targets, sample_weight, recipe, needs_graph=True)
-        self._check_observations(problem)
-        progress = Progress(self, 2, X, y)
         with progress.stage("graph"):
             anchors, Z = recipe.weigh(problem.X)
             laplacian = AnchorLaplacian.from_weights(Z, power=recipe.power)
+        return Prepared(targets, problem, laplacian, anchors)
+
+    def _solve(
+        self,
+        prepared: Prepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+    ) -> Solution:
+        problem, laplacian = prepared.problem, prepared.laplacian
         with progress.stage("solve"):
             reached = laplacian.reached_anchors(problem.index)
             fit = anchor_values(
-                Z[problem.index],
+                laplacian.Z[problem.index],
                 problem.targets,
                 problem.weights,
                 laplacian.reduced(),
@@ -165,30 +191,13 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
                 values[reached] = normalize_masses(
                     values[reached], laplacian.masses[reached], problem.targets
                 )
-        self.anchors_ = anchors
-        self.alpha_ = values
-        self.intercept_ = np.zeros(values.shape[1])
-        self.objective_ = fit.objective
-        self._answer(X, problem, np.asarray(Z @ values))
-        _warn_unreached(laplacian, reached)
-        progress.finish(lambda: {})
-        return self
+        function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
+        on_points = np.asarray(laplacian.Z @ values)
+        return Solution(function, on_points, {"objective_": fit.objective})
 
-    def _recipe(self) -> AnchorGraph:
-        if self.graph is None:
-            return AnchorGraph()
-        if not isinstance(self.graph, AnchorGraph):
-            raise TypeError(
-                f"graph={self.graph!r} is no AnchorGraph. Use AnchorGraph(...), or "
-                "LapRLSClassifier for other graphs."
-            )
-        return self.graph
-
-    def _function(self) -> DecisionFunction:
-        def values(X: Any) -> Array:
-            return np.asarray(self.anchors_.rows(X) @ self.alpha_ + self.intercept_)
-
-        return values
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        laplacian = prepared.laplacian
+        _warn_unreached(laplacian, laplacian.reached_anchors(prepared.problem.index))
 
 
 def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
@@ -198,12 +207,11 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
     components = laplacian.anchor_components
     without = np.unique(components[~reached])
     sizes = np.bincount(laplacian.component_labels)
-    warnings.warn(
+    warn(
         f"{len(without)} of the anchor graph's {len(sizes)} connected components hold no labelled "
         f"point ({int(sizes[without].sum())} points, the largest component "
         f"{int(sizes[without].max())}): they get the shares of the classes among the labels. Label "
         "a point in each, or connect the graph by fewer anchors or more nearest ones, e.g. "
         "graph=AnchorGraph(n_nearest=5).",
         UnlabeledComponentWarning,
-        stacklevel=4,  # the frame of the user's call, below fit and its callbacks' decorator
     )

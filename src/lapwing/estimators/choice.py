@@ -8,10 +8,20 @@ from typing import NamedTuple
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory
 from lapwing.losses.labeled import Loss
+from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.objectives.manifold import Objective
 from lapwing.spaces import FullKernelSpace
 
-__all__ = ["SOLVERS", "Choice", "check_solver", "choose_solver"]
+__all__ = [
+    "SOLVERS",
+    "Choice",
+    "EmbeddingChoice",
+    "check_solver",
+    "choose_embedding",
+    "choose_for_kernel_matrix",
+    "choose_solver",
+    "matrix_points",
+]
 
 _LOG = logging.getLogger("lapwing")
 
@@ -22,6 +32,14 @@ SOLVERS = ("auto", "newton", "pcg", "dual")
 _MAX_POINTS = 12_000
 _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
+
+
+# Points up to which embedded regression with the full kernel takes some 15 s: one factorisation of
+# its matrix for the squared loss, some thirty for the interior point method.
+_MATRIX_POINTS = {"squared": 10_000, "epsilon_insensitive": 4000}
+# Points from which conjugate gradient on features takes less time than a factorisation (with any
+# g), if there are at least so many times more points than features.
+_OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
 
 class Choice(NamedTuple):
@@ -88,9 +106,14 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
         return _automatic_linear(space.n_coef, n)
     if is_sparse(space.K):
         return Choice("pcg", "the kernel is sparse and is only applied")
+    return choose_for_kernel_matrix(n, len(objective.index))
+
+
+def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:
+    """The solver of a squared loss with a dense kernel matrix of n points, for forecasts too."""
     if n > _MAX_POINTS:
         return Choice("pcg", f"n = {n} > {_MAX_POINTS}: products instead of a factorisation")
-    if len(objective.index) > _MAX_LABELS:
+    if n_labels > _MAX_LABELS:
         return Choice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
     free = available_memory()
     if free is not None and 3 * 8 * n * n > free:
@@ -104,3 +127,36 @@ def _automatic_linear(n_features: int, n: int) -> Choice:
     if n <= _MAX_FEATURES:
         return Choice("dual", f"more features than points, n = {n}: one factorisation")
     return Choice("pcg", f"{n_features} features and n = {n}: products instead of a factorisation")
+
+
+class EmbeddingChoice(NamedTuple):
+    """How embedded regression holds its function side, and why."""
+
+    solver: str  # 'matrix', 'features' or 'operator'
+    stored: bool  # whether features are held in memory, as they are passed over again and again
+    reason: str
+
+
+def matrix_points(loss: Loss) -> int:
+    """Points up to which the full kernel is the default of embedded regression."""
+    return _MATRIX_POINTS[loss.name]
+
+
+def choose_embedding(loss: Loss, objective: EmbeddedObjective) -> EmbeddingChoice:
+    """How to solve an embedded regression: by the kernel matrix, features or an operator.
+
+    Parameters
+    ----------
+    loss : Loss
+    objective : EmbeddedObjective
+    """
+    space, n = objective.space, objective.n_points
+    once = loss.name == "squared"
+    if isinstance(space, FullKernelSpace) or space.n_coef > n:
+        return EmbeddingChoice("matrix", False, f"n = {n} points are fewer than coordinates")
+    if objective.basis is not None:
+        return EmbeddingChoice("features", not once, f"normal equations of {space.n_coef} features")
+    many = n > min(_MATRIX_POINTS[loss.name], max(_OPERATOR_POINTS, _OPERATOR_RATIO * space.n_coef))
+    if once and many:
+        return EmbeddingChoice("operator", True, f"n = {n}: products instead of a factorisation")
+    return EmbeddingChoice("matrix", True, "virtual labels of all points, in one matrix")

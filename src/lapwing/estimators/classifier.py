@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import code_classes, code_known, decode
+from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode
 from lapwing.classes.volumes import prior_offsets, resolve_prior
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
-from lapwing.estimators.manifold import ManifoldEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
-from lapwing.problem import Problem, one_vs_rest
+from lapwing.estimators.manifold import StoppableEstimator
+from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
+from lapwing.problem import Problem
 
 __all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
 
@@ -23,11 +23,26 @@ __all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     """What classifiers share: labels in, scores and labels out."""
 
+    # Which of the parameters that most classifiers have a final class has.
+    _weighs_classes: ClassVar[bool] = True
+    _holds_prior: ClassVar[bool] = True
+
     def _read_targets(self, y: Any) -> Targets:
         labels = code_classes(y, self.unlabeled)
-        self.classes_ = labels.classes
-        known = labels.codes[labels.labeled]
+        attributes: dict[str, Any] = {"classes_": labels.classes}
+        if self._holds_prior and self.class_prior is not None:
+            attributes["class_prior_"] = resolve_prior(
+                self.class_prior, labels.codes, len(labels.classes)
+            )
+        columns = coded_columns(labels.codes, len(labels.classes))
+        return Targets(columns, labels.labeled, self._class_weights(labels), attributes)
+
+    def _class_weights(self, labels: ClassLabels) -> Array:
+        """Factors of the sample weights, a row."""
         weights = np.ones(len(labels.codes))
+        if not self._weighs_classes:
+            return weights
+        known = labels.codes[labels.labeled]
         of_class = compute_class_weight(
             self.class_weight, classes=labels.classes, y=labels.classes[known]
         )
@@ -37,25 +52,23 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
                 "leave a class out, remove its rows."
             )
         weights[labels.labeled] = of_class[known]
-        class_prior = getattr(self, "class_prior", None)
-        if class_prior is not None:
-            self.class_prior_ = resolve_prior(class_prior, labels.codes, len(labels.classes))
-        return Targets(one_vs_rest(labels.codes, len(labels.classes)), labels.labeled, weights)
+        return weights
 
-    def _check_observations(self, problem: Problem) -> None:
-        found = np.bincount(elect(problem.targets), minlength=len(self.classes_)) > 0
+    def _check_observations(self, targets: Targets, problem: Problem) -> None:
+        classes = targets.attributes["classes_"]
+        found = np.bincount(elect(problem.targets), minlength=len(classes)) > 0
         if not found.all():
             raise ValueError(
                 f"sample_weight is zero on every labelled row of the classes "
-                f"{self.classes_[~found].tolist()}: nothing can be learnt of them. Weigh some of "
+                f"{classes[~found].tolist()}: nothing can be learnt of them. Weigh some of "
                 "their rows, or leave these out of X and y."
             )
 
-    def _answer(self, X: Any, problem: Problem, values: Array) -> None:
-        super()._answer(X, problem, values)
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
+        super()._answer(X, problem, solution)
         diagnostics.warn_single_class(self.transduction_[~self.labeled_])
 
-    def _balance(self, values: Array) -> Array:
+    def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):
             return values
         found = prior_offsets(values, self.class_prior_)
@@ -83,8 +96,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             One value for two classes, positive for ``classes_[1]``; else one column a class, in
             the order of `classes_`. Labels are fitted at -1 and +1.
         """
-        values = self._decision_values(X)
-        return values[:, 0] if values.shape[1] == 1 else values
+        return as_decisions(self._decision_values(X))
 
     def predict(self, X: Any) -> Array:
         """Classes of points.
@@ -129,7 +141,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         return float(super().score(X, y, sample_weight=sample_weight))
 
 
-class ManifoldClassifier(SemiSupervisedClassifier, ManifoldEstimator):
+class ManifoldClassifier(SemiSupervisedClassifier, StoppableEstimator):
     """A classifier by manifold regularisation."""
 
     def _validation_targets(self, y: Any) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._host.warn import warn
 from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
@@ -51,7 +51,6 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 _FOLLOWS = 0.05
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
-_STACK = 5  # the frame of the user's call to fit, below that of its callbacks' decorator
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:
@@ -70,13 +69,12 @@ def warn_feature_scales(X: Any, names: Array | None = None) -> None:
     large = varying[np.argmax(ranges[varying])]
     if ranges[large] / _SCALE_RATIO > ranges[small]:
         label = (lambda j: repr(str(names[j]))) if names is not None else str
-        warnings.warn(
+        warn(
             f"Features differ in scale by more than {_SCALE_RATIO:g}: feature {label(large)} has "
             f"range {ranges[large]:.3g}, feature {label(small)} {ranges[small]:.3g}. Distances see "
             "only the largest. Standardise first, e.g. "
             "make_pipeline(StandardScaler(), LapSVC()).",
             FeatureScaleWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -91,14 +89,13 @@ def warn_unlabeled_components(component: Array, labeled: Array) -> None:
     sizes = np.bincount(component)
     without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
     if len(without):
-        warnings.warn(
+        warn(
             f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled "
             f"point ({int(sizes[without].sum())} points, the largest component "
             f"{int(sizes[without].max())}): no label reaches them through the graph, and their "
             "predictions rest on the kernel alone. Label a point in each, or connect the graph "
             "with more neighbours, e.g. graph=KNNGraph(n_neighbors=20).",
             UnlabeledComponentWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -106,14 +103,13 @@ def warn_single_class(predicted: Array) -> None:
     """Warn if all of at least two unlabelled rows are given the same class."""
     given = np.unique(predicted)
     if len(predicted) >= 2 and len(given) == 1:
-        warnings.warn(
+        warn(
             f"All {len(predicted)} unlabelled points were given class {given.tolist()[0]!r}. "
             "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
             "change gamma), labels of one class far outnumbering the others "
             "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
             "gamma_I).",
             SingleClassWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -121,13 +117,12 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
     """Warn if labelled points of both classes are given one class, unless there is no other."""
     given = np.unique(predicted)
     if len(given) == 1 and not nothing_unlabeled:
-        warnings.warn(
+        warn(
             f"All labelled points, of both classes, were given class {given.tolist()[0]!r}. Usual "
             "causes: an outlier or features of different scales, which set the width of the "
             "kernel or the balance (standardise the features, or give gamma and balance), or a "
             "large C_star.",
             SingleClassWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -135,13 +130,12 @@ def warn_constant_values(values: Array, targets: Array) -> None:
     """Warn if a regression does not follow its own targets: its values hardly vary on them."""
     spread = float(np.std(targets))
     if len(targets) >= 3 and spread > 0 and float(np.std(values)) < _FOLLOWS * spread:
-        warnings.warn(
+        warn(
             f"The fitted values vary by {float(np.std(values)):.2g} where the targets vary by "
             f"{spread:.2g} (standard deviations at the labelled points): the fit is nearly "
             "constant. Usual causes: targets on the wrong scale (scale y to about one; LapSVR's "
             "epsilon is in units of y), or too much smoothing (a smaller gamma_I or gamma_A).",
             ConstantFitWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -156,13 +150,12 @@ def warn_missed_prior(volumes: Array, targets: Array) -> None:
     misplaced = float(np.abs(volumes - targets).sum() / 2)
     if misplaced > max(1.0, _MISSED * float(targets.sum())):
         k = int(np.abs(volumes - targets).argmax())
-        warnings.warn(
+        warn(
             f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
             f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
             "Usual causes: many rows that are all alike, or points that no label reaches, all of "
             "value 0 (connect the graph with more neighbours).",
             ClassPriorWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -170,24 +163,22 @@ def warn_embedding_not_solved(solver: str, status: str, optimality: float, tol: 
     """Warn that an embedded regression is further from its optimum than asked for."""
     if optimality <= tol:  # NaN is not
         return
-    warnings.warn(
+    warn(
         f"solver={solver!r} stopped ({status}) at a relative optimality of {optimality:.1e}, "
         f"tol={tol:g}. Raise max_iter or tol, or use a smaller C or lam (better conditioned), or "
         "X as float64.",
         ConvergenceWarning,
-        stacklevel=_STACK,
     )
 
 
 def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
     """Warn that virtual labels are held at 0 on components without an eigenvector."""
-    warnings.warn(
+    warn(
         f"The graph has {n_components} connected components and n_eigenvectors={n_eigenvectors} "
         "span only the largest of them: virtual labels are 0 on the others, labelled points "
         f"included. Use n_eigenvectors={n_components + n_eigenvectors} or None, or connect the "
         "graph with more neighbours.",
         UnlabeledComponentWarning,
-        stacklevel=_STACK,
     )
 
 
@@ -206,13 +197,12 @@ def drowned(mu: float, norm: float, weight: float) -> bool:
 
 def warn_drowned_labels(mu: float) -> None:
     """Warn that the graph term has no digits left for the labels."""
-    warnings.warn(
+    warn(
         f"mu={mu:g} times the norm of the Laplacian is so much more than the weight of the labels "
         "that virtual labels are rounding. Use a smaller mu or a larger lam, or a number of "
         "eigenvectors (n_eigenvectors=50), with which what the graph does not smooth is known "
         "exactly.",
         ConvergenceWarning,
-        stacklevel=_STACK,
     )
 
 
@@ -230,11 +220,10 @@ def warn_empty_expansion(columns: Array, epsilon: float) -> None:
         if epsilon > 0:
             cause = f"their virtual labels vary by less than epsilon={epsilon:g} around it"
             cure = "Use a smaller epsilon (0 is the default), or"
-        warnings.warn(
+        warn(
             f"{int(columns.sum())} of {len(columns)} fitted functions are constant: {cause}, so "
             f"that no alpha is non-zero. {cure} less smoothing (a smaller mu or a larger lam).",
             ConstantFitWarning,
-            stacklevel=_STACK,
         )
 
 
@@ -245,34 +234,31 @@ def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) 
         cure += (
             "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
         )
-    warnings.warn(
+    warn(
         f"solver={solver!r} did not converge in {n_iter} iterations: the relative optimality is "
         f"{optimality:.1e}, tol={tol:g}. {cure}.",
         ConvergenceWarning,
-        stacklevel=_STACK,
     )
 
 
 def warn_descent_not_converged(n_iter: int, optimality: float, tol: float) -> None:
     """Warn that L-BFGS ran out of iterations."""
-    warnings.warn(
+    warn(
         f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
         f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, scale the features, or use a "
         "smaller C.",
         ConvergenceWarning,
-        stacklevel=_STACK,
     )
 
 
 def warn_no_improvement(method: str, without: int, n_columns: int) -> None:
     """Warn that a method's minimum is above the supervised solution, which is kept."""
     which = "The" if n_columns == 1 else f"In {without} of {n_columns} columns the"
-    warnings.warn(
+    warn(
         f"{which} minimum found by method={method!r} has a higher objective than the supervised "
         "solution, which is returned instead: the unlabelled points taught nothing. Use another "
         "method, more starts (n_init=10), or a smaller C_star.",
         NoImprovementWarning,
-        stacklevel=_STACK,
     )
 
 
@@ -288,11 +274,10 @@ def warn_imprecise(
         return
     if dtype == np.float32:
         cure = f"X as float64, or {cure}"
-    warnings.warn(
+    warn(
         f"solver={solver!r} ran out of digits at a relative optimality of {optimality:.1e}: the "
         f"solution may be far from the optimum. Use {cure}.",
         ConvergenceWarning,
-        stacklevel=_STACK,
     )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from lapwing._arrays import Array
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import check_parameters
-from lapwing.estimators.progress import Progress
+from lapwing.estimators.progress import Stages
+from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
+from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import penalized_least_squares
-from lapwing.spaces import DecisionFunction
+from lapwing.spaces import EigenfunctionSum
 
 __all__ = ["EigenfunctionClassifier"]
 
@@ -104,6 +105,9 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
+    _functions = (EigenfunctionSum,)
+    _n_stages = 2
+
     def __init__(
         self,
         n_eigenfunctions: int | None = None,
@@ -146,12 +150,18 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         EigenfunctionClassifier
             The fitted estimator.
         """
-        check_parameters(self)
-        self._forget()
-        X, targets = self._begin(X, y)
-        problem = self._make_problem(X, targets, sample_weight, None, needs_graph=False)
-        self._check_observations(problem)
-        progress = Progress(self, 2, X, y)
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _wants_graph(self) -> bool:
+        return False
+
+    def _graph(self) -> WantedGraph:
+        return WantedGraph(False)
+
+    def _prepare(
+        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
         with progress.stage("eigenfunctions"):
             functions = fit_eigenfunctions(
                 problem.X,
@@ -161,6 +171,16 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
                 bandwidth=self.bandwidth,
                 clip=float(self.clip),
             )
+        return Prepared(targets, problem, None, functions)
+
+    def _solve(
+        self,
+        prepared: Prepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+    ) -> Solution:
+        problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
             fit = penalized_least_squares(
                 functions.evaluate(problem.X[problem.index]),
@@ -168,16 +188,8 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
                 self.lam * problem.weights,
                 np.diag(functions.eigenvalues),
             )
-        self.eigenfunctions_ = functions
-        self.alpha_ = fit.coef[1:]
-        self.intercept_ = functions.constant * fit.coef[0]
-        self.objective_ = fit.objective
-        self._answer(X, problem, self._function()(problem.X))
-        progress.finish(lambda: {})
-        return self
+        function = EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
+        return Solution(function, function(problem.X), {"objective_": fit.objective})
 
-    def _function(self) -> DecisionFunction:
-        def values(X: Any) -> Array:
-            return self.eigenfunctions_.expand(X, self.alpha_, self.intercept_)
-
-        return values
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        return

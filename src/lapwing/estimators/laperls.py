@@ -6,11 +6,9 @@ from typing import Any
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.embedded import EmbeddedEstimator, Outcome, System
-from lapwing.estimators.progress import Tick
+from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
-from lapwing.solvers.embedded.systems import DenseSystem, least_squares
+from lapwing.losses.labeled import Loss, Squared
 
 __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
 
@@ -18,18 +16,8 @@ __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
 class _SquaredEstimator(EmbeddedEstimator):
     """Embedded regression with the squared loss."""
 
-    def _minimise(self, system: System, scale: float, tick: Tick) -> Outcome:
-        if isinstance(system, GraphSystem):
-            result = graph_least_squares(
-                system,
-                float(self.C),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                on_iteration=lambda: tick(lambda: {}),
-            )
-            return Outcome(result, "conjugate gradient")
-        name = "cholesky" if isinstance(system, DenseSystem) else "normal equations"
-        return Outcome(least_squares(system, float(self.C)), name)
+    def _loss(self) -> Loss:
+        return Squared()
 
 
 @document

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.embedded import EmbeddedEstimator, Outcome, System
-from lapwing.estimators.progress import Tick
+from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.solvers.embedded.graph_cg import GraphSystem
-from lapwing.solvers.embedded.systems import DenseSystem
-from lapwing.solvers.embedded.tube import tube_regression
+from lapwing.losses.labeled import EpsilonInsensitive, Loss
 
 __all__ = ["LapESVC", "LapESVR"]
 
@@ -22,23 +16,8 @@ __all__ = ["LapESVC", "LapESVR"]
 class _TubeEstimator(EmbeddedEstimator):
     """Embedded regression with the epsilon-insensitive loss."""
 
-    _matrix_points = 4000
-    _iterates = True
-
-    def _minimise(self, system: System, scale: float, tick: Tick) -> Outcome:
-        assert not isinstance(system, GraphSystem)
-        result, alpha = tube_regression(
-            system,
-            float(self.C) / scale,
-            float(self.epsilon) / scale,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            sparse=isinstance(system, DenseSystem),
-            on_iteration=lambda: tick(lambda: {}),
-        )
-        vary = np.ptp(system.side.targets, axis=0) > 0
-        diagnostics.warn_empty_expansion(vary & np.all(alpha == 0, axis=0), float(self.epsilon))
-        return Outcome(result, "interior point")
+    def _loss(self) -> Loss:
+        return EpsilonInsensitive(float(self.epsilon))
 
 
 @document

@@ -6,7 +6,7 @@ from typing import Any
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
-from lapwing.estimators.regressor import ManifoldRegressor
+from lapwing.estimators.regressor import StoppableRegressor
 from lapwing.losses.labeled import Loss, Squared
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
@@ -134,7 +134,7 @@ class LapRLSClassifier(ManifoldClassifier):
 
 
 @document
-class LapRLSRegressor(ManifoldRegressor):
+class LapRLSRegressor(StoppableRegressor):
     r"""Laplacian regularised least squares regression.
 
     With f = h + b, h in the space of the kernel, it minimises

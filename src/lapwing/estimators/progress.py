@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Progress", "Tick"]
+__all__ = ["SILENT", "Progress", "Stages", "Tick"]
 
 Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
 Tick: TypeAlias = Callable[[Attributes], bool]
 """Tells that a step is done, given the fitted attributes so far; True asks to stop."""
+
+
+class Stages(Protocol):
+    """Who is told of the stages of a fit."""
+
+    def stage(self, name: str, max_steps: int | None = 0) -> AbstractContextManager[Tick]:
+        """A stage of the fit, with at most max_steps steps (None: not known)."""
+
+
+class _Silent:
+    """Nobody."""
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        yield lambda attributes: False
+
+
+SILENT: Stages = _Silent()
 
 
 class Progress:

@@ -10,11 +10,11 @@ from sklearn.base import RegressorMixin
 from lapwing._arrays import Array
 from lapwing.classes.labels import read_targets
 from lapwing.estimators import diagnostics
-from lapwing.estimators.manifold import ManifoldEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Targets, only_labeled
+from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
+from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
 from lapwing.problem import Problem
 
-__all__ = ["ManifoldRegressor", "SemiSupervisedRegressor"]
+__all__ = ["ManifoldRegressor", "SemiSupervisedRegressor", "StoppableRegressor"]
 
 
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
@@ -24,11 +24,12 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
 
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
-        return Targets(targets[:, None], labeled, np.ones(len(targets)))
+        return Targets(targets[:, None], labeled, np.ones(len(targets)), {})
 
-    def _answer(self, X: Any, problem: Problem, values: Array) -> None:
-        super()._answer(X, problem, values)
-        diagnostics.warn_constant_values(values[problem.index, 0], problem.targets[:, 0])
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
+        super()._answer(X, problem, solution)
+        values = solution.values[problem.index, 0]
+        diagnostics.warn_constant_values(values, problem.targets[:, 0])
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]
@@ -78,6 +79,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
 
 class ManifoldRegressor(SemiSupervisedRegressor, ManifoldEstimator):
     """A regression by manifold regularisation."""
+
+
+class StoppableRegressor(SemiSupervisedRegressor, StoppableEstimator):
+    """One with the squared loss."""
 
     def _validation_targets(self, y: Any) -> Array:
         targets, labeled = read_targets(y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,27 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.voting import VotedFunction, class_pairs, elect, votes
+from lapwing.classes.voting import class_pairs, n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import check_parameters
-from lapwing.estimators.progress import Progress, Tick
+from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
     check_unlabeled_weights,
     choose_unlabeled_loss,
-    n_columns,
+    observe,
     read_balance,
     worst,
 )
-from lapwing.graphs import Laplacian, as_graph
+from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.labeled import LOSSES
 from lapwing.problem import Problem
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import (
+    Balance,
     Machines,
     Observations,
     Recipe,
@@ -39,12 +40,14 @@ from lapwing.solvers.low_density.machines import (
 )
 from lapwing.solvers.low_density.methods import Settings
 from lapwing.spaces import (
-    DecisionFunction,
-    KernelParts,
+    FittedFunction,
+    FullKernelSpace,
+    KernelExpansion,
+    LinearFunction,
     LinearSpace,
     MappedSpace,
-    Parts,
-    SpaceParts,
+    Space,
+    VotedFunction,
     check_space,
     deformed,
     full_map,
@@ -53,6 +56,13 @@ from lapwing.spaces import (
 __all__ = ["S3VC"]
 
 _SINGLE_PRECISION = 5e-3
+
+
+@dataclass(frozen=True, eq=False)
+class LowDensitySolution(Solution):
+    """With what became of every column."""
+
+    machines: Machines
 
 
 @document
@@ -211,6 +221,9 @@ class S3VC(SemiSupervisedClassifier):
     1.0
     """
 
+    _functions = (VotedFunction, LinearFunction, KernelExpansion)
+    _holds_prior = False
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -280,101 +293,117 @@ class S3VC(SemiSupervisedClassifier):
         self
             The fitted estimator.
         """
-        check_parameters(self)
-        check_space(self.space)
-        check_combination(self)
-        self._forget()
-        X, targets = self._begin(X, y)
-        balance = read_balance(self.balance, self.classes_, fit_intercept=bool(self.fit_intercept))
-        wants_graph = self.gamma_I > 0
-        recipe = as_graph(self.graph) if self.graph is not None and wants_graph else None
-        problem = self._make_problem(X, targets, sample_weight, recipe, needs_graph=wants_graph)
-        self._check_observations(problem)
-        observations = self._observations(problem, sample_weight)
-        progress = Progress(self, 2 + wants_graph, X, y)
-        laplacian = None
-        if wants_graph:
-            with progress.stage("graph"):
-                laplacian = self._make_laplacian(recipe, X, problem)
-        n_classes = len(self.classes_)
-        paired = n_classes > 2 and self.multi_class == "ovo"
-        with progress.stage("space"):
-            parts = self._make_parts(problem, laplacian, paired=paired)
-        if paired:
-            self.pairs_ = self.classes_[class_pairs(n_classes)]
-        solve: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
-        with progress.stage("solve", None) as tick:
-            tell = self._telling(parts, tick, n_columns=n_columns(n_classes, paired=paired))
-            machines = solve(parts, observations, self._recipe(observations, balance), tell)
-        self._keep(parts, machines, laplacian)
-        if paired:
-            self.pair_shares_ = np.array([machine.share for machine in machines.columns])
-        values = machines.values(parts)
-        self._answer(X, problem, votes(values, n_classes) if paired else values)
-        self._diagnose(problem, machines, laplacian)
-        progress.finish(lambda: {})
+        self._fit(X, y, sample_weight)
         return self
 
-    def _observations(self, problem: Problem, sample_weight: Any) -> Observations:
-        """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
-        weights = check_unlabeled_weights(sample_weight, ~self.labeled_)
-        rows = np.flatnonzero(~self.labeled_)
-        total = np.bincount(problem.vertex[rows], weights[rows], minlength=problem.n_points)
-        unlabeled = np.unique(problem.vertex[rows])
-        return Observations(
-            problem.index,
-            elect(problem.targets),
-            problem.weights,
-            unlabeled,
-            total[unlabeled],
-            len(self.classes_),
-        )
+    @property
+    def _n_stages(self) -> int:  # type: ignore[override]
+        return 2 + self._wants_graph()
 
-    def _make_parts(self, problem: Problem, laplacian: Laplacian | None, *, paired: bool) -> Parts:
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        kernel = None if linear else self._make_kernel(problem, paired=paired)
-        X = problem.X
+    def _check_wishes(self) -> None:
+        check_space(self.space)
+        check_combination(self)
+
+    def _wants_graph(self) -> bool:
+        return bool(self.gamma_I > 0)
+
+    def _read_targets(self, y: Any) -> Targets:
+        targets = super()._read_targets(y)
+        self._read_balance(targets)  # refused before anything that takes time
+        return targets
+
+    def _read_balance(self, targets: Targets) -> Balance:
+        classes = targets.attributes["classes_"]
+        return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
+
+    def _check_observations(self, targets: Targets, problem: Problem) -> None:
+        super()._check_observations(targets, problem)
+        check_unlabeled_weights(problem)
+
+    def _paired(self, targets: Targets) -> bool:
+        return len(targets.attributes["classes_"]) > 2 and self.multi_class == "ovo"
+
+    def _prepare(
+        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
+        laplacian = None
+        if graph.wanted:
+            with progress.stage("graph"):
+                laplacian = self._make_laplacian(graph, problem)
+        with progress.stage("space"):
+            space = self._make_space(problem, paired=self._paired(targets), deformed=graph.wanted)
+        return Prepared(targets, problem, laplacian, space)
+
+    def _make_space(self, problem: Problem, *, paired: bool, deformed: bool) -> Space:
+        """The space of h, with the norm of its kernel alone."""
+        X, kernel = problem.X, self._make_kernel(problem)
+        whole = self.space is None and not (paired and not deformed)
+        if kernel is not None and whole:
+            kernel.forecast(X)
         if kernel is not None and not kernel.surely_positive_definite:
             diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
-        space: Any
+        space: Space
         if self.space is not None:
-            space = self.space.space(kernel, X)
+            space = self.space.space(kernel, X).stored()
         elif kernel is None:
             diagnostics.check_linear_scale(X)
             space = LinearSpace(X)
-        elif paired and laplacian is None:
-            return KernelParts(kernel, X)
-        else:
-            space = self._full_space(kernel, X)
-        if laplacian is None:
-            return SpaceParts.linear(X) if isinstance(space, LinearSpace) else SpaceParts(space)
-        if isinstance(space, LinearSpace) and (is_sparse(X) or X.shape[1] > X.shape[0]):
+        elif whole:
+            return self._full_space(kernel, problem)
+        else:  # the matrix of all points is never formed, only those of the pairs
+            return FullKernelSpace.computed(kernel, X, problem.rows)
+        if not isinstance(space, LinearSpace):
+            return space
+        if not deformed:
+            return LinearSpace.of_used(X)
+        if is_sparse(X) or X.shape[1] > X.shape[0]:
             # A deformed linear space is dense in its features: it is taken in the span of the
             # points, by their products x'z, and X stays sparse.
-            space = self._full_space(make_kernel("linear", X), X)
-        gamma_I = float(self.gamma_I)
-        return SpaceParts(deformed(space, lambda F: gamma_I * laplacian.apply(F)))
+            return self._full_space(make_kernel("linear", X), problem)
+        return space
 
-    def _full_space(self, kernel: Kernel, X: Any) -> MappedSpace:
-        return full_map(kernel, kernel.gram(X), None if kernel.precomputed else X)
+    def _full_space(self, kernel: Kernel, problem: Problem) -> MappedSpace:
+        basis = None if kernel.precomputed else problem.X
+        return full_map(kernel, kernel.gram(problem.X), basis, problem.rows)
 
-    def _make_kernel(self, problem: Problem, *, paired: bool = False) -> Kernel | None:
-        if self.space is None and not paired:
-            return super()._make_kernel(problem)
-        # No n x n matrix is formed: nothing to forecast.
-        return make_kernel(
-            self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-        )
+    def _solve(
+        self,
+        prepared: Prepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+    ) -> LowDensitySolution:
+        targets, space = prepared.targets, prepared.space
+        if prepared.laplacian is not None:
+            space = deformed(space, prepared.laplacian.scaled(float(self.gamma_I)))
+        classes = targets.attributes["classes_"]
+        paired = self._paired(targets)
+        observations = observe(prepared.problem, len(classes))
+        recipe = self._recipe(observations, self._read_balance(targets))
+        fit_all: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
+        with progress.stage("solve", None) as tick:
+            n_machines = n_columns(len(classes), paired=paired)
+            tell = self._telling(space, tick, n_machines)
+            machines = fit_all(space, observations, recipe, tell)
+        values = machines.values(space)
+        function: FittedFunction = self._fitted(space, machines.coef, machines.intercept)
+        attributes = self._attributes(machines, recipe)
+        if prepared.laplacian is not None:
+            attributes["affinity_"] = prepared.laplacian.affinity
+        if paired:
+            attributes["pairs_"] = classes[class_pairs(len(classes))]
+            attributes["pair_shares_"] = np.array([m.share for m in machines.columns])
+            values, function = votes(values, len(classes)), VotedFunction(function, len(classes))
+        return LowDensitySolution(function, values, attributes, machines)
 
-    def _recipe(self, observations: Observations, balance: Any) -> Recipe:
+    def _recipe(self, observations: Observations, balance: Balance) -> Recipe:
         labeled, unlabeled = observations.weights.sum(), observations.unlabeled_weights.sum()
         C_star = self.C_star
         if C_star is None:
             C_star = DEFAULT_RATIO * self.C * labeled / unlabeled if unlabeled > 0 else 0.0
-        self.C_star_ = float(C_star)
         return Recipe(
             float(self.C),
-            self.C_star_,
+            float(C_star),
             LOSSES[self.loss](),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
@@ -385,52 +414,44 @@ class S3VC(SemiSupervisedClassifier):
         )
 
     def _telling(
-        self, parts: Parts, tick: Tick, n_columns: int
+        self, space: Space, tick: Tick, n_machines: int
     ) -> Callable[[int, Callable[[], tuple[Array, float]]], bool]:
         """Tell callbacks of every iteration; columns still to come are zero."""
-        coef, intercept = np.zeros((parts.n_coef, n_columns)), np.zeros(n_columns)
+        coef, intercept = np.zeros((space.n_coef, n_machines)), np.zeros(n_machines)
 
         def tell(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
             def attributes() -> Mapping[str, Any]:
                 coef[:, column], intercept[column] = known()
-                return self._function_attributes(parts, coef, intercept)
+                return self._fitted(space, coef, intercept).attributes
 
             return tick(attributes)
 
         return tell
 
-    def _function_attributes(
-        self, parts: Parts, coef: Array, intercept: Array
-    ) -> Mapping[str, Any]:
-        """The attributes that predictions are made of."""
-        made = parts.attributes(coef)
-        if "coef" in made:
-            dtype = made["coef"].dtype
-            return {"coef_": made["coef"], "intercept_": intercept.astype(dtype, copy=False)}
+    def _fitted(self, space: Space, coef: Array, intercept: Array) -> FittedFunction:
+        function = space.function(coef, intercept)
+        # Most points of a full expansion are in no pair, or in none with a coefficient.
+        if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
+            return function.pruned()
+        return function
+
+    def _attributes(self, machines: Machines, recipe: Recipe) -> dict[str, Any]:
+        results = [machine.result for machine in machines.columns]
         return {
-            "alpha_": made["alpha"],
-            "X_fit_": made["basis"],
-            "kernel_": made["kernel"],
-            "intercept_": intercept.astype(made["alpha"].dtype, copy=False),
+            "C_star_": recipe.C_star,
+            "objective_": np.array([result.minimum.value for result in results]),
+            "objectives_": [result.values for result in results],
+            "supervised_objective_": np.array([result.supervised_value for result in results]),
+            "optimality_": np.array([result.minimum.optimality for result in results]),
+            "balance_": np.array([machine.mean for machine in machines.columns]),
+            "n_iter_": max(1, *(result.minimum.n_iter for result in results)),
+            "status_": str(worst([result.minimum.status for result in results])),
         }
 
-    def _keep(self, parts: Parts, machines: Machines, laplacian: Laplacian | None) -> None:
-        attributes = self._function_attributes(parts, machines.coef, machines.intercept)
-        for name, value in attributes.items():
-            setattr(self, name, value)
-        results = [machine.result for machine in machines.columns]
-        self.objective_ = np.array([result.minimum.value for result in results])
-        self.objectives_ = [result.values for result in results]
-        self.supervised_objective_ = np.array([result.supervised_value for result in results])
-        self.optimality_ = np.array([result.minimum.optimality for result in results])
-        self.balance_ = np.array([machine.mean for machine in machines.columns])
-        self.n_iter_ = max(1, *(result.minimum.n_iter for result in results))
-        self.status_ = str(worst([result.minimum.status for result in results]))
-        if laplacian is not None:
-            self.affinity_ = laplacian.affinity
-
-    def _diagnose(self, problem: Problem, machines: Machines, laplacian: Laplacian | None) -> None:
-        results = [machine.result for machine in machines.columns]
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        assert isinstance(solution, LowDensitySolution)
+        results = [machine.result for machine in solution.machines.columns]
+        dtype = prepared.problem.X.dtype
         unimproved = [result for result in results if not result.improved]
         if unimproved:
             diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
@@ -439,17 +460,13 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
             # float32 ends the method of multipliers earlier: its penalties multiply the rounding
-            single = problem.X.dtype == np.float32
-            tol = max(self.tol, _SINGLE_PRECISION) if single else self.tol
-            diagnostics.warn_imprecise("lbfgs", optimality, tol, problem.X.dtype, "a smaller C")
+            tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol
+            diagnostics.warn_imprecise("lbfgs", optimality, tol, dtype, "a smaller C")
         if len(results) == 1:
             diagnostics.warn_lost_class(
                 self.transduction_[self.labeled_], bool(self.labeled_.all())
             )
-        if laplacian is not None:
-            diagnostics.warn_unlabeled_components(laplacian.component_labels, problem.labeled)
-
-    def _function(self) -> DecisionFunction:
-        function = super()._function()
-        paired = hasattr(self, "pairs_")  # as fitted, whatever the parameter says by now
-        return VotedFunction(function, len(self.classes_)) if paired else function
+        if prepared.laplacian is not None:
+            diagnostics.warn_unlabeled_components(
+                prepared.laplacian.component_labels, prepared.problem.labeled
+            )

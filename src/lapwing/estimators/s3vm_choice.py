@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.voting import elect
 from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
+from lapwing.problem import Problem
 from lapwing.solvers import Status
-from lapwing.solvers.low_density.machines import Balance
+from lapwing.solvers.low_density.machines import Balance, Observations
 from lapwing.spaces import Linear
 
 __all__ = [
@@ -20,7 +22,7 @@ __all__ = [
     "check_combination",
     "check_unlabeled_weights",
     "choose_unlabeled_loss",
-    "n_columns",
+    "observe",
     "read_balance",
     "worst",
 ]
@@ -147,24 +149,36 @@ def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
     return fractions
 
 
-def check_unlabeled_weights(sample_weight: Any, unlabeled: Array) -> Array:
-    """Weights of all rows, 1 by default; only those of unlabelled rows are looked at.
+def check_unlabeled_weights(problem: Problem) -> None:
+    """Refuse a negative weight of an unlabelled row.
 
     Raises
     ------
     ValueError
-        For a negative weight of an unlabelled row.
+        Naming the row.
     """
-    if sample_weight is None:
-        return np.ones(len(unlabeled))
-    weights = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), (len(unlabeled),))
-    if (weights[unlabeled] < 0).any():
-        row = np.flatnonzero(unlabeled & (weights < 0))[0]
+    negative = np.flatnonzero(~problem.labeled_rows & (problem.row_weights < 0))
+    if len(negative):
+        row = negative[0]
         raise ValueError(
-            f"sample_weight must not be negative: the unlabelled row {row} has {weights[row]}. "
-            "S3VC weighs unlabelled rows as well."
+            f"sample_weight must not be negative: the unlabelled row {row} has "
+            f"{problem.row_weights[row]}. S3VC weighs unlabelled rows as well."
         )
-    return weights
+
+
+def observe(problem: Problem, n_classes: int) -> Observations:
+    """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
+    rows = np.flatnonzero(~problem.labeled_rows)
+    total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
+    unlabeled = np.unique(problem.vertex[rows])
+    return Observations(
+        problem.index,
+        elect(problem.targets),
+        problem.weights,
+        unlabeled,
+        total[unlabeled],
+        n_classes,
+    )
 
 
 def choose_unlabeled_loss(name: str, method: str, s: float) -> UnlabeledLoss:
@@ -172,13 +186,6 @@ def choose_unlabeled_loss(name: str, method: str, s: float) -> UnlabeledLoss:
     if name == "auto":
         name = "symmetric_hinge" if method in ("cccp", "switching") else "gaussian"
     return GaussianBump(s) if name == "gaussian" else UNLABELED_LOSSES[name]()
-
-
-def n_columns(n_classes: int, *, paired: bool) -> int:
-    """Machines that n_classes classes take."""
-    if paired:
-        return n_classes * (n_classes - 1) // 2
-    return 1 if n_classes == 2 else n_classes
 
 
 def worst(statuses: Sequence[Status]) -> Status:

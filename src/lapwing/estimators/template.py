@@ -1,31 +1,55 @@
-"""What every estimator shares: reading points and labels, answering, forgetting an earlier fit.
+"""The fit of every estimator: prepare, solve, answer.
 
-A family of methods (`lapwing.estimators.manifold` for manifold regularisation, say) adds its own
-`fit`; no numerics live here.
+`prepare` makes of points and labels what a fit stands on, a frozen `Prepared`: the problem, the
+graph or none, the space of functions. `solve` gives the frozen `Solution` of the parameters. It may
+be asked again for other parameters or, by `Prepared.relabeled`, for other labels: no kernel and no
+graph is made again. `fit` does both and answers: classes or values of all rows, fitted attributes,
+warnings. A family of methods (`lapwing.estimators.manifold`, say) adds its own `_prepare` and
+`_solve`; no numerics live here.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Array, is_sparse
 from lapwing.classes.labels import labeled_rows
 from lapwing.estimators import diagnostics
-from lapwing.graphs import AffinityGraph, Laplacian, build_laplacian, default_graph
+from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.progress import SILENT, Progress, Stages
+from lapwing.graphs import (
+    AffinityGraph,
+    Eigenpairs,
+    GraphRecipe,
+    Laplacian,
+    as_graph,
+    build_laplacian,
+    default_graph,
+)
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
-from lapwing.spaces import DecisionFunction, KernelExpansion, LinearFunction
-from lapwing.spaces.base import Array
+from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
 
-__all__ = ["SemiSupervisedEstimator", "Targets", "is_fitted_name", "only_labeled"]
+__all__ = [
+    "Prepared",
+    "SemiSupervisedEstimator",
+    "Solution",
+    "Targets",
+    "WantedGraph",
+    "is_fitted_name",
+    "only_labeled",
+    "prepare",
+    "solve",
+]
 
 
 class Targets(NamedTuple):
@@ -34,6 +58,86 @@ class Targets(NamedTuple):
     columns: Array  # (n_rows, c), read only where labelled
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
+    attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
+
+
+class WantedGraph(NamedTuple):
+    """Whether a fit has a graph, decided once, and which one if the user gave any."""
+
+    wanted: bool
+    given: GraphRecipe | None = None
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether it is a matrix about the user's rows, which can then not be merged."""
+        return isinstance(self.given, AffinityGraph)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What can be solved again where only labels, weights or parameters of the objective change.
+
+    Attributes
+    ----------
+    targets : Targets
+        y, read.
+    problem : Problem
+    laplacian : Laplacian, AnchorLaplacian or None
+        None: there is no graph.
+    space : Space or what a family has in its place
+    eigenpairs : Eigenpairs or None
+        Of the Laplacian, where the family wants some.
+    """
+
+    targets: Targets
+    problem: Problem
+    laplacian: Any
+    space: Any
+    eigenpairs: Eigenpairs | None = None
+
+    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
+        """The same points with other labels; see `Problem.relabeled`."""
+        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
+        return replace(self, targets=targets, problem=problem)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What solving a prepared problem has found.
+
+    Attributes
+    ----------
+    function : FittedFunction
+    values : ndarray of shape (n, c)
+        Decision values on the points, of which the transductive answers are taken.
+    attributes : mapping of str
+        Fitted attributes beside those of the function.
+    """
+
+    function: FittedFunction
+    values: Array
+    attributes: Mapping[str, Any]
+
+
+def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Make what fits of an estimator to these points stand on, and leave the estimator unfitted.
+
+    Returns
+    -------
+    Prepared
+    """
+    check_parameters(estimator)
+    X, targets = estimator._begin(X, y)
+    graph = estimator._graph()
+    problem = estimator._make_problem(X, targets, sample_weight, graph)
+    return estimator._prepare(targets, problem, graph, SILENT)
+
+
+def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
+    """Solve with the present parameters of an estimator, which stays as it is."""
+    check_parameters(estimator)
+    return estimator._solve(prepared, SILENT)
 
 
 def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -70,24 +174,97 @@ def is_fitted_name(name: str) -> bool:
 class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     """Points and labels in, decision values and answers out; see the module.
 
-    A fit leaves `labeled_` and either `coef_` or `kernel_`, `X_fit_` and `alpha_`, with
-    `intercept_`; a method whose functions are something else overrides `_function`.
+    A fit leaves `labeled_`, `basis_` and the attributes of its function, which is made again of
+    them to answer for new points.
     """
 
-    _regression = False
+    _regression: ClassVar[bool] = False
+    _functions: ClassVar[tuple[type[FittedFunction], ...]] = (LinearFunction, KernelExpansion)
+    _n_stages: ClassVar[int]
+    # The attribute that keeps the decision values of all rows, if any does.
+    _kept_values: ClassVar[str | None] = None
     intercept_: Array
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to labelled and unlabelled points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All points, labelled or not; the kernel matrix (n_samples, n_samples) if
+            ``kernel='precomputed'``.
+        y : array-like of shape (n_samples,)
+            Labels, with the unlabelled marker where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labelled points; 1 by default. Those of unlabelled points only have to
+            be finite. A labelled point of weight 0 is left out of the fit altogether.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **wishes: Any) -> Any:
+        """Prepare, solve, answer; `wishes` go to `_solve`."""
+        check_parameters(self)
+        self._check_wishes(**wishes)
+        previous = self._forget()
+        X, targets = self._begin(X, y)
+        graph = self._graph()
+        problem = self._make_problem(X, targets, sample_weight, graph)
+        progress = Progress(self, self._n_stages, X, y)
+        self._set(targets.attributes)
+        self._set({"labeled_": targets.labeled, "basis_": problem.rows})
+        prepared = self._prepare(targets, problem, graph, progress)
+        solution = self._solve(prepared, progress, previous=previous, **wishes)
+        self._set(solution.function.attributes)
+        self._set(solution.attributes)
+        self._answer(X, problem, solution)
+        self._diagnose(prepared, solution)
+        progress.finish(lambda: {})
+        return self
 
     @abstractmethod
     def _read_targets(self, y: Any) -> Targets:
-        """Read y, and keep what decoding needs."""
+        """Read y."""
 
     @abstractmethod
     def _transduce(self, values: Array) -> Array:
         """Answers from decision values (n, c)."""
 
-    def _check_observations(self, problem: Problem) -> None:
+    @abstractmethod
+    def _prepare(
+        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
+        """Make the graph and the space; of the parameters only those that they depend on count."""
+
+    @abstractmethod
+    def _solve(
+        self, prepared: Prepared, progress: Stages, *, previous: Mapping[str, Any] | None = None
+    ) -> Solution:
+        """Minimise the objective of the present parameters; `previous` are an earlier fit's."""
+
+    @abstractmethod
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        """Warn where the answer would mislead."""
+
+    def _check_wishes(self) -> None:
+        """Refuse parameters that do not go together, before anything that takes time."""
+        return
+
+    def _check_observations(self, targets: Targets, problem: Problem) -> None:
         """Refuse a problem whose weights leave too little to learn from."""
         return
+
+    def _wants_graph(self) -> bool:
+        return True
+
+    def _set(self, attributes: Mapping[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
     def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
         """Points and targets of a fit, read and checked."""
@@ -111,32 +288,27 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         )
         return _canonical(X) if is_sparse(X) else X
 
+    def _graph(self) -> WantedGraph:
+        wanted = self._wants_graph()
+        given = as_graph(self.graph) if wanted and self.graph is not None else None
+        return WantedGraph(wanted, given)
+
     def _make_kernel(self, problem: Problem) -> Kernel | None:
-        """The kernel, its matrix forecast; None for the linear space, which forms no matrix."""
+        """The kernel; None for linear functions, which need no kernel values."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return None
-        kernel = make_kernel(
+        return make_kernel(
             self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
-        kernel.forecast(problem.X)
-        return kernel
 
     def _make_problem(
-        self,
-        X: Any,
-        targets: Targets,
-        sample_weight: Any,
-        recipe: Any,
-        *,
-        needs_graph: bool,
-        merge: bool = True,
+        self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
     ) -> Problem:
         """The problem; equal rows become one vertex where neither kernel nor graph is given."""
-        weights = check_weights(sample_weight, X, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
         pairwise = self._pairwise()
-        given_graph = isinstance(recipe, AffinityGraph)
         if pairwise:
-            self._check_precomputed(X, recipe, needs_graph=needs_graph)
+            self._check_precomputed(X, graph)
         else:
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
         problem: Problem = make_problem(
@@ -144,32 +316,33 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             targets.labeled,
             targets.columns,
             weights,
-            merge=merge and not (pairwise or given_graph),
+            merge=not (pairwise or graph.of_rows),
             pairwise=pairwise,
         )
-        self.labeled_ = targets.labeled
-        self.basis_ = problem.rows
+        self._check_observations(targets, problem)
         return problem
 
-    def _check_precomputed(self, X: Any, recipe: Any, *, needs_graph: bool) -> None:
+    def _check_precomputed(self, X: Any, graph: WantedGraph) -> None:
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
             )
-        if needs_graph and not isinstance(recipe, AffinityGraph):
+        if graph.wanted and not graph.of_rows:
+            without = ", or set gamma_I=0" if "gamma_I" in self.get_params(deep=False) else ""
             raise ValueError(
                 "kernel='precomputed' leaves no points to build a graph from: pass the graph as "
-                "graph=AffinityGraph(affinity) or a sparse matrix, or set gamma_I=0."
+                f"graph=AffinityGraph(affinity) or a sparse matrix{without}."
             )
         diagnostics.check_kernel_matrix(X, "X")
 
-    def _make_laplacian(self, recipe: Any, X: Any, problem: Problem) -> Laplacian:
+    def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
+        recipe = graph.given
         if recipe is None:
             recipe = default_graph(problem.X, regression=self._regression)
-        elif isinstance(recipe, AffinityGraph) and problem.n_points < X.shape[0]:
+        elif isinstance(recipe, AffinityGraph) and problem.n_points < len(problem.vertex):
             rows = problem.rows  # a graph on all rows, some of which are left out
             recipe = AffinityGraph(
-                recipe.affinity(X)[rows][:, rows],
+                recipe.affinity()[rows][:, rows],
                 normalized=recipe.normalized,
                 power=recipe.power,
             )
@@ -185,31 +358,27 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "intercept_")
 
-    def _answer(self, X: Any, problem: Problem, values: Array) -> None:
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         """Answers for all rows, those left out of the fit included."""
-        values = values[problem.vertex]
+        values = solution.values[problem.vertex]
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
-            values[left_out] = self._function()(self._restrict(X[left_out]))
-        self.transduction_ = self._transduce(self._balance(values))
+            values[left_out] = solution.function(X[left_out])
+        values = self._shift(values)
+        if self._kept_values is not None:
+            self._set({self._kept_values: values})
+        self.transduction_ = self._transduce(values)
 
-    def _balance(self, values: Array) -> Array:
+    def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""
         return values
 
     def _decision_values(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = self._read_points(X, reset=False)
-        return self._function()(self._restrict(X))
+        return self._function()(self._read_points(X, reset=False))
 
-    def _restrict(self, X: Any) -> Any:
-        """Columns of a precomputed kernel that belong to the basis."""
-        return X[:, self.basis_] if self._pairwise() and len(self.basis_) < X.shape[1] else X
-
-    def _function(self) -> DecisionFunction:
-        if hasattr(self, "coef_"):
-            return LinearFunction(self.coef_.T, self.intercept_)
-        return KernelExpansion(self.kernel_, self.X_fit_, self.alpha_, self.intercept_)
+    def _function(self) -> FittedFunction:
+        return function_from(vars(self), self._functions)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -4,14 +4,17 @@ A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`, `AnchorGraph`) is giv
 as ``graph=``; `build_laplacian` turns it and the points into a `Laplacian`.
 """
 
+from lapwing._host.publish import publish as _publish
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.default import default_graph
-from lapwing.graphs.laplacian import Laplacian, UnlabeledComponents, unlabeled_components
+from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
+from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
+from lapwing.graphs.scaled import ScaledLaplacian
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
@@ -21,16 +24,19 @@ __all__ = [
     "AnchorGraph",
     "AnchorLaplacian",
     "Anchors",
+    "Eigenfunctions",
     "Eigenpairs",
     "GraphRecipe",
     "KNNGraph",
     "Laplacian",
     "Neighbors",
+    "Rotation",
+    "ScaledLaplacian",
     "TransformerGraph",
-    "UnlabeledComponents",
     "as_graph",
     "build_laplacian",
     "default_graph",
     "smallest_eigenpairs",
-    "unlabeled_components",
 ]
+
+_publish(__name__, globals(), [name for name in __all__ if name != "GRAPHS"])

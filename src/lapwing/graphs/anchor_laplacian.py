@@ -21,8 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing.graphs.base import CSR, Array, check_power, tidy
+from lapwing.graphs.base import CSR, check_power, tidy
+from lapwing.graphs.scaled import ScaledLaplacian
 
 __all__ = ["AnchorLaplacian"]
 
@@ -125,6 +127,37 @@ class AnchorLaplacian:
         for _ in range(self.power):
             values -= self.Z @ ((self._transposed @ values) / masses)
         return values
+
+    def scaled(self, gamma: float) -> ScaledLaplacian:
+        """Return gamma L^p, the graph's part of an objective.
+
+        Parameters
+        ----------
+        gamma : float
+            Finite and at least 0.
+
+        Returns
+        -------
+        ScaledLaplacian
+            A function of values, with `apply`, `diagonal` and `norm_bound`.
+        """
+        return ScaledLaplacian(self, gamma)
+
+    def diagonal(self) -> Array:
+        """About the diagonal of L^p: that of L, to the power p.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            The diagonal itself for p = 1.
+        """
+        own = self.Z.power(2) @ (1 / self.masses)
+        return np.asarray((1 - own) ** self.power)
+
+    @property
+    def norm_bound(self) -> float:
+        """Upper bound of the norm of L^p: L is at most the identity."""
+        return 1.0
 
     def reduced(self) -> Array:
         """Z' L^p Z, the Laplacian on the values at the anchors.

@@ -14,7 +14,7 @@ operator of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, cast
@@ -27,19 +27,17 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
-from lapwing.graphs.base import CSR, Array, check_points, check_power, tidy
+from lapwing.graphs.base import CSR, check_points, check_power, tidy
 from lapwing.graphs.magnitude import check_magnitude
-from lapwing.graphs.points import SPARE, row_blocks
+from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE
 from lapwing.graphs.simplex import simplex_weights
 from lapwing.problem import distinct_rows
 
 __all__ = ["AnchorGraph", "Anchors"]
 
-WEIGHTS = ("kernel", "embedding")
-ANCHORS = ("kmeans", "random")
 # Anchors cover the data; they need not be the optimum of k-means. More rounds, and more points
 # than so many an anchor, change errors by less than another random state does.
 _ROUNDS = 10
@@ -127,17 +125,17 @@ class Anchors:
 
     def _blocks(self, X: Any, width: int) -> Iterator[tuple[slice, Array]]:
         """Row blocks of X, dense: a difference to `width` anchors for each row fits in memory."""
-        for block in row_blocks(X.shape[0], 8 * (width + 1) * X.shape[1]):
+        for block in row_blocks(X.shape[0], 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
             yield block, X[block].toarray() if is_sparse(X) else X[block]
 
     def _weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
         n, s = squared.shape
-        values = self._embed(X, indices) if self.weights == "embedding" else self._kernel(squared)
+        values = WEIGHTS[self.weights](self, X, squared, indices)
         indptr = np.arange(0, n * s + 1, s)
         Z = sp.csr_array((values.ravel(), indices.ravel(), indptr), shape=(n, len(self.points)))
         return tidy(cast("CSR", Z))
 
-    def _kernel(self, squared: Array) -> Array:
+    def _kernel(self, X: Any, squared: Array, indices: Array) -> Array:
         """Kernel weights, relative to the nearest anchor: far outliers keep theirs."""
         excess = squared - squared[:, :1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -145,7 +143,7 @@ class Anchors:
         values = np.exp(-exponent)
         return np.asarray(values / values.sum(axis=1, keepdims=True))
 
-    def _embed(self, X: Any, indices: Array) -> Array:
+    def _embed(self, X: Any, squared: Array, indices: Array) -> Array:
         values = np.empty(indices.shape)
         _, scale = self._frame()
         for block, points in self._blocks(X, indices.shape[1]):
@@ -153,6 +151,34 @@ class Anchors:
             difference = (anchors - points[:, None, :]) / scale
             values[block] = simplex_weights(np.einsum("nkd,nld->nkl", difference, difference))
         return values
+
+
+WEIGHTS: dict[str, Callable[[Anchors, Any, Array, Array], Array]] = {
+    "kernel": Anchors._kernel,
+    "embedding": Anchors._embed,
+}
+
+
+def _means(drawn: Any, m: int, rng: Any) -> Array:
+    """Centres of k-means of the points drawn."""
+    means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+    # At a size of one: scikit-learn squares float32 in float32.
+    unit = drawn.dtype.type(1 / _unit(drawn))
+    return np.asarray(means.fit(drawn * unit).cluster_centers_ / unit)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How anchors are found: points drawn for each, and what is made of them."""
+
+    drawn: int
+    reduce: Callable[[Any, int, Any], Array]
+
+
+ANCHORS: dict[str, _Choice] = {
+    "kmeans": _Choice(_POINTS_PER_ANCHOR, _means),
+    "random": _Choice(1, lambda drawn, m, rng: _dense(drawn)),
+}
 
 
 class AnchorGraph(BaseEstimator):
@@ -344,16 +370,10 @@ class AnchorGraph(BaseEstimator):
             f"{m} anchors with {n_features} features",
             "Use fewer anchors (n_anchors), or reduce the features, e.g. by TruncatedSVD.",
         )
-        n_drawn = m
-        if self.anchors == "kmeans" and m < len(order):
-            n_drawn = min(len(order), _POINTS_PER_ANCHOR * m)
+        choice = ANCHORS[self.anchors]
+        n_drawn = min(len(order), choice.drawn * m)
         drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
-        if n_drawn > m:
-            means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
-            # At a size of one: scikit-learn squares float32 in float32.
-            unit = X.dtype.type(1 / _unit(drawn))
-            return np.asarray(means.fit(drawn * unit).cluster_centers_ / unit)
-        return np.asarray(drawn.toarray() if is_sparse(drawn) else drawn)
+        return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
 
     def _check_parameters(self) -> None:
         for name, also in (("n_anchors", ", or None"), ("n_nearest", "")):
@@ -376,6 +396,10 @@ class AnchorGraph(BaseEstimator):
             raise ValueError(
                 f"bandwidth={h!r} must be a finite number > 0 in the units of X, or None."
             )
+
+
+def _dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
 def _unit(X: Any) -> float:

@@ -16,9 +16,9 @@ import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 
+from lapwing._arrays import Array, row_blocks
 from lapwing._host.optional import require
-from lapwing.graphs.base import Array
-from lapwing.graphs.points import SPARE, Points, row_blocks
+from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 
 __all__ = ["faiss_approximate", "faiss_exact", "load_faiss"]
@@ -132,7 +132,7 @@ class _Scaled:
         return np.ascontiguousarray(self.points.search[rows] / self.scale, dtype=np.float32)
 
     def blocks(self) -> Iterator[slice]:
-        return row_blocks(self.points.n, self.points.search.shape[1] * 8)
+        return row_blocks(self.points.n, self.points.search.shape[1] * 8, DIFFERENCE_BYTES)
 
     def search(self, index: Any, rows: Array, k: int) -> tuple[Array, Array]:
         """Squared lengths and indices of the candidates for some points."""

@@ -5,7 +5,8 @@ non-negative, sparse matrix W of shape (n, n) with an empty diagonal. It also sa
 made of it (`normalized`, `power`); `lapwing.graphs.laplacian` makes it.
 
 To add a graph, write one file with a class of these three members, name it in
-`lapwing.graphs.registry.GRAPHS`, and give the shared suite in ``tests/graphs/test_graphs.py`` an example.
+`lapwing.graphs.registry.GRAPHS`, and give the shared suite in ``tests/graphs/test_base.py`` an
+example.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-__all__ = ["CSR", "Array", "GraphRecipe", "check_affinity", "check_points", "check_power", "tidy"]
+__all__ = ["CSR", "GraphRecipe", "check_affinity", "check_points", "check_power", "tidy"]
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
 # Largest |W - W'| over max |W| that is taken for rounding. It is above the few units in the last

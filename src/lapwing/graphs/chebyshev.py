@@ -34,18 +34,17 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from lapwing._host.threads import available_threads, single_blas_thread
-from lapwing.graphs.base import CSR, Array
+from lapwing._arrays import Array, even_blocks, row_blocks
+from lapwing._host.threads import available_threads, share, single_blas_thread
+from lapwing.graphs.base import CSR
 
 __all__ = ["Ritz", "block_width", "smallest_by_filter"]
 
@@ -100,18 +99,14 @@ class _Filter:
 class _Products:
     """Products with one sparse matrix and with its row blocks, in tasks that threads share."""
 
-    def __init__(self, matrix: CSR, width: int, pool: ThreadPoolExecutor, n_threads: int) -> None:
-        n_tasks = max(n_threads, math.ceil(matrix.nnz * width / _TASK))
-        # Of equal work, not of equal height, as hubs gather edges. Cut once: slicing a matrix
-        # copies it.
-        inner = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_tasks + 1)[1:-1])
-        cuts = np.unique([0, *inner, matrix.shape[0]])
-        self._rows = [slice(a, b) for a, b in pairwise(cuts)]
-        self._parts = [matrix[rows] for rows in self._rows]
-        self._pool = pool
+    def __init__(self, matrix: CSR, width: int) -> None:
+        self._n_threads = available_threads()
+        n_tasks = max(self._n_threads, math.ceil(matrix.nnz * width / _TASK))
+        self._rows = even_blocks(matrix.indptr, n_tasks)
+        self._parts = [matrix[rows] for rows in self._rows]  # once: slicing a matrix copies it
 
     def _each(self, task: Callable[[slice, CSR], None]) -> None:
-        list(self._pool.map(task, self._rows, self._parts))
+        share(self._n_threads, task, self._rows, self._parts)
 
     def multiply(self, X: Array) -> Array:
         """L X."""
@@ -125,7 +120,7 @@ class _Products:
 
     def over_rows(self, task: Callable[[slice], Any]) -> list[Any]:
         """The results of a task for blocks of rows, in their order."""
-        return list(self._pool.map(task, _row_blocks(self._rows[-1].stop)))
+        return share(self._n_threads, task, row_blocks(self._rows[-1].stop, 1, _ROWS))
 
     def gram(self, A: Array, B: Array) -> Array:
         """A'B, summed in float64."""
@@ -216,10 +211,9 @@ def smallest_by_filter(
     X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
     locked, values, done = np.empty((n, k), dtype=dtype), np.empty(k), 0
     p = _Filter(upper / 2, upper, _FIRST_DEGREE)
-    n_threads = available_threads()
     # Threads share the rows; those of BLAS would wait for one another at each block.
-    with ThreadPoolExecutor(n_threads) as pool, single_blas_thread():
-        L = _Products(matrix, X.shape[1], pool, n_threads)
+    with single_blas_thread():
+        L = _Products(matrix, X.shape[1])
         for n_iter in range(1, max_iter + 1):
             X = L.filter(p, X)
             _orthonormalize(L, X, null, locked[:, :done])
@@ -245,7 +239,7 @@ def smallest_by_filter(
             cut = min(cut, 0.999 * upper)
             p = _Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[dtype])
     ascending, vectors = np.argsort(values, kind="stable"), np.empty_like(locked)
-    for rows in _row_blocks(n):
+    for rows in row_blocks(n, 1, _ROWS):
         vectors[order[rows]] = locked[rows][:, ascending]
     return Ritz(values[ascending], vectors, float(s[wanted]), n_iter)
 
@@ -306,7 +300,3 @@ def _turn(L: _Products, X: Array, U: Array) -> None:
         X[rows] = X[rows] @ U
 
     L.over_rows(task)
-
-
-def _row_blocks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS))

@@ -26,16 +26,15 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.decomposition import PCA
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.graphs.base import Array
 from lapwing.graphs.magnitude import check_magnitude
-from lapwing.graphs.points import row_blocks
 
 __all__ = ["Eigenfunctions", "density_eigenfunctions", "fit_eigenfunctions"]
 
 # Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
 _COVARIANCE_FEATURES = 2000
+_BLOCK_BYTES = 2**24  # of dense rows: 16 MB, as several copies of them are alive
 _MOST_BINS = 2000  # half a second a direction
 _COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace
 _FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
@@ -296,7 +295,7 @@ def _moments(X: Any) -> tuple[Array, Array]:
 
 
 def _dense_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    for block in row_blocks(X.shape[0], 8 * X.shape[1]):
+    for block in row_blocks(X.shape[0], 8 * X.shape[1], _BLOCK_BYTES):
         rows = X[block].toarray() if is_sparse(X) else X[block]
         yield block, rows.astype(np.float64, copy=False)
 
@@ -315,7 +314,7 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[A
     """
     n, q = X.shape[0], len(rotation.deviations)
     shares, starts, widths = np.empty((q, n_bins)), np.empty(q), np.empty(q)
-    for group in row_blocks(q, 4 * 8 * n):
+    for group in row_blocks(q, 4 * 8 * n, _BLOCK_BYTES):
         some = np.arange(q)[group]
         coordinates = np.empty((n, len(some)))
         for block, rows in _coordinates(X, rotation, some):

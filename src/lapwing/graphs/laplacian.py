@@ -11,19 +11,20 @@ vertex has a zero row and column in both, so f is free there (errata L1).
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._host.threads import available_threads
-from lapwing.graphs.base import CSR, Array, check_affinity, check_power
+from lapwing._arrays import Array, even_blocks
+from lapwing._host.threads import available_threads, share
+from lapwing.graphs.base import CSR, check_affinity, check_power
+from lapwing.graphs.scaled import ScaledLaplacian
 
-__all__ = ["Laplacian", "UnlabeledComponents", "unlabeled_components"]
+__all__ = ["Laplacian"]
 
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).
@@ -164,6 +165,38 @@ class Laplacian:
             values = _product(L, values)
         return values
 
+    def scaled(self, gamma: float) -> ScaledLaplacian:
+        """Return gamma L^p, the graph's part of an objective.
+
+        Parameters
+        ----------
+        gamma : float
+            Finite and at least 0.
+
+        Returns
+        -------
+        ScaledLaplacian
+            A function of values, with `apply`, `diagonal` and `norm_bound`.
+        """
+        return ScaledLaplacian(self, gamma)
+
+    def diagonal(self) -> Array:
+        """About the diagonal of L^p: that of L, to the power p.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            The diagonal itself for p = 1.
+        """
+        return np.asarray(self.matrix.diagonal().astype(np.float64) ** self.power)
+
+    @property
+    def norm_bound(self) -> float:
+        """Upper bound of the norm of L^p: 2^p, or the p-th power of twice the largest degree."""
+        norm = np.float64(2.0) if self.normalized else 2.0 * self.degrees.max()
+        with np.errstate(over="ignore"):  # infinite is a bound as well
+            return float(norm**self.power)
+
     def _matrix_in(self, dtype: np.dtype[Any]) -> CSR:
         if dtype == self.dtype:
             return self.matrix
@@ -171,42 +204,6 @@ class Laplacian:
             matrix = _laplacian_matrix(self.affinity, self.normalized)
             self._casts[dtype] = cast("CSR", matrix.astype(dtype))
         return self._casts[dtype]
-
-
-class UnlabeledComponents(NamedTuple):
-    """Connected components that hold no labelled point, the largest first."""
-
-    ids: Array  # their numbers in `Laplacian.component_labels`
-    sizes: Array  # points in each
-
-
-def unlabeled_components(laplacian: Laplacian, labeled: Any) -> UnlabeledComponents:
-    """Find the connected components of a graph that no label can reach.
-
-    Parameters
-    ----------
-    laplacian : Laplacian
-        The operator of the graph.
-    labeled : array-like of bool of shape (n,)
-        Which points have a label.
-
-    Returns
-    -------
-    UnlabeledComponents
-        ``ids`` and ``sizes``, both empty if every component holds a label.
-    """
-    labeled = np.asarray(labeled)
-    if labeled.shape != (laplacian.n_points,) or labeled.dtype != np.bool_:
-        raise ValueError(
-            f"labeled must be a boolean array of shape ({laplacian.n_points},), one entry a "
-            f"point; it is {labeled.dtype} of shape {labeled.shape}."
-        )
-    labels = laplacian.component_labels
-    sizes = np.bincount(labels, minlength=laplacian.n_components)
-    reached = np.bincount(labels[labeled], minlength=laplacian.n_components) > 0
-    ids = np.flatnonzero(~reached)
-    ids = ids[np.argsort(-sizes[ids], kind="stable")]
-    return UnlabeledComponents(ids, sizes[ids])
 
 
 def _degrees(W: CSR) -> Array:
@@ -232,19 +229,14 @@ def _laplacian_matrix(W: CSR, normalized: bool) -> CSR:
 
 def _product(L: CSR, F: Array) -> Array:
     """L F, over threads where F is wide: SciPy's kernels release the GIL but use one core."""
-    n = L.shape[0]
     columns = F.shape[1] if F.ndim == 2 else 1
     n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
     if n_threads == 1:
         return np.asarray(L @ F)
     out = np.empty(F.shape, dtype=F.dtype)
-    # Blocks of equal work, not of equal height: hubs gather edges.
-    inner = np.searchsorted(L.indptr, np.linspace(0, L.nnz, n_threads + 1)[1:-1])
-    cuts = np.unique([0, *inner, n])
 
-    def rows(start: int, stop: int) -> None:
-        out[start:stop] = L[start:stop] @ F
+    def multiply(rows: slice) -> None:
+        out[rows] = L[rows] @ F
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(rows, cuts[:-1], cuts[1:]))
+    share(n_threads, multiply, even_blocks(L.indptr, n_threads))
     return out

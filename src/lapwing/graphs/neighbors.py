@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.neighbors import VALID_METRICS
 
+from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
-from lapwing.graphs.base import CSR, Array, check_points
+from lapwing.graphs.base import CSR, check_points
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
 from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights

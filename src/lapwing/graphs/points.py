@@ -8,7 +8,6 @@ centred points, and the lengths of the candidate edges are computed here from di
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,20 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from lapwing.graphs.base import Array
+from lapwing._arrays import Array, row_blocks
 
-__all__ = ["DIFFERENCE_METRICS", "SPARE", "Points", "row_blocks"]
+__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points"]
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
 _SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss
-_BLOCK_BYTES = 2**24  # of differences in memory at a time: 16 MB, several copies of it are alive
-
-
-def row_blocks(n_rows: int, bytes_per_row: int) -> Iterator[slice]:
-    """Slices that cut n_rows rows into blocks of bounded memory."""
-    step = max(1, _BLOCK_BYTES // max(1, bytes_per_row))
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as several copies of them are alive
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,8 @@ class Points:
         mean_row = self.source.nnz / self.n * 2 if sparse else d
         lengths = np.empty(ends.shape)
         compute = _sparse_lengths if sparse else _dense_lengths
-        for block in row_blocks(len(rows), int(m * mean_row + 1) * self.source.dtype.itemsize):
+        width = int(m * mean_row + 1) * self.source.dtype.itemsize
+        for block in row_blocks(len(rows), width, DIFFERENCE_BYTES):
             lengths[block] = compute(self.source, rows[block], ends[block])
         return lengths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import scipy.sparse as sp
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
 from lapwing.graphs.base import GraphRecipe, check_power
-from lapwing.graphs.default import default_graph
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 
@@ -50,7 +50,7 @@ def as_graph(graph: Any) -> GraphRecipe:
             return TransformerGraph(graph)
     called = f" Did you mean graph={graph.__name__}(...)?" if isinstance(graph, type) else ""
     raise TypeError(
-        f"graph={graph!r} is no graph. Use None (the default graph), one of "
+        f"graph={short_repr(graph)} is no graph. Use None (the default graph), one of "
         f"{', '.join(GRAPHS)}, a symmetric affinity matrix (sparse or dense), or a neighbours "
         f"transformer of scikit-learn.{called}"
     )
@@ -61,8 +61,8 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
 
     Parameters
     ----------
-    graph : recipe, matrix, transformer or None
-        See `as_graph`; None means `default_graph`.
+    graph : recipe, matrix or transformer
+        See `as_graph`. Estimators make None a `default_graph` first.
     X : array-like or sparse of shape (n, n_features)
         The points.
     dtype : data-type, default=float64
@@ -73,7 +73,7 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
     Laplacian
         L^p of the graph, as its recipe says.
     """
-    recipe = default_graph(X) if graph is None else as_graph(graph)
+    recipe = as_graph(graph)
     power = check_power(recipe.power)  # before the search, which may take minutes
     return Laplacian.from_affinity(
         recipe.affinity(X), normalized=recipe.normalized, power=power, dtype=dtype

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from lapwing.graphs.base import Array
+from lapwing._arrays import Array
 from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
 
 __all__ = ["Neighbors", "brute_force", "sklearn_neighbors"]

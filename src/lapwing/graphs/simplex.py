@@ -11,13 +11,11 @@ differences it is the minimum of z'Gz, the point of least norm in a convex hull.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
-__all__ = ["GAP", "simplex_weights"]
+from lapwing._arrays import Array
 
-Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+__all__ = ["GAP", "simplex_weights"]
 
 # Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
 GAP = 1e-10

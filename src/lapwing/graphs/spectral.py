@@ -25,8 +25,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
+from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing.graphs.base import CSR, Array
+from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
 

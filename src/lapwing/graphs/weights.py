@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.graphs.base import CSR, Array, tidy
+from lapwing._arrays import Array
+from lapwing.graphs.base import CSR, tidy
 
 __all__ = ["WEIGHTS", "Edges", "WeightFunction", "affinity_of_edges", "check_weights"]
 

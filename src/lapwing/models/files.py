@@ -20,7 +20,9 @@ from zipfile import ZipFile
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
@@ -71,27 +73,44 @@ def _versions() -> dict[str, str]:
     }
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
-    model : Model
-        The same model gives the same bytes.
+    model : estimator, Pipeline or Model
+        A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
+        the same bytes.
     path : path-like
         The file; it is replaced if it exists.
 
     Raises
     ------
     ValueError
-        If the model holds what no file may, such as a kernel that is a Python function; if `info`
+        If the model is not fitted, holds what no file may, such as a kernel that is a Python function; if `info`
         is not JSON; or if nothing can be written at `path`.
     ImportError
         If skops is not installed.
     """
-    content = _encode(model)
+    content = _encode(model if isinstance(model, Model) else Model(_fitted(model)))
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
+
+
+def _fitted(estimator: Any) -> Any:
+    """An estimator that can answer."""
+    if not isinstance(estimator, BaseEstimator):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be saved as a model: give a fitted estimator, a "
+            "pipeline that ends in one, or a Model."
+        )
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise ValueError(
+            f"{type(estimator).__name__} is not fitted yet: call fit before save_model."
+        ) from None
+    return estimator
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

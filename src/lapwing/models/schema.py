@@ -21,9 +21,7 @@ import numpy as np
 
 from lapwing import estimators
 from lapwing._arrays import Array
-from lapwing.graphs.anchors import Anchors
-from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
-from lapwing.graphs.registry import GRAPHS
+from lapwing.graphs import GRAPHS, Anchors, Eigenfunctions, Rotation
 from lapwing.kernels import Kernel
 from lapwing.spaces.recipes import SPACES
 
@@ -59,13 +57,14 @@ _SPARSE = tuple(
 
 
 def _own_types() -> tuple[str, ...]:
+    """By their public names, as files must outlive the places where classes are written."""
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 
 OWN_TYPES = _own_types()
-_TEXTS = f"{__name__}.texts_from"
+_TEXTS = "lapwing.models.texts_from"
 
 
 def trusted_types() -> list[str]:

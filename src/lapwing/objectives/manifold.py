@@ -17,22 +17,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from lapwing.linalg import column_dot, to_host
 from lapwing.losses.labeled import Loss
-from lapwing.spaces.base import Array, Space, System
+from lapwing.spaces.base import Array, QuadraticSystem, Smoothness, Space
 
 __all__ = ["Line", "Objective", "State"]
-
-
-class Operator(Protocol):
-    """A symmetric positive semi-definite operator on values: the graph's L^p."""
-
-    def apply(self, F: Any) -> Any: ...
 
 
 class State(NamedTuple):
@@ -88,10 +82,8 @@ class Objective:
         Weights > 0 of the observations in the loss.
     gamma_A : float
         Weight > 0 of the ambient norm.
-    gamma_I : float
-        Weight >= 0 of the intrinsic norm.
-    laplacian : operator or None
-        L^p; None for a supervised problem.
+    graph_term : function or None
+        F -> gamma_I L^p F on values (n, c); None for a supervised problem.
     fit_intercept : bool
     """
 
@@ -101,8 +93,7 @@ class Objective:
     targets: Any
     weights: Any
     gamma_A: float
-    gamma_I: float = 0.0
-    laplacian: Operator | None = None
+    graph_term: Smoothness | None = None
     fit_intercept: bool = False
 
     @property
@@ -111,7 +102,7 @@ class Objective:
 
     @property
     def has_graph(self) -> bool:
-        return self.laplacian is not None and self.gamma_I > 0
+        return self.graph_term is not None
 
     @cached_property
     def _one_observation_a_point(self) -> bool:
@@ -125,10 +116,9 @@ class Objective:
 
     def smoothness(self, F: Any) -> Any:
         """gamma_I L^p F."""
-        if not self.has_graph:
+        if self.graph_term is None:
             return array_namespace(F).zeros_like(F)
-        assert self.laplacian is not None
-        return self.gamma_I * self.laplacian.apply(F)
+        return self.graph_term(F)
 
     def labeled(self, F: Any) -> Any:
         """Rows of F at the observations."""
@@ -224,11 +214,10 @@ class Objective:
         scores = self.labeled(state.values)
         return to_host(self.loss.curvature(self.targets, scores)) > 0
 
-    def system(self, *, fit_intercept: bool | None = None) -> System:
+    def system(self, *, fit_intercept: bool | None = None) -> QuadraticSystem:
         """Direct solver of quadratic models with this objective's regularisers."""
-        smoothness = self.smoothness if self.has_graph else None
         intercept = self.fit_intercept if fit_intercept is None else fit_intercept
-        return self.space.system(smoothness, self.gamma_A, intercept)
+        return self.space.system(self.graph_term, self.gamma_A, intercept)
 
     @cached_property
     def constant_energy(self) -> float:

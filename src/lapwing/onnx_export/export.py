@@ -20,11 +20,11 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.optional import require
 from lapwing._version import __version__
-from lapwing.classes.voting import VotedFunction, vote_matrix
+from lapwing.classes.voting import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
-from lapwing.spaces import KernelExpansion, LinearFunction
+from lapwing.spaces import KernelExpansion, LinearFunction, VotedFunction
 
 __all__ = ["save_onnx", "to_onnx"]
 
@@ -179,9 +179,15 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
         n_columns = function.coef.shape[1]
     else:
         assert isinstance(function, KernelExpansion)
-        block = _KERNELS[str(function.kernel.name)](build, X, function.basis, function.kernel)
-        product = build.op("MatMul", block, _double(build, function.alpha))
-        n_columns = function.alpha.shape[1]
+        translate = _KERNELS.get(str(function.kernel.name))
+        if translate is None:
+            raise OnnxExportError(
+                f"kernel={function.kernel.name!r} has no translation to ONNX. Use one of "
+                f"{', '.join(map(repr, _KERNELS))}."
+            )
+        block = translate(build, X, function.basis, function.kernel)
+        product = build.op("MatMul", block, _double(build, function.coef))
+        n_columns = function.coef.shape[1]
     return build.op("Add", product, _double(build, function.intercept)), n_columns
 
 
@@ -260,7 +266,7 @@ def _sigmoid(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
 
 def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     # Prepared as for the estimator: of float32 points their rounding would be seen.
-    right = KERNELS["rbf"][0](basis, kernel)
+    right = KERNELS["rbf"].prepare(basis, kernel)
     assert right.norms is not None
     if kernel.center is not None:
         X = build.op("Sub", X, _double(build, kernel.center))
@@ -272,7 +278,7 @@ def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
 
 
 def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
-    right = KERNELS["cosine"][0](basis, kernel)
+    right = KERNELS["cosine"].prepare(basis, kernel)
     length = build.op("Sqrt", _squared_norms(build, X))
     zero, one = build.constant(np.float64(0)), build.constant(np.float64(1))
     # Where the length is 0 so is the point, whatever it is divided by.

@@ -1,6 +1,5 @@
 """Pictures of fits, in the manner of scikit-learn's displays."""
 
-from lapwing.plotting.displays import *  # noqa: F403
-from lapwing.plotting.displays import __all__
+from lapwing.plotting.displays import PALETTE, decision_map, scatter_predictions
 
-__all__ = [*__all__]
+__all__ = ["PALETTE", "decision_map", "scatter_predictions"]

@@ -1,30 +1,50 @@
 """Spaces of functions: what the coefficients of a fit mean."""
 
-from lapwing.spaces.base import DecisionFunction, Solution, Space, System
-from lapwing.spaces.full import FullKernelSpace, KernelExpansion
-from lapwing.spaces.linear import LinearFunction, LinearSpace
+from lapwing.spaces.base import (
+    CoordinateSpace,
+    QuadraticSystem,
+    Restriction,
+    Smoothness,
+    Solution,
+    Space,
+)
+from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.functions import (
+    AnchorFunction,
+    EigenfunctionSum,
+    FittedFunction,
+    KernelExpansion,
+    LinearFunction,
+    VotedFunction,
+    function_from,
+)
+from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import MappedSpace, deformed, full_map, landmark_map
-from lapwing.spaces.parts import KernelParts, Parts, SpaceParts
-from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe, check_space
+from lapwing.spaces.recipes import SPACES, Landmarks, Linear, SpaceRecipe, check_space
 
 __all__ = [
-    "DecisionFunction",
+    "SPACES",
+    "AnchorFunction",
+    "CoordinateSpace",
+    "EigenfunctionSum",
+    "FittedFunction",
     "FullKernelSpace",
     "KernelExpansion",
-    "KernelParts",
     "Landmarks",
     "Linear",
     "LinearFunction",
     "LinearSpace",
     "MappedSpace",
-    "Parts",
+    "QuadraticSystem",
+    "Restriction",
+    "Smoothness",
     "Solution",
     "Space",
-    "SpaceParts",
     "SpaceRecipe",
-    "System",
+    "VotedFunction",
     "check_space",
     "deformed",
     "full_map",
+    "function_from",
     "landmark_map",
 ]

@@ -13,25 +13,33 @@ objective in the metric of the function space is represent(u) + gamma_A a. For t
 this is the LapSVM paper's preconditioning by K (Section 3.2), at no cost.
 
     system(...)    direct solver of quadratic models (Newton, dual, closed forms)
+    gram()         the kernel matrix of the points, for solvers that factor it
+    blocks()       row blocks of the design Phi, for methods that only sum over points
+    restrict(rows) the space on some of the points, and the way back from its coefficients
     function(...)  the fitted functions, for new points
+
+The members are `FullKernelSpace` (Phi = G = K), `LinearSpace` (Phi = X, G = I) and `MappedSpace`
+(Phi = psi(X), G = I). What is large in them, K or psi(X), is an array, or an operator that computes
+its row blocks whenever it is applied: the space is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from lapwing._arrays import Array
+from lapwing.spaces.functions import FittedFunction
 
 __all__ = [
     "Array",
     "CoordinateSpace",
-    "DecisionFunction",
     "Quadratic",
+    "QuadraticSystem",
+    "Restriction",
     "Smoothness",
     "Solution",
     "Space",
-    "System",
 ]
 
 Smoothness: TypeAlias = Callable[[Any], Any]
@@ -50,18 +58,11 @@ Quadratic: TypeAlias = Callable[[Array], Solution]
 """u (n, c) -> argmin 1/2 [f'(D + gamma_I L)f + gamma_A |h|^2] - u'f with f = h + b."""
 
 
-class System(Protocol):
+class QuadraticSystem(Protocol):
     """Direct solver of quadratic models that differ in the weights D of the points only."""
 
     def factor(self, weights: Array | None = None) -> Quadratic:
         """Factor the model with weights D (n,), zero where None."""
-
-
-class DecisionFunction(Protocol):
-    """Fitted functions that new points can be put into."""
-
-    def __call__(self, X: Any) -> Array:
-        """Values of shape (n_samples, n_columns)."""
 
 
 class Space(Protocol):
@@ -84,9 +85,22 @@ class Space(Protocol):
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
-    ) -> System: ...
+    ) -> QuadraticSystem: ...
 
-    def function(self, coef: Array, intercept: Array) -> DecisionFunction: ...
+    def gram(self) -> Array:
+        """Kernel matrix (n, n) of the points, dense, in float64."""
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of Phi, dense, one in memory at a time."""
+
+    def stored(self) -> Self:
+        """The same with what is computed block by block held in memory, for many passes."""
+
+    def restrict(self, rows: Array) -> Restriction:
+        """The functions on some of the points, in orthonormal coordinates."""
+
+    def function(self, coef: Array, intercept: Array) -> FittedFunction:
+        """The functions with these coefficients, in the precision of the space."""
 
 
 class CoordinateSpace(Space, Protocol):
@@ -94,4 +108,12 @@ class CoordinateSpace(Space, Protocol):
 
     @property
     def features(self) -> Any:
-        """Phi, ndarray or sparse of shape (n, m)."""
+        """Phi: ndarray, sparse or an operator of shape (n, m)."""
+
+
+class Restriction(NamedTuple):
+    """A space on some of the points of another one."""
+
+    space: CoordinateSpace
+    embed: Callable[[Array], Array]
+    """Coefficients (r,) or (r, c) there -> coefficients of the same functions in the other."""

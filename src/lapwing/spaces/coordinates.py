@@ -1,99 +1,65 @@
-"""Orthonormal coordinates of functions in row blocks, for methods that only sum over points.
-
-The normal equations of embedded regression need Z'Z and Z'g, Z (n, m): a pass over row blocks. So
-the coordinates of landmarks need not be held, which a million points by a thousand landmarks, 4 GB
-in float32, would be; `KernelFeatures` computes each block when it is asked for.
-"""
+"""What spaces with orthonormal coordinates share: G = I, and a design that is applied."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lapwing._arrays import Array, is_sparse
-from lapwing._host.memory import require_memory
-from lapwing.kernels import Kernel, row_blocks
-from lapwing.spaces.mapped import landmark_map
+from lapwing._arrays import is_sparse, row_blocks
+from lapwing.linalg import column_dot
+from lapwing.spaces.base import Array, QuadraticSystem, Smoothness
+from lapwing.spaces.systems import PrimalSystem, PushedSystem
 
-__all__ = ["KernelFeatures", "StoredFeatures", "landmark_features"]
+__all__ = ["Coordinates"]
 
 
-@dataclass(frozen=True, eq=False)
-class StoredFeatures:
-    """Rows of an array, such as the features of `LinearSpace`.
+class Coordinates:
+    """Phi (n, m), G = I: every product is one with the design or its transpose."""
 
-    Attributes
-    ----------
-    array : ndarray or CSR of shape (n, m)
-    """
-
-    array: Any
+    @property
+    @abstractmethod
+    def features(self) -> Any:
+        """Phi: ndarray, sparse or an operator of shape (n, m)."""
 
     @property
     def n_points(self) -> int:
-        return int(self.array.shape[0])
+        return int(self.features.shape[0])
 
     @property
-    def n_features(self) -> int:
-        return int(self.array.shape[1])
+    def n_coef(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.features.dtype
+
+    def values(self, coef: Any) -> Any:
+        return self.features @ coef
+
+    def represent(self, u: Any) -> Any:
+        return self.features.T @ u
+
+    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+        return column_dot(a, b)
+
+    def gram(self) -> Array:
+        if is_sparse(self.features):
+            return np.asarray((self.features @ self.features.T).toarray(), dtype=np.float64)
+        Z = np.vstack([np.asarray(block, dtype=np.float64) for _, block in self.blocks()])
+        return np.asarray(Z @ Z.T)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks, dense."""
-        for rows in row_blocks(self.n_points, 8 * self.n_features):
-            block = self.array[rows]
+        features = self.features
+        for rows in row_blocks(self.n_points, 8 * self.n_coef):
+            block = features[rows]
             yield rows, block.toarray() if is_sparse(block) else block
 
-
-@dataclass(frozen=True, eq=False)
-class KernelFeatures:
-    """Coordinates A'k(z, x) over a basis z, block by block.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR of shape (n, n_features)
-    basis : ndarray or CSR of shape (m, n_features)
-    lift : ndarray of shape (m, m)
-        A: coordinates to the coefficients over the basis.
-    """
-
-    kernel: Kernel
-    X: Any
-    basis: Any
-    lift: Array
-
-    @property
-    def n_points(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(self.lift.shape[1])
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks, computed afresh."""
-        right = self.lift.astype(self.X.dtype, copy=False)
-        for rows, block in self.kernel.cross_blocks(self.X, self.basis):
-            yield rows, block @ right
-
-    def stored(self) -> StoredFeatures:
-        """The features as an array, in the precision of X, for methods of many passes."""
-        n, m, itemsize = self.n_points, self.n_features, self.X.dtype.itemsize
-        require_memory(
-            float(n) * m * itemsize,
-            f"Coordinates of {n} points by {m} landmarks",
-            "Use fewer landmarks, or float32 features.",
-        )
-        features = np.empty((n, m), dtype=self.X.dtype)
-        for rows, block in self.blocks():
-            features[rows] = block
-        return StoredFeatures(features)
-
-
-def landmark_features(kernel: Kernel, X: Any, landmarks: Any) -> KernelFeatures:
-    """Coordinates of points over landmarks; see `lapwing.spaces.mapped.landmark_map`."""
-    mapped = landmark_map(kernel, landmarks, landmarks)
-    return KernelFeatures(kernel, X, mapped.basis, mapped.lift)
+    def system(
+        self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> QuadraticSystem:
+        if self.n_coef <= self.n_points:
+            return PrimalSystem(self.features, smoothness, gamma_A, fit_intercept)
+        return PushedSystem(self, smoothness, gamma_A, fit_intercept)  # type: ignore[arg-type]

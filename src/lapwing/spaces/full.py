@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Array, Smoothness, System
-from lapwing.spaces.systems import GraphSystem, SupervisedSystem
+from lapwing.spaces.base import Array, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.functions import KernelExpansion
+from lapwing.spaces.mapped import full_map
+from lapwing.spaces.systems import expansion_system
 
-__all__ = ["FullKernelSpace", "KernelExpansion"]
+__all__ = ["ComputedKernel", "FullKernelSpace"]
 
 
-@dataclass(frozen=True, eq=False)
-class KernelExpansion:
-    """f(x) = sum_j alpha_j k(basis_j, x) + b, evaluated in row blocks.
+class ComputedKernel(LinearOperator):
+    """Kernel matrix of points that is never held: products compute it, a row block at a time.
 
-    Attributes
+    Parameters
     ----------
     kernel : Kernel
-    basis : array-like or sparse of shape (n_basis, n_features), or None if precomputed
-    alpha : ndarray of shape (n_basis, n_columns)
-    intercept : ndarray of shape (n_columns,)
+        Not a precomputed one, whose matrix is there already.
+    X : ndarray or CSR of shape (n, n_features)
     """
 
-    kernel: Kernel
-    basis: Any
-    alpha: Array
-    intercept: Array
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        super().__init__(X.dtype, (X.shape[0], X.shape[0]))  # type: ignore[call-arg]
+        self.kernel, self.X = kernel, X
 
-    def __call__(self, X: Any) -> Array:
-        return self.kernel.expand(X, self.basis, self.alpha) + self.intercept
+    def _matmat(self, coef: Array) -> Array:
+        return self.kernel.expand(self.X, self.X, coef.astype(self.dtype, copy=False))
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of the matrix."""
+        return self.kernel.cross_blocks(self.X, self.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +49,27 @@ class FullKernelSpace:
 
     Attributes
     ----------
-    K : ndarray or sparse of shape (n, n)
+    K : ndarray, sparse or ComputedKernel of shape (n, n)
         Kernel matrix; a sparse one is only ever applied, at the cost of its non-zeros.
     kernel : Kernel or None
         For new points; None if the space is only used on its own points.
     basis : array-like or sparse of shape (n, n_features) or None
+        The points; None if precomputed.
+    rows : ndarray of shape (n,) or None
+        Rows of the user's X that the points are.
     """
 
     K: Any
     kernel: Kernel | None = None
     basis: Any = None
+    rows: Array | None = None
+
+    @classmethod
+    def computed(cls, kernel: Kernel, X: Any, rows: Array | None = None) -> FullKernelSpace:
+        """The space of a kernel whose matrix is not held, unless it is there already."""
+        if kernel.precomputed:
+            return cls(X, kernel, None, rows)
+        return cls(ComputedKernel(kernel, X), kernel, X, rows)
 
     @property
     def n_points(self) -> int:
@@ -76,9 +92,11 @@ class FullKernelSpace:
     def dot(self, a: Any, b: Any, values_b: Any) -> Any:
         return column_dot(a, values_b)
 
-    def system(self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool) -> System:
+    def system(
+        self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> QuadraticSystem:
         n = self.n_points
-        copies = 0 if self.K.dtype == np.float64 and not is_sparse(self.K) else 1
+        copies = 0 if isinstance(self.K, np.ndarray) and self.K.dtype == np.float64 else 1
         copies += 0 if smoothness is None else 2
         require_memory(
             copies * 8.0 * n * n,
@@ -86,13 +104,59 @@ class FullKernelSpace:
             "Use solver='pcg', which only applies the kernel matrix.",
         )
         # Small systems are solved in float64 whatever the kernel's precision.
-        K = self.K.toarray() if is_sparse(self.K) else self.K
-        K = K.astype(np.float64, copy=False)
-        if smoothness is None:
-            return SupervisedSystem(K, gamma_A, fit_intercept)
-        return GraphSystem(K, smoothness, gamma_A, fit_intercept)
+        return expansion_system(self.gram(), smoothness, gamma_A, fit_intercept)
+
+    def gram(self) -> Array:
+        K = self.K
+        if isinstance(K, ComputedKernel):
+            # In float64 from the start: rounded to float32 it has negative eigenvalues, which
+            # solvers' large factors make larger than the identity they are added to.
+            return np.asarray(K.kernel.gram(K.X.astype(np.float64)))
+        return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        if isinstance(self.K, ComputedKernel):
+            yield from self.K.blocks()
+            return
+        for rows in row_blocks(self.n_points, 8 * self.n_points):
+            block = self.K[rows]
+            yield rows, block.toarray() if is_sparse(block) else block
+
+    def stored(self) -> FullKernelSpace:
+        if not isinstance(self.K, ComputedKernel):
+            return self
+        return replace(self, K=self.K.kernel.gram(self.K.X))
+
+    def restrict(self, rows: Array) -> Restriction:
+        kernel, basis = self._known_kernel(), None
+        if isinstance(self.K, ComputedKernel):
+            basis = self.K.X[rows]
+            block = kernel.gram(basis)
+        else:
+            block = self.K[rows][:, rows]
+            basis = None if self.basis is None else self.basis[rows]
+        part = full_map(kernel, block, basis)
+        assert part.pivots is not None
+        at = rows if kernel.precomputed else rows[part.pivots]
+
+        def embed(coef: Array) -> Array:
+            alpha = np.zeros((self.n_coef, *coef.shape[1:]))
+            alpha[at] = part.lift @ coef
+            return alpha
+
+        return Restriction(part, embed)
 
     def function(self, coef: Array, intercept: Array) -> KernelExpansion:
+        kernel, dtype = self._known_kernel(), self.dtype
+        return KernelExpansion(
+            kernel,
+            self.basis,
+            coef.astype(dtype, copy=False),
+            intercept.astype(dtype, copy=False),
+            self.rows,
+        )
+
+    def _known_kernel(self) -> Kernel:
         if self.kernel is None:
             raise ValueError("This space was made without a kernel: it knows its own points only.")
-        return KernelExpansion(self.kernel, self.basis, coef, intercept)
+        return self.kernel

@@ -9,84 +9,137 @@ eigenvectors, needs only the pivots as its basis, and drops the null directions 
 a threshold instead of dividing by them (errata C8).
 
 With all points as the basis the map is exact (`full_map`); with a few landmarks it is the subset of
-regressors (QN-S3VM paper, (9)-(10)): O(n r) a product.
+regressors (QN-S3VM paper, (9)-(10)): O(n r) a product. The coordinates of landmarks are computed
+whenever they are applied, for a million points by a thousand landmarks are 4 GB in float32;
+`stored` holds them, for methods of many passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from scipy.sparse.linalg import LinearOperator
 
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
-from lapwing.linalg import column_dot, pivoted_cholesky
-from lapwing.spaces.base import Array, DecisionFunction, Smoothness, System
-from lapwing.spaces.full import KernelExpansion
-from lapwing.spaces.linear import LinearFunction, PrimalSystem
+from lapwing.linalg import pivoted_cholesky
+from lapwing.spaces.base import Array, Restriction, Smoothness
+from lapwing.spaces.coordinates import Coordinates
+from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 
-__all__ = ["MappedSpace", "deformed", "full_map", "inverse_transpose", "landmark_map", "rounding"]
+__all__ = ["KernelFeatures", "MappedSpace", "deformed", "full_map", "landmark_map"]
+
+# A restriction to fewer points than this share of the coordinates is factored: products with it
+# then cost less than the factorisation within some hundred of them.
+_SMALL = 0.25
+
+
+class KernelFeatures(LinearOperator):
+    """Coordinates A'k(z, x) over a basis z: products compute them, a row block at a time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR of shape (n, n_features)
+    basis : ndarray or CSR of shape (m, n_features)
+    lift : ndarray of shape (m, r)
+        A: coordinates to the coefficients over the basis.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, basis: Any, lift: Array) -> None:
+        super().__init__(X.dtype, (X.shape[0], lift.shape[1]))  # type: ignore[call-arg]
+        self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Row blocks, computed afresh."""
+        right = self._lift.astype(self.dtype, copy=False)
+        for rows, block in self._kernel.cross_blocks(self._X, self._basis):
+            yield rows, block @ right
+
+    def stored(self) -> Array:
+        """The features as an array, in the precision of X."""
+        n, r = self.shape
+        require_memory(
+            float(n) * r * self.dtype.itemsize,
+            f"Coordinates of {n} points by {r} landmarks",
+            "Use fewer landmarks, or float32 features.",
+        )
+        features = np.empty((n, r), dtype=self.dtype)
+        for rows, block in self.blocks():
+            features[rows] = block
+        return features
+
+    def _matmat(self, coef: Array) -> Array:
+        values = np.empty((self.shape[0], coef.shape[1]), np.result_type(self.dtype, coef))
+        for rows, block in self.blocks():
+            values[rows] = block @ coef
+        return values
+
+    def _rmatmat(self, u: Array) -> Array:
+        total = np.zeros((self.shape[1], u.shape[1]), np.result_type(self.dtype, u))
+        for rows, block in self.blocks():
+            total += block.T @ u[rows]
+        return total
 
 
 @dataclass(frozen=True, eq=False)
-class MappedSpace:
+class MappedSpace(Coordinates):
     """Functions h = w'psi with explicit orthonormal coordinates: Phi = psi(X), G = I.
 
     Attributes
     ----------
-    features : ndarray of shape (n, r)
+    psi : ndarray or KernelFeatures of shape (n, r)
         psi of the training points.
     lift : ndarray of shape (n_coef, r)
         Coordinates w to the coefficients of the function that new points are put into.
-    made : function (coef (n_coef, c), intercept (c,)) -> DecisionFunction
-    kernel : Kernel or None
-        Of the functions; None for linear ones.
-    basis : array-like or sparse of shape (n_coef, n_features) or None
-        Points that the functions are expansions over.
+    made : function (coef (n_coef, c), intercept (c,)) -> FittedFunction
     pivots : ndarray of shape (n_coef,) or None
-        Training points that are the basis, where it consists of some.
+        Training points that the functions are expansions over, where they are some.
     """
 
-    features: Array
+    psi: Any
     lift: Array
-    made: Callable[[Array, Array], DecisionFunction]
-    kernel: Kernel | None = None
-    basis: Any = None
+    made: Callable[[Array, Array], FittedFunction]
     pivots: Array | None = None
 
     @property
-    def n_points(self) -> int:
-        return int(self.features.shape[0])
+    def features(self) -> Any:
+        return self.psi
 
-    @property
-    def n_coef(self) -> int:
-        return int(self.features.shape[1])
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        return self.psi.blocks() if isinstance(self.psi, KernelFeatures) else super().blocks()
 
-    @property
-    def dtype(self) -> Any:
-        return self.features.dtype
+    def stored(self) -> MappedSpace:
+        if not isinstance(self.psi, KernelFeatures):
+            return self
+        return replace(self, psi=self.psi.stored())
 
-    def values(self, coef: Any) -> Any:
-        return self.features @ coef
+    def restrict(self, rows: Array) -> Restriction:
+        space = self.stored()
+        if len(rows) == space.n_points:
+            return Restriction(space, np.asarray)
+        psi = space.psi[rows]
+        if len(rows) > _SMALL * space.n_coef:
+            return Restriction(MappedSpace(psi, np.eye(space.n_coef), space.function), np.asarray)
+        # Solutions lie in the span of the points' own features (representer theorem).
+        gram = np.asarray(psi @ psi.T, dtype=np.float64)
+        F, pivots = pivoted_cholesky(gram, _rounding(np.diagonal(gram).astype(space.dtype)))
+        lift = psi[pivots].T.astype(np.float64) @ _inverse_transpose(F[pivots])
+        part = MappedSpace(F.astype(space.dtype, copy=False), lift, space.function)
+        return Restriction(part, lambda coef: np.asarray(lift @ coef))
 
-    def represent(self, u: Any) -> Any:
-        return self.features.T @ u
-
-    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
-        return column_dot(a, b)
-
-    def system(self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool) -> System:
-        return PrimalSystem(self.features, smoothness, gamma_A, fit_intercept)
-
-    def function(self, coef: Array, intercept: Array) -> DecisionFunction:
-        return self.made(self.lift @ coef, intercept)
+    def function(self, coef: Array, intercept: Array) -> FittedFunction:
+        lifted = np.asarray(self.lift @ coef)
+        dtype = self.dtype
+        return self.made(lifted.astype(dtype, copy=False), intercept.astype(dtype, copy=False))
 
 
-def full_map(kernel: Kernel, K: Any, basis: Any = None) -> MappedSpace:
+def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = None) -> MappedSpace:
     """All expansions over the training points, in coordinates.
 
     Parameters
@@ -96,6 +149,9 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None) -> MappedSpace:
         Kernel matrix of the training points, positive semi-definite.
     basis : array-like or sparse of shape (n, n_features) or None
         The training points; None if precomputed.
+    rows : ndarray of shape (n,) or None
+        Rows of the user's X that the points are; with a precomputed kernel new points come with
+        their kernel values.
     """
     n = K.shape[0]
     require_memory(
@@ -104,13 +160,19 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None) -> MappedSpace:
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
     dense = K.toarray() if is_sparse(K) else K
-    F, pivots = pivoted_cholesky(dense.astype(np.float64), rounding(np.diagonal(dense)))
-    lift = inverse_transpose(F[pivots])
-    return _kernel_space(F.astype(K.dtype, copy=False), lift, kernel, basis, pivots, n)
+    F, pivots = pivoted_cholesky(dense.astype(np.float64), _rounding(np.diagonal(dense)))
+    lift = _inverse_transpose(F[pivots])
+    if kernel.precomputed:  # new points come with the kernel values of all n training points
+        whole = np.zeros((n, lift.shape[1]))
+        whole[pivots] = lift
+        made = _expansion(kernel, None, rows)
+        return MappedSpace(F.astype(K.dtype, copy=False), whole, made, pivots)
+    made = _expansion(kernel, None if basis is None else basis[pivots])
+    return MappedSpace(F.astype(K.dtype, copy=False), lift, made, pivots)
 
 
 def landmark_map(kernel: Kernel, X: Any, landmarks: Any) -> MappedSpace:
-    """All expansions over the landmarks, in coordinates: O(n r^2) once, O(n r) a product.
+    """All expansions over the landmarks, in coordinates: O(r^3) once, O(n r) a product.
 
     Parameters
     ----------
@@ -118,22 +180,31 @@ def landmark_map(kernel: Kernel, X: Any, landmarks: Any) -> MappedSpace:
         Not a precomputed one: the landmarks need not be training points.
     X : ndarray or CSR of shape (n, n_features)
     landmarks : ndarray or CSR of shape (r, n_features)
+
+    Returns
+    -------
+    MappedSpace
+        Its coordinates are computed whenever they are applied; `stored` holds them.
     """
-    n, r = X.shape[0], landmarks.shape[0]
+    r = landmarks.shape[0]
     require_memory(
-        (1.0 * n * r + 3.0 * r * r) * 8,
-        f"Coordinates of {n} points by {r} landmarks",
+        3.0 * r * r * 8,
+        f"Coordinates of {X.shape[0]} points by {r} landmarks",
         "Use fewer landmarks, or float32 features.",
     )
     K = kernel.gram(landmarks)
-    F, pivots = pivoted_cholesky(K.astype(np.float64), rounding(np.diagonal(K)))
-    lift = inverse_transpose(F[pivots])
-    basis = landmarks[pivots]
-    features = np.empty((n, len(pivots)), dtype=X.dtype)
-    right = lift.astype(X.dtype, copy=False)
-    for rows, block in kernel.cross_blocks(X, basis):
-        features[rows] = block @ right
-    return _kernel_space(features, lift, kernel, basis, None, len(pivots))
+    F, pivots = pivoted_cholesky(K.astype(np.float64), _rounding(np.diagonal(K)))
+    lift, basis = _inverse_transpose(F[pivots]), landmarks[pivots]
+    return MappedSpace(KernelFeatures(kernel, X, basis, lift), lift, _expansion(kernel, basis))
+
+
+def _expansion(
+    kernel: Kernel, basis: Any, rows: Array | None = None
+) -> Callable[[Array, Array], KernelExpansion]:
+    def made(alpha: Array, intercept: Array) -> KernelExpansion:
+        return KernelExpansion(kernel, basis, alpha, intercept, rows)
+
+    return made
 
 
 def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
@@ -149,7 +220,8 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
     smoothness : function
         F -> gamma_I L^p F on values (n, c).
     """
-    Phi = space.values(np.eye(space.n_coef, dtype=space.dtype))
+    space = space.stored()
+    Phi = space.features
     M = np.asarray(Phi.T @ smoothness(Phi), dtype=np.float64)
     M = (M + M.T) / 2
     M.flat[:: len(M) + 1] += 1
@@ -160,41 +232,23 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
             "The norm deformed by the graph is singular in float64: gamma_I is too large beside "
             "the norm of the kernel's functions, whose weight is one. Use a smaller gamma_I."
         ) from None
-    features = sla.solve_triangular(R, Phi.T, trans="T", check_finite=False).T
+    psi = sla.solve_triangular(R, Phi.T, trans="T", check_finite=False).T
+    psi = psi.astype(space.dtype, copy=False)
     if isinstance(space, MappedSpace):
         lift = sla.solve_triangular(R, space.lift.T, trans="T", check_finite=False).T
-        made, kernel = space.made, space.kernel
-        return MappedSpace(
-            features.astype(space.dtype, copy=False), lift, made, kernel, space.basis, space.pivots
-        )
+        return replace(space, psi=psi, lift=lift)
     inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
-    return MappedSpace(features.astype(space.dtype, copy=False), inverse, LinearFunction)
+    return MappedSpace(psi, inverse, LinearFunction)
 
 
-def _kernel_space(
-    features: Array, lift: Array, kernel: Kernel, basis: Any, pivots: Array | None, n: int
-) -> MappedSpace:
-    if kernel.precomputed:  # new points come with the kernel values of all n training points
-        whole = np.zeros((n, lift.shape[1]))
-        whole[pivots] = lift
-        lift = whole
-    elif pivots is not None:
-        basis = basis[pivots]
-
-    def made(alpha: Array, intercept: Array) -> KernelExpansion:
-        return KernelExpansion(kernel, basis, alpha, intercept)
-
-    return MappedSpace(features, lift, made, kernel, basis, pivots)
-
-
-def inverse_transpose(lower: Array) -> Array:
+def _inverse_transpose(lower: Array) -> Array:
     """A = F^-T of a lower triangular F."""
     return np.asarray(
         sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     )
 
 
-def rounding(diagonal: Array) -> float:
+def _rounding(diagonal: Array) -> float:
     """Pivots below this are rounding: n units in the last place of the kernel's own precision."""
     largest = float(np.max(diagonal, initial=0.0))
     return max(len(diagonal), 10) * float(np.finfo(diagonal.dtype).eps) * largest

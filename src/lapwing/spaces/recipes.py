@@ -18,7 +18,7 @@ from lapwing.spaces.mapped import landmark_map
 
 __all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space"]
 
-METHODS = ("random", "kmeans")
+_SELECTIONS = ("random", "kmeans")
 
 
 @runtime_checkable
@@ -88,8 +88,8 @@ class Landmarks(BaseEstimator):
         r = self.n_components
         if isinstance(r, bool) or not isinstance(r, Integral) or r < 1:
             raise ValueError(f"n_components={r!r} must be a whole number of landmarks, at least 1.")
-        if self.method not in METHODS:
-            known = ", ".join(map(repr, METHODS))
+        if self.method not in _SELECTIONS:
+            known = ", ".join(map(repr, _SELECTIONS))
             raise ValueError(f"method={self.method!r} is not known. Use one of {known}.")
         if r >= X.shape[0]:
             return X
@@ -130,7 +130,7 @@ class Landmarks(BaseEstimator):
         Returns
         -------
         MappedSpace
-            With explicit coordinates of the points.
+            With explicit coordinates of the points, computed whenever they are applied.
         """
         if kernel is None:
             raise ValueError(

@@ -1,4 +1,4 @@
-r"""Direct solvers of quadratic models in a kernel expansion.
+r"""Direct solvers of quadratic models, in a kernel expansion or in coordinates.
 
 All solve, for weights D of the points and S = gamma_I L^p,
 
@@ -19,14 +19,31 @@ K (D + S) K, one more product of order n^3 and the square of the condition numbe
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
-from lapwing.linalg import pivoted_cholesky, spd_factor
-from lapwing.spaces.base import Array, Quadratic, Smoothness, Solution
+from lapwing._arrays import is_sparse, row_blocks
+from lapwing._host.memory import require_memory
+from lapwing.linalg import normal_matrix, pivoted_cholesky, spd_factor
+from lapwing.spaces.base import (
+    Array,
+    CoordinateSpace,
+    Quadratic,
+    QuadraticSystem,
+    Smoothness,
+    Solution,
+)
 
-__all__ = ["FeatureSystem", "GraphSystem", "SupervisedSystem"]
+__all__ = [
+    "DeformedSystem",
+    "FactoredSystem",
+    "PrimalSystem",
+    "PushedSystem",
+    "SupervisedSystem",
+    "expansion_system",
+]
 
 # Digits that the expansion may lose to cancellation before feature coordinates take over.
 _RESIDUAL_TOLERANCE = 1e-9
@@ -38,13 +55,22 @@ def _digits_lost(residual: Array, u: Array) -> bool:
     return bool(not size <= _RESIDUAL_TOLERANCE * np.abs(u).max(initial=0))
 
 
-class GraphSystem:
+def expansion_system(
+    K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+) -> QuadraticSystem:
+    """Solver for expansions over all points with the kernel matrix K, in float64."""
+    if smoothness is None:
+        return SupervisedSystem(K, gamma_A, fit_intercept)
+    return DeformedSystem(K, smoothness, gamma_A, fit_intercept)
+
+
+class DeformedSystem:
     """LU of (D + S) K + gamma_A I, with S K kept between factorisations.
 
     Costs p sparse products with K and 2/3 n^3 operations a factorisation; K and one factor are in
     memory, and S K + gamma_A I between factorisations with different weights. If
     a_i = -v_i / gamma_A cancels in K a (kernels of low rank with
-    small gamma_A, errata L14), the solution is taken from `FeatureSystem`.
+    small gamma_A, errata L14), the solution is taken from `FactoredSystem`.
     """
 
     def __init__(
@@ -66,8 +92,8 @@ class GraphSystem:
         return base
 
     @cached_property
-    def _features(self) -> FeatureSystem:
-        return FeatureSystem(self._K, self._smoothness, self._gamma_A, self._fit_intercept)
+    def _features(self) -> FactoredSystem:
+        return FactoredSystem(self._K, self._smoothness, self._gamma_A, self._fit_intercept)
 
     def factor(self, weights: Array | None = None) -> Quadratic:
         n = self._K.shape[0]
@@ -112,7 +138,7 @@ class SupervisedSystem:
     """Without a graph only weighted points matter: (K_EE + gamma_A D_E^-1) a_E = u_E / D_E.
 
     Symmetric positive definite and of the size of the error set E, as for the primal SVM
-    (Chapelle 2007); a_i = u_i / gamma_A off E. Where a cancels in K a, `FeatureSystem` takes over.
+    (Chapelle 2007); a_i = u_i / gamma_A off E. Where a cancels in K a, `FactoredSystem` takes over.
     """
 
     def __init__(self, K: Array, gamma_A: float, fit_intercept: bool) -> None:
@@ -151,7 +177,7 @@ class SupervisedSystem:
     def _in_features(self, weights: Array, u: Array) -> Solution:
         """The same solution in feature coordinates, on the points whose coefficients are not 0."""
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
-        system = FeatureSystem(
+        system = FactoredSystem(
             self._K[np.ix_(rows, rows)], None, self._gamma_A, self._fit_intercept
         )
         part = system.factor(weights[rows])(u[rows])
@@ -160,7 +186,7 @@ class SupervisedSystem:
         return Solution(coef, part.intercept, self._K[:, rows] @ part.coef + part.intercept)
 
 
-class FeatureSystem:
+class FactoredSystem:
     """The same models in coordinates w with K = F F', h = F w: symmetric positive definite.
 
     F is a pivoted Cholesky factor, as wide as the rank of K, so nothing lives in the null space
@@ -200,5 +226,88 @@ class FeatureSystem:
             )
             intercept = w[self._rank] if len(w) > self._rank else np.zeros(u.shape[1])
             return Solution(coef, intercept, self._design @ w)
+
+        return solve
+
+
+class PrimalSystem:
+    """Cholesky of Phi'(D + S)Phi + gamma_A I, of the size of the coordinates.
+
+    S Phi is taken in blocks of columns, so that a sparse Phi is never densified whole.
+    """
+
+    def __init__(
+        self, Phi: Any, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> None:
+        n, d = Phi.shape
+        require_memory(
+            2 * 8.0 * d * d,
+            f"A direct solver with {d} features",
+            "Use solver='pcg', which only applies X.",
+        )
+        self._Phi = Phi
+        self._fit_intercept = fit_intercept
+        size = d + fit_intercept
+        base = np.zeros((size, size))
+        if smoothness is not None:
+            for columns in row_blocks(d, 8 * n):
+                block = Phi[:, columns]
+                block = block.toarray() if is_sparse(block) else block
+                base[:d, columns] = Phi.T @ smoothness(np.asarray(block, dtype=np.float64))
+            if fit_intercept:
+                constant = smoothness(np.ones((n, 1)))
+                base[:d, d:] = Phi.T @ constant
+                base[d, :d] = base[:d, d]
+                base[d, d] = constant.sum()
+            base = (base + base.T) / 2
+        base.flat[: d * size : size + 1] += gamma_A
+        self._base = base
+
+    def factor(self, weights: Array | None = None) -> Quadratic:
+        Phi, d, bias = self._Phi, self._Phi.shape[1], self._fit_intercept
+        H = self._base.copy()
+        if weights is not None:
+            E = np.flatnonzero(weights)
+            H += normal_matrix([(slice(None), Phi[E])], d, weights[E], bias=bias)
+        solve_spd = spd_factor(H)
+
+        def solve(u: Array) -> Solution:
+            right = Phi.T @ u
+            if bias:
+                right = np.vstack([right, u.sum(axis=0)])
+            z = solve_spd(right)
+            coef = z[:d]
+            intercept = z[d] if bias else np.zeros(u.shape[1])
+            return Solution(coef, intercept, Phi @ coef + intercept)
+
+        return solve
+
+
+class PushedSystem:
+    """With more coordinates than points the models are solved in the span of the points."""
+
+    def __init__(
+        self,
+        space: CoordinateSpace,
+        smoothness: Smoothness | None,
+        gamma_A: float,
+        fit_intercept: bool,
+    ) -> None:
+        n = space.n_points
+        copies = 1 if smoothness is None else 3
+        require_memory(
+            copies * 8.0 * n * n,
+            f"A direct solver at n = {n} points with more features than points",
+            "Use solver='pcg', which only applies X.",
+        )
+        self._space = space
+        self._system = expansion_system(space.gram(), smoothness, gamma_A, fit_intercept)
+
+    def factor(self, weights: Array | None = None) -> Quadratic:
+        inner = self._system.factor(weights)
+
+        def solve(u: Array) -> Solution:
+            alpha, intercept, values = inner(u)
+            return Solution(self._space.represent(alpha), intercept, values)
 
         return solve

@@ -18,6 +18,7 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
 from lapwing.solvers.low_density.multipliers import ShiftedHinge, minimize
 from lapwing.spaces import LinearSpace, full_map
+from tests.helpers.data import two_clouds
 from tests.helpers.low_density import make_tiny, value_of
 from tests.helpers.problems import rbf
 
@@ -37,12 +38,6 @@ def svm(X, y, C, bias, *, K=None, center=False):
     return LowDensityObjective(
         features, Hinge(), GaussianBump(), np.arange(n), y, weights, none, np.zeros(0), bias
     )
-
-
-def blobs(n=30, d=3, seed=0, apart=0.7):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    return rng.standard_normal((n, d)) + apart * y[:, None], y
 
 
 def solve(objective, *, tol=1e-8, max_iter=50_000, **options):
@@ -123,7 +118,7 @@ def check_gap(value, dual, total, tol=1e-8):
 @pytest.mark.parametrize("C", C_RANGE)
 def test_a_free_bias_is_libsvm(C, kernel, center):
     """Centring is no matter to a free bias."""
-    X, y = blobs(apart=1.5 if kernel == "linear" and C > 100 else 0.7)
+    X, y = two_clouds(apart=1.5 if kernel == "linear" and C > 100 else 0.7)
     K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
     objective = svm(X, y, C, FREE, K=K, center=center)
     found = solve(objective)
@@ -146,7 +141,7 @@ def test_a_free_bias_is_libsvm(C, kernel, center):
 @pytest.mark.parametrize("C", C_RANGE)
 def test_a_fixed_bias_is_the_dense_dual(C, kernel, b):
     """The margins are offset, which libsvm has no parameter for."""
-    X, y = blobs(14, 3, seed=1, apart=1.5 if C > 100 else 0.7)
+    X, y = two_clouds(14, 3, seed=1, apart=1.5 if C > 100 else 0.7)
     K = X @ X.T if kernel == "linear" else rbf(X, X, 0.5)
     objective = svm(X, y, C, (b, b), K=K)
     found = solve(objective)
@@ -162,7 +157,7 @@ def test_a_fixed_bias_is_the_dense_dual(C, kernel, b):
 
 @pytest.mark.parametrize("bias", [(0.3, 0.3), FREE, (-0.1, 0.1), (0.2, 5.0)])
 def test_conditions_hold_whatever_the_bias(bias):
-    X, y = blobs()
+    X, y = two_clouds()
     for C in (0.01, 1.0, 50.0):
         objective = svm(X + 0.4, y, C, bias)
         found = solve(objective)
@@ -172,7 +167,7 @@ def test_conditions_hold_whatever_the_bias(bias):
 
 
 def test_a_bounded_bias_is_the_free_one_or_its_bound():
-    X, y = blobs()
+    X, y = two_clouds()
     X = X + 0.4
     free = solve(svm(X, y, 1.0, FREE))
     b = free.function.intercept
@@ -188,7 +183,7 @@ def test_a_bounded_bias_is_the_free_one_or_its_bound():
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
 def test_a_point_with_both_labels(bias):
     """Their hinges leave a flat piece; the multipliers still converge."""
-    X, y = blobs(10)
+    X, y = two_clouds(10)
     X, y = np.vstack([X, X[:2], X[:1]]), np.concatenate([y, -y[:2], y[:1]])
     for C in (0.1, 10.0, 1000.0):
         objective = svm(X, y, C, bias)
@@ -197,7 +192,7 @@ def test_a_point_with_both_labels(bias):
 
 
 def test_observations_of_one_point_are_their_sum():
-    X, y = blobs(8)
+    X, y = two_clouds(8)
     doubled = svm(np.vstack([X, X]), np.tile(y, 2), 1.0, FREE)
     heavy = svm(X, y, 2.0, FREE)
     one, two = solve(doubled), solve(heavy)
@@ -208,7 +203,7 @@ def test_observations_of_one_point_are_their_sum():
 @pytest.mark.parametrize("bias", [(0.0, 0.0), FREE])
 def test_singular_kernels(bias):
     """A kernel of rank 2 with duplicated points, and one of zeros."""
-    X, y = blobs(20, 2)
+    X, y = two_clouds(20, 2)
     X[10:] = X[:10]
     objective = svm(X, y, 3.0, bias, K=X @ X.T)
     assert objective.features.n_coef == 2
@@ -220,7 +215,7 @@ def test_singular_kernels(bias):
 
 
 def test_weights_of_the_observations():
-    X, y = blobs()
+    X, y = two_clouds()
     C = np.random.default_rng(2).uniform(0.1, 5, len(y))
     objective = svm(X, y, C, FREE)
     found = solve(objective)
@@ -232,7 +227,7 @@ def test_weights_of_the_observations():
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
 def test_units_are_no_matter(size):
     """x in other units with C accordingly: the same decision values."""
-    X, y = blobs()
+    X, y = two_clouds()
     one = svm(X, y, 0.5, (0.2, 0.2))
     other = svm(X * size, y, 0.5 / size**2, (0.2, 0.2))
     f, g = (objective.values(solve(objective).function) for objective in (one, other))
@@ -242,7 +237,7 @@ def test_units_are_no_matter(size):
 @pytest.mark.parametrize("C", [10.0, 1e3, 1e4])
 def test_a_hard_margin_is_as_exact_as_was_asked(C):
     """The pull of all labels is 1e5 |w| here: a gradient small beside it may leave w 40 % off."""
-    X, y = blobs(apart=1.5)
+    X, y = two_clouds(apart=1.5)
     objective = svm(X, y, C, FREE)
     found = minimize(objective, objective.zero(), tol=1e-6, max_iter=20_000)
     assert found.status == Status.CONVERGED
@@ -254,7 +249,7 @@ def test_a_hard_margin_is_as_exact_as_was_asked(C):
 
 
 def test_too_few_iterations_are_told():
-    objective = svm(*blobs(), 100.0, FREE)
+    objective = svm(*two_clouds(), 100.0, FREE)
     found = solve(objective, max_iter=5)
     assert found.status == Status.MAX_ITER
     assert found.n_iter <= 6
@@ -266,7 +261,7 @@ def test_too_few_iterations_are_told():
 
 
 def test_a_callback_stops():
-    objective, seen = svm(*blobs(), 100.0, FREE), []
+    objective, seen = svm(*two_clouds(), 100.0, FREE), []
 
     def on_step(function):
         seen.append(function)
@@ -281,7 +276,7 @@ def test_a_callback_stops():
 
 
 def test_known_multipliers_save_iterations():
-    X, y = blobs(16)
+    X, y = two_clouds(16)
     objective = svm(X, y, 1.0, (0.0, 0.0))
     cold = solve(objective)
     # the duals, from the end point
@@ -296,7 +291,7 @@ def test_known_multipliers_save_iterations():
 
 @pytest.mark.parametrize("loss", [SquaredHinge()])
 def test_differentiable_losses_are_descended_as_they_are(loss):
-    objective = replace(svm(*blobs(), 2.0, FREE), loss=loss)
+    objective = replace(svm(*two_clouds(), 2.0, FREE), loss=loss)
     found = solve(objective)
     same = descend(objective, objective.zero(), tol=1e-8, max_iter=50_000)
     np.testing.assert_array_equal(found.function.coef, same.function.coef)
@@ -353,7 +348,7 @@ def test_the_shifted_hinge_is_the_maximum_that_it_says():
 
 
 def smooth_problem(bias: tuple[float, float] = FREE) -> Any:
-    return replace(svm(*blobs(), 2.0, bias), loss=SquaredHinge())
+    return replace(svm(*two_clouds(), 2.0, bias), loss=SquaredHinge())
 
 
 @pytest.mark.parametrize("bias", [FREE, (0.0, 0.0), (0.3, 0.9)])

@@ -15,137 +15,113 @@ leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import Solve, column_dot, spd_factor
+from lapwing.linalg import Solve, column_dot, normal_matrix, spd_factor
+from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.systems import EmbeddedResult, Features
+from lapwing.solvers.embedded.systems import EmbeddedResult
+from lapwing.spaces.base import Space
 
-__all__ = ["GraphSystem", "graph_least_squares"]
+__all__ = ["graph_least_squares"]
 
 Apply: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class _Kernel:
-    """P^-1 and the ridge regression of values on features, with the bias as one more feature."""
+    """P^-1 and the ridge regression of values on features, with an unpenalised bias."""
 
-    features: Features
+    space: Space
     C: float
     fit_intercept: bool
     solve: Solve
 
     @classmethod
-    def factor(cls, features: Features, C: float, fit_intercept: bool) -> _Kernel:
-        m = features.n_features
-        gram = np.zeros((m + fit_intercept, m + fit_intercept))
-        for _, Z in _design(features, fit_intercept):
-            gram += Z.T @ Z
+    def factor(cls, space: Space, C: float, fit_intercept: bool) -> _Kernel:
+        m = space.n_coef
+        gram = normal_matrix(space.blocks(), m, bias=fit_intercept)
         gram *= C
         gram.flat[: m * (len(gram) + 1) : len(gram) + 1] += 1
-        return cls(features, C, fit_intercept, spd_factor(gram))
+        return cls(space, C, fit_intercept, spd_factor(gram))
 
-    def regress(self, g: Array) -> Array:
-        """Coefficients of min 1/2 |w|^2 + C/2 |Z w + b - g|^2."""
-        right = 0.0
-        for rows, Z in _design(self.features, self.fit_intercept):
-            right = right + Z.T @ g[rows]
-        return self.solve(self.C * np.asarray(right))
+    def regress(self, g: Array) -> tuple[Array, Array]:
+        """Coefficients w and bias b of min 1/2 |w|^2 + C/2 |Z w + b - g|^2."""
+        m = self.space.n_coef
+        right = np.zeros((m + self.fit_intercept, g.shape[1]))
+        for rows, Z in self._design():
+            right[:m] += Z.T @ g[rows]
+        if self.fit_intercept:
+            right[m] = g.sum(axis=0)
+        theta = self.solve(self.C * right)
+        return theta[:m], theta[m] if self.fit_intercept else np.zeros(g.shape[1])
 
     def inverse(self, g: Array) -> Array:
         """P^-1 g = C (g - f) for the regression f of g."""
-        theta = self.regress(g)
+        w, b = self.regress(g)
         image = np.empty_like(g)
-        for rows, Z in _design(self.features, self.fit_intercept):
-            image[rows] = self.C * (g[rows] - Z @ theta)
+        for rows, Z in self._design():
+            image[rows] = self.C * (g[rows] - Z @ w - b)
         return image
 
-    def squares(self, g: Array, theta: Array) -> Array:
+    def squares(self, g: Array, w: Array, b: Array) -> Array:
         """Sum of squared residuals of a regression, a column."""
         total = np.zeros(g.shape[1])
-        for rows, Z in _design(self.features, self.fit_intercept):
-            residual = g[rows] - Z @ theta
+        for rows, Z in self._design():
+            residual = g[rows] - Z @ w - b
             total += column_dot(residual, residual)
         return total
 
-
-def _design(features: Features, fit_intercept: bool) -> Any:
-    for rows, block in features.blocks():
-        Z = np.asarray(block, dtype=np.float64)
-        yield rows, np.hstack([Z, np.ones((len(Z), 1))]) if fit_intercept else Z
-
-
-@dataclass(frozen=True, eq=False)
-class GraphSystem:
-    """The problem (33) with the graph as an operator.
-
-    Attributes
-    ----------
-    features : Features
-    smoothness : callable
-        F -> mu L^p F on blocks (n, c).
-    diagonal : ndarray of shape (n,)
-        About the diagonal of mu L^p: the preconditioner's, which any positive numbers may be.
-    index, weights, targets : ndarray
-        Point, Lambda and targets (l, c) of each observation.
-    fit_intercept : bool
-    """
-
-    features: Features
-    smoothness: Apply
-    diagonal: Array
-    index: Array
-    weights: Array
-    targets: Array
-    fit_intercept: bool = False
+    def _design(self) -> Iterator[tuple[slice, Array]]:
+        for rows, block in self.space.blocks():
+            yield rows, np.asarray(block, dtype=np.float64)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
 def graph_least_squares(
-    system: GraphSystem,
-    C: float,
+    objective: EmbeddedObjective,
     *,
     tol: float = 1e-8,
     max_iter: int = 20_000,
     on_iteration: Callable[[], bool] = lambda: False,
 ) -> EmbeddedResult:
-    """Minimise (33) by conjugate gradient.
+    """Minimise (33) by conjugate gradient, the graph as an operator.
 
     Parameters
     ----------
-    system : GraphSystem
-    C : float
+    objective : EmbeddedObjective
+        Without a basis of g, in a space with G = I.
     tol : float, default=1e-8
         Of the residual, relative to the right-hand side.
     max_iter : int, default=20000
     on_iteration : callable, optional
         Called after every iteration; True stops.
     """
-    features, weights, targets = system.features, system.weights, system.targets
-    kernel = _Kernel.factor(features, float(C), bool(system.fit_intercept))
-    right = np.zeros((features.n_points, targets.shape[1]))
-    np.add.at(right, system.index, weights[:, None] * targets)
-    held = np.bincount(system.index, weights, minlength=features.n_points)
+    C, n = objective.C, objective.n_points
+    index, weights, targets = objective.index, objective.weights, objective.targets
+    kernel = _Kernel.factor(objective.space, C, objective.fit_intercept)
+    right = np.zeros((n, targets.shape[1]))
+    np.add.at(right, index, weights[:, None] * targets)
+    held = np.bincount(index, weights, minlength=n)
 
     def apply(g: Array) -> Array:
-        return kernel.inverse(g) + system.smoothness(g) + held[:, None] * g
+        return kernel.inverse(g) + objective.smoothness(g) + held[:, None] * g
 
-    scale = 1 / (C + held + np.maximum(system.diagonal, 0))
+    scale = 1 / (C + held + np.maximum(objective.smoothness.diagonal(), 0))
     g, optimality, n_iter, status = _conjugate_gradient(
         apply, right, scale[:, None], tol, max_iter, on_iteration
     )
-    theta, m = kernel.regress(g), features.n_features
-    loss = C * kernel.squares(g, theta)
-    misfit = targets - g[system.index]
-    smooth = np.maximum(column_dot(g, system.smoothness(g)), 0)
-    objective = (column_dot(theta[:m], theta[:m]) + loss + weights @ misfit**2 + smooth) / 2
-    intercept = theta[m] if system.fit_intercept else np.zeros(g.shape[1])
-    return EmbeddedResult(theta[:m], intercept, g, objective, optimality, n_iter, status)
+    w, b = kernel.regress(g)
+    loss = C * kernel.squares(g, w, b)
+    misfit = targets - g[index]
+    smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
+    value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
+    return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
 
 
 def _conjugate_gradient(

@@ -1,53 +1,41 @@
-r"""Laplacian embedded regression: a function and virtual labels, fitted to each other.
+r"""Direct solvers of embedded regression with a quadratic loss.
 
-The problem ([1]_, (14), (23), (33)) has two unknowns, a function f of a kernel space and virtual
-labels g on the points of a graph,
-
-.. math:: \tfrac12 \|f\|^2 + \sum_i \ell(f_i + b - g_i)
-          + \tfrac12 (g - y)^T \Lambda (g - y) + \tfrac{\mu}{2} g^T L^p g .
-
-Here it is arrays: the kernel matrix K (`DenseSystem`) or features Z with K = Z Z' in row blocks
-(`FeatureSystem`), and the quadratic form of g on a basis (`GraphSide`). A system solves the
-problem with the loss replaced by the quadratic 1/2 q_i r_i^2 - load_i r_i of the residual
-r = f + b - g, which is LapERLS for q = C and a step of LapESVR's interior point method else. The
-multipliers alpha = load - q r are the expansion coefficients, f = K alpha.
+The problem of `lapwing.objectives.embedded` is arrays here: the kernel matrix K (`DenseSystem`) or
+features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
+(`GraphSide`). A system solves the problem with the loss replaced by the quadratic
+1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g, which is LapERLS for q = C and a step of
+LapESVR's interior point method else. The multipliers alpha = load - q r are the expansion
+coefficients, f = K alpha.
 
 All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
 kernel (Lambda + mu L^p)^-1: it is infinite where a component of the graph holds no label, and needs
 an extra condition there (errata E7, E8); the primal does not, as the loss ties g to f.
-
-References
-----------
-.. [1] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
-   regularization", IEEE Transactions on Neural Networks and Learning Systems 23(6), 902-915, 2012.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot, spd_factor
+from lapwing.linalg import column_dot, normal_matrix, spd_factor
+from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.base import Status, verdict
-from lapwing.solvers.embedded.graph_side import GraphSide
+from lapwing.spaces.base import Space
 
 __all__ = [
     "DenseSystem",
     "EmbeddedResult",
     "EmbeddedSystem",
     "FeatureSystem",
-    "Features",
     "Fit",
     "Move",
     "NormalEquations",
-    "Solve",
-    "Units",
+    "StepSolver",
     "least_squares",
 ]
 
@@ -62,42 +50,15 @@ class EmbeddedResult(NamedTuple):
     optimality: Array  # (c,): relative residual of the linear equations, or relative duality gap
     n_iter: int
     status: Status
+    alpha: Array | None = None  # (n, c): multipliers, where the method knows them
 
-
-class Units(NamedTuple):
-    """What a problem's targets are measured in: digits go into what varies, at a size of one.
-
-    Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
-    and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
-    the scale.
-    """
-
-    level: Array  # (c,)
-    scale: float  # a power of 2, which rounds nothing
-
-    @classmethod
-    def of(cls, targets: Array, weights: Array, *, centred: bool) -> Units:
-        """The weighted mean, or 0 unless `centred`, and the size of what is left."""
-        level = np.zeros(targets.shape[1])
-        if centred:
-            share = weights / weights.max()
-            level = share @ targets / share.sum()
-            level = np.where(np.ptp(targets, axis=0) > 0, level, targets[0])
-        size = float(np.abs(targets - level).max())
-        return cls(level, 2.0 ** (math.frexp(size)[1] - 1) if size > 0 else 1.0)
-
-    def measure(self, targets: Array) -> Array:
-        """Targets in these units."""
-        return np.asarray((targets - self.level) / self.scale)
-
-    def restore(self, result: EmbeddedResult) -> EmbeddedResult:
-        """A result in the units of the targets."""
-        s = self.scale
-        return result._replace(
-            coef=result.coef * s,
-            intercept=result.intercept * s + self.level,
-            virtual=result.virtual * s + self.level,
-            objective=result.objective * s * s,
+    def in_units(self, level: Array, scale: float) -> EmbeddedResult:
+        """The result for the targets level + scale y, y those that were solved for."""
+        return self._replace(
+            coef=self.coef * scale,
+            intercept=self.intercept * scale + level,
+            virtual=self.virtual * scale + level,
+            objective=self.objective * scale * scale,
         )
 
 
@@ -117,7 +78,7 @@ class Move(NamedTuple):
     alpha: Array  # (n, c) multipliers
 
 
-class Solve(Protocol):
+class StepSolver(Protocol):
     """The minimiser of a factored problem."""
 
     def __call__(self, load: Array, pull: Array, balance: Array | None = None) -> Move:
@@ -133,7 +94,11 @@ class EmbeddedSystem(Protocol):
     @property
     def n_points(self) -> int: ...
 
-    def factor(self, q: Array) -> Solve:
+    @property
+    def expands(self) -> bool:
+        """Whether the coefficients are the multipliers alpha."""
+
+    def factor(self, q: Array) -> StepSolver:
         """Factor min 1/2 |f|^2 + sum_i (1/2 q_i r_i^2 - load_i r_i) + graph side, q >= 0."""
 
     def trace(self) -> float:
@@ -174,6 +139,8 @@ class DenseSystem:
     side: GraphSide
     fit_intercept: bool
 
+    expands = True
+
     @property
     def n_points(self) -> int:
         return int(self.K.shape[0])
@@ -197,7 +164,7 @@ class DenseSystem:
             self.side.missing(fit.graph_coef, alpha, pull),
         )
 
-    def factor(self, q: Array) -> Solve:
+    def factor(self, q: Array) -> StepSolver:
         side, r = self.side, len(self.side.curvature)
         W = _weighted_inverse(self.K, q)
         WU = W(np.eye(self.n_points) if side.basis is None else side.basis)
@@ -247,19 +214,6 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
     return lambda u: root * sla.cho_solve(factor, root * u, check_finite=False)
 
 
-class Features(Protocol):
-    """Z (n, m) with K = Z Z', in row blocks."""
-
-    @property
-    def n_points(self) -> int: ...
-
-    @property
-    def n_features(self) -> int: ...
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Row blocks of Z, dense, one in memory at a time."""
-
-
 class NormalEquations:
     """H theta = right for theta = (w, z, b), factored; no solution passes over the points."""
 
@@ -287,66 +241,62 @@ class FeatureSystem:
 
     Attributes
     ----------
-    features : Features
+    space : Space
+        With G = I; only its row blocks are looked at.
     side : GraphSide
         With a basis.
     fit_intercept : bool
     """
 
-    features: Features
+    space: Space
     side: GraphSide
     fit_intercept: bool
 
+    expands = False
+
     @property
     def n_points(self) -> int:
-        return self.features.n_points
+        return self.space.n_points
 
     def _design(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of B = [Z, -basis, 1], with r = B theta."""
+        """Row blocks of B = [Z, -basis], with r = B theta + b."""
         assert self.side.basis is not None
-        for rows, Z in self.features.blocks():
-            parts = [np.asarray(Z, dtype=np.float64), -self.side.basis[rows]]
-            if self.fit_intercept:
-                parts.append(np.ones((len(Z), 1)))
-            yield rows, np.hstack(parts)
+        for rows, Z in self.space.blocks():
+            yield rows, np.hstack([np.asarray(Z, dtype=np.float64), -self.side.basis[rows]])
 
     def _normal_matrix(self, q: Array) -> Array:
-        m, r = self.features.n_features, len(self.side.curvature)
-        size = m + r + int(self.fit_intercept)
-        H = np.zeros((size, size))
-        for rows, B in self._design():
-            B *= np.sqrt(q[rows])[:, None]
-            H += B.T @ B
-        H.flat[: m * (size + 1) : size + 1] += 1
+        m, r = self.space.n_coef, len(self.side.curvature)
+        H = normal_matrix(self._design(), m + r, q, bias=self.fit_intercept)
+        H.flat[: m * (len(H) + 1) : len(H) + 1] += 1
         H[m : m + r, m : m + r] += self.side.curvature
         return H
 
     def normal_equations(self, q: Array) -> NormalEquations:
         """Sum and factor them, in one pass over the points."""
-        m, r = self.features.n_features, len(self.side.curvature)
+        m, r = self.space.n_coef, len(self.side.curvature)
         return NormalEquations(self._normal_matrix(q), m, r)
 
     def right_hand_side(self, pull: Array) -> Array:
         """The right-hand side of the normal equations without a load."""
-        m, r = self.features.n_features, len(pull)
+        m, r = self.space.n_coef, len(pull)
         right = np.zeros((m + r + int(self.fit_intercept), pull.shape[1]))
         right[m : m + r] = pull
         return right
 
     def trace(self) -> float:
-        blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.features.blocks())
+        blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.space.blocks())
         return float(sum(np.einsum("ij,ij->", Z, Z) for Z in blocks))
 
     def residual(self, fit: Fit) -> Array:
         values = np.empty((self.n_points, fit.coef.shape[1]))
-        theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])
+        theta = np.vstack([fit.coef, fit.graph_coef])
         for rows, B in self._design():
-            values[rows] = B @ theta[: B.shape[1]]
-        return values
+            values[rows] = B @ theta
+        return values + fit.intercept
 
     def represent(self, alpha: Array) -> Array:
-        coef = np.zeros((self.features.n_features, alpha.shape[1]))
-        for rows, Z in self.features.blocks():
+        coef = np.zeros((self.space.n_coef, alpha.shape[1]))
+        for rows, Z in self.space.blocks():
             coef += np.asarray(Z, dtype=np.float64).T @ alpha[rows]
         return coef
 
@@ -360,15 +310,15 @@ class FeatureSystem:
             self.side.missing(fit.graph_coef, alpha, pull),
         )
 
-    def factor(self, q: Array) -> Solve:
+    def factor(self, q: Array) -> StepSolver:
         normal = self.normal_equations(q)
 
         def solve(load: Array, pull: Array, balance: Array | None = None) -> Move:
             right = self.right_hand_side(pull)
             for rows, B in self._design():
-                right += B.T @ load[rows]
-            if self.fit_intercept and balance is not None:
-                right[-1] -= balance
+                right[: B.shape[1]] += B.T @ load[rows]
+            if self.fit_intercept:
+                right[-1] += load.sum(axis=0) - (0.0 if balance is None else balance)
             fit = normal(right)
             residual = self.residual(fit)
             return Move(fit, residual, load - q[:, None] * residual)

@@ -25,7 +25,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.active_set import ActiveSet, Candidate, Column, candidate, polished
-from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit, Move, Solve
+from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit, Move, StepSolver
 
 __all__ = ["TubeFit", "fit_tube", "tube_regression"]
 
@@ -81,17 +81,9 @@ def tube_regression(
     *,
     tol: float = 1e-6,
     max_iter: int = 200,
-    sparse: bool = True,
     on_iteration: Callable[[], bool] = lambda: False,
-) -> tuple[EmbeddedResult, Array]:
-    """LapESVR of all columns, one after the other; see `fit_tube` for the parameters.
-
-    Returns
-    -------
-    result : EmbeddedResult
-    alpha : ndarray of shape (n, c)
-        The multipliers, also where the coefficients are those of features.
-    """
+) -> EmbeddedResult:
+    """LapESVR of all columns, one after the other; see `fit_tube` for the parameters."""
     fits: list[TubeFit] = []
     for j in range(system.side.n_columns):
         fits.append(
@@ -102,7 +94,6 @@ def tube_regression(
                 epsilon,
                 tol=tol,
                 max_iter=max_iter,
-                sparse=sparse,
                 on_iteration=on_iteration,
             )
         )
@@ -112,7 +103,7 @@ def tube_regression(
     found = {fit.status for fit in fits}
     parts = zip(*(fit.fit for fit in fits), strict=True)
     joined = Fit(*(np.concatenate(columns, axis=-1) for columns in parts))
-    result = EmbeddedResult(
+    return EmbeddedResult(
         joined.coef,
         joined.intercept,
         system.side.values(joined.graph_coef),
@@ -120,8 +111,8 @@ def tube_regression(
         np.array([fit.gap for fit in fits]),
         max(fit.n_iter for fit in fits),
         next(status for status in order if status in found),
+        np.column_stack([fit.alpha for fit in fits]),
     )
-    return result, np.column_stack([fit.alpha for fit in fits])
 
 
 def _stop_at_once() -> bool:
@@ -138,7 +129,6 @@ def fit_tube(
     *,
     tol: float = 1e-6,
     max_iter: int = 200,
-    sparse: bool = True,
     on_iteration: Callable[[], bool] = lambda: False,
 ) -> TubeFit:
     """Minimise one column.
@@ -156,9 +146,6 @@ def fit_tube(
         Of the duality gap, relative to the objective.
     max_iter : int, default=200
         Most steps.
-    sparse : bool, default=True
-        Whether alpha is to be 0 exactly where it is, for some more factorisations; without need
-        where functions are not expansions over the points.
     on_iteration : callable, optional
         Called after every step; True stops.
     """
@@ -187,7 +174,7 @@ def fit_tube(
             status = Status.CONVERGED
         elif stalled >= _STALLED or relative <= _ROUNDING * tol:
             status = Status.PRECISION
-    move, primal, relative = _finish(problem, best, floor, tol, sparse=sparse)
+    move, primal, relative = _finish(problem, best, floor, tol)
     if status != Status.CALLBACK and relative <= tol:
         status = Status.CONVERGED
     alpha = np.clip(move.alpha[:, 0], -problem.C, problem.C)
@@ -198,11 +185,12 @@ def _loss(problem: Column, at: _Point) -> float:
     return float(problem.C * np.maximum(np.abs(at.r) - problem.epsilon, 0).sum())
 
 
-def _finish(problem: Column, best: _Point, floor: float, tol: float, *, sparse: bool) -> Candidate:
+def _finish(problem: Column, best: _Point, floor: float, tol: float) -> Candidate:
     """The last point on its active set."""
     rough = candidate(problem, best.fit, best.alpha)
     largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
-    if sparse or rough.gap > tol:
+    # Where functions are no expansions over the points, exact zeros of alpha are worth nothing.
+    if problem.system.expands or rough.gap > tol:
         active, scale = _active_set(problem, best)
         rough = polished(problem, rough, active, min(_HELD * problem.C / scale, largest), tol)
     if rough.gap > tol and problem.epsilon == 0:
@@ -254,7 +242,7 @@ def _step(problem: Column, at: _Point, floor: float) -> _Point:
 
 
 def _direction(
-    problem: Column, solve: Solve, at: _Point, stiffness: Array, upper: Array, lower: Array
+    problem: Column, solve: StepSolver, at: _Point, stiffness: Array, upper: Array, lower: Array
 ) -> _Point:
     """The Newton step, given what beta slack and (C - beta) xi are to change by."""
     shift = upper / at.beta - lower / (problem.C - at.beta)

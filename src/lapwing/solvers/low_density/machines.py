@@ -26,8 +26,7 @@ from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensit
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import OnStep
 from lapwing.solvers.low_density.methods import LowDensityResult, Settings, minimize_low_density
-from lapwing.spaces.base import CoordinateSpace
-from lapwing.spaces.parts import Parts, SpaceParts
+from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
 __all__ = [
     "Balance",
@@ -181,13 +180,14 @@ class Machines:
         """Biases (n_columns,), the centring folded in."""
         return np.array([machine.intercept for machine in self.columns])
 
-    def values(self, parts: Parts) -> Array:
+    def values(self, space: Space) -> Array:
         """Decision values (n, n_columns)."""
-        return parts.values(self.coef) + self.intercept
+        coef = self.coef.astype(space.dtype, copy=False)
+        return np.asarray(space.values(coef) + self.intercept)
 
 
 def one_vs_rest(
-    parts: SpaceParts, observations: Observations, recipe: Recipe, tell: Tell
+    space: CoordinateSpace, observations: Observations, recipe: Recipe, tell: Tell
 ) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
     classes = np.arange(observations.n_classes)
@@ -196,7 +196,7 @@ def one_vs_rest(
     for number, positive in enumerate(positives):
         targets = np.where(observations.codes == positive, 1.0, -1.0)
         sides = classes[classes != positive], classes[[positive]]
-        objective = _objective(parts.space, observations, targets, sides, recipe)
+        objective = _objective(space, observations, targets, sides, recipe)
 
         def on_step(
             function: Function, number: int = number, objective: LowDensityObjective = objective
@@ -207,7 +207,7 @@ def one_vs_rest(
     return Machines(columns)
 
 
-def one_vs_one(parts: Parts, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
+def one_vs_one(space: Space, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
     """A column a pair of classes, in rounds; see the module."""
     pairs = class_pairs(observations.n_classes)
     total = float(observations.unlabeled_weights.sum())
@@ -222,14 +222,14 @@ def one_vs_one(parts: Parts, observations: Observations, recipe: Recipe, tell: T
         columns = []
         for number, pair in enumerate(pairs):
             of_pair = observations.of_classes(pair, shares[:, pair].sum(axis=1))
-            machine = _fit_pair(parts, of_pair, pair, now, partial(tell, number))
+            machine = _fit_pair(space, of_pair, pair, now, partial(tell, number))
             taken = float(of_pair.unlabeled_weights.sum()) / total if total > 0 else 0.0
             columns.append(machine._replace(share=taken))
         machines = Machines(columns)
         if any(machine.result.minimum.status == Status.CALLBACK for machine in columns):
             break
         if not last:
-            scores = votes(machines.values(parts), observations.n_classes)
+            scores = votes(machines.values(space), observations.n_classes)
             shares = posteriors(scores[observations.unlabeled], _SHARPNESS)
     if total > 0:
         taken_by = ", ".join(f"{machine.share:.0%}" for machine in machines.columns)
@@ -238,7 +238,7 @@ def one_vs_one(parts: Parts, observations: Observations, recipe: Recipe, tell: T
 
 
 def _fit_pair(
-    parts: Parts,
+    space: Space,
     observations: Observations,
     pair: Array,
     recipe: Recipe,
@@ -251,16 +251,14 @@ def _fit_pair(
     n_labels = len(observations.index)
     own = replace(observations, index=position[:n_labels], unlabeled=position[n_labels:])
     targets = np.where(own.codes == pair[1], 1.0, -1.0)
-    part = parts.part(rows)
-    objective = _objective(part, own, targets, (pair[[0]], pair[[1]]), recipe)
+    part: Restriction = space.restrict(rows)
+    objective = _objective(part.space, own, targets, (pair[[0]], pair[[1]]), recipe)
 
     def on_step(function: Function) -> bool:
-        return tell(
-            lambda: (parts.gather(part, rows, function.coef), _intercept(objective, function))
-        )
+        return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
 
     machine = _fit(objective, own, recipe, on_step)
-    return machine._replace(coef=parts.gather(part, rows, machine.coef))
+    return machine._replace(coef=part.embed(machine.coef))
 
 
 def _objective(

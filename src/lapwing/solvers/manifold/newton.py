@@ -22,7 +22,7 @@ from lapwing.solvers.base import (
     verdict,
 )
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.spaces.base import Array, System
+from lapwing.spaces.base import Array, QuadraticSystem
 
 __all__ = ["newton"]
 
@@ -88,7 +88,7 @@ def newton(
     return Result(state, n_iter, verdict(stop, residual), residual)
 
 
-def _step(objective: Objective, system: System, state: State) -> tuple[State, Array]:
+def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[State, Array]:
     """Line-searched Newton step of every column; which columns it has brought to the optimum."""
     active = objective.active(state)
     target = _model_minimum(objective, system, state, active)
@@ -107,7 +107,9 @@ def _close(a: State, b: State) -> Array:
     return close
 
 
-def _model_minimum(objective: Objective, system: System, state: State, active: Array) -> State:
+def _model_minimum(
+    objective: Objective, system: QuadraticSystem, state: State, active: Array
+) -> State:
     """Minimisers of the quadratic models on the active sets, grouped by equal sets."""
     c = objective.n_columns
     coef = np.zeros_like(state.coef, dtype=np.float64)

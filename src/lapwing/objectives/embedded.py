@@ -1,24 +1,139 @@
-"""The graph side of embedded regression: the quadratic form of the virtual labels g.
+r"""The objective of Laplacian embedded regression: a function and virtual labels.
 
-With g = basis z it is 1/2 (g - y)' Lambda (g - y) + mu/2 g'L^p g = 1/2 z'S z - h'z + constant, all
-that a solver needs to know of a graph and its labels. The basis is a few eigenvectors of L
-(`spectral_side`, (23)-(29) of the paper) or none, for any g (`graph_side`, (14)).
+The problem ([1]_, (14), (23), (33)) has two unknowns, a function f of a kernel space and virtual
+labels g on the points of a graph,
+
+.. math:: \tfrac12 \|h\|^2 + \sum_i C \ell(f_i - g_i)
+          + \tfrac12 (g - y)^T \Lambda (g - y) + \tfrac{\mu}{2} g^T L^p g, \qquad f = h + b .
+
+With g = basis z its graph side is 1/2 z'S z - h'z + constant (`GraphSide`), all that a solver needs
+to know of a graph and its labels. The basis is a few eigenvectors of L (`spectral_side`, (23)-(29)
+of the paper) or none, for any g (`graph_side`, (14)).
+
+References
+----------
+.. [1] L. Chen, I. W. Tsang and D. Xu, "Laplacian embedded regression for scalable manifold
+   regularization", IEEE Transactions on Neural Networks and Learning Systems 23(6), 902-915, 2012.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot
+from lapwing.spaces.base import Space
 
-__all__ = ["GraphSide", "graph_side", "limited_weights", "spectral_side"]
+__all__ = [
+    "EmbeddedObjective",
+    "GraphSide",
+    "Units",
+    "graph_side",
+    "limited_weights",
+    "spectral_side",
+]
 
 _DIGITS = 1e8
 _ALL = slice(None)
+
+
+class GraphTerm(Protocol):
+    """mu L^p as an operator on values."""
+
+    def __call__(self, F: Array, /) -> Array: ...
+
+    def diagonal(self) -> Array:
+        """About its diagonal (n,), for a preconditioner."""
+
+
+class Units(NamedTuple):
+    """What a problem's targets are measured in: digits go into what varies, at a size of one.
+
+    Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
+    and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
+    the scale.
+    """
+
+    level: Array  # (c,)
+    scale: float  # a power of 2, which rounds nothing
+
+    @classmethod
+    def of(cls, targets: Array, weights: Array, *, centred: bool) -> Units:
+        """The weighted mean, or 0 unless `centred`, and the size of what is left."""
+        level = np.zeros(targets.shape[1])
+        if centred:
+            share = weights / weights.max()
+            level = share @ targets / share.sum()
+            level = np.where(np.ptp(targets, axis=0) > 0, level, targets[0])
+        size = float(np.abs(targets - level).max())
+        return cls(level, 2.0 ** (math.frexp(size)[1] - 1) if size > 0 else 1.0)
+
+    def measure(self, targets: Array) -> Array:
+        """Targets in these units."""
+        return np.asarray((targets - self.level) / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedObjective:
+    """The problem but for its loss; see the module.
+
+    Attributes
+    ----------
+    space : Space
+        Of h.
+    index : ndarray of shape (l,)
+        The point of each observation.
+    weights : ndarray of shape (l,)
+        Lambda of each observation.
+    targets : ndarray of shape (l, c)
+    smoothness : GraphTerm
+        mu L^p.
+    C : float
+        Weight > 0 of the loss.
+    fit_intercept : bool
+    basis : ndarray of shape (n, r) or None
+        Eigenvectors that g is sought in the span of; None for any g.
+    penalties : ndarray of shape (r,) or None
+        mu sigma^p of each of them.
+    """
+
+    space: Space
+    index: Array
+    weights: Array
+    targets: Array
+    smoothness: GraphTerm
+    C: float
+    fit_intercept: bool = False
+    basis: Array | None = None
+    penalties: Array | None = None
+
+    @property
+    def n_points(self) -> int:
+        return self.space.n_points
+
+    @cached_property
+    def side(self) -> GraphSide:
+        """The quadratic form of g, formed once."""
+        if self.basis is None:
+            return graph_side(
+                self.smoothness, self.n_points, self.index, self.weights, self.targets
+            )
+        assert self.penalties is not None
+        return spectral_side(self.basis, self.penalties, self.index, self.weights, self.targets)
+
+    def with_space(self, space: Space) -> EmbeddedObjective:
+        """The same problem with the space held otherwise."""
+        return replace(self, space=space)
+
+    def measured(self, units: Units) -> EmbeddedObjective:
+        """The same problem with its targets in other units."""
+        return replace(self, targets=units.measure(self.targets))
 
 
 @dataclass(frozen=True, eq=False)

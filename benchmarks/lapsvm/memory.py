@@ -1,21 +1,24 @@
 """Peak memory of LapSVC on the FACEMIT training part, measured in a process of its own.
 
-``python -m benchmarks.shared.memory`` is that process; it prints one line of JSON.
+``python -m benchmarks.lapsvm.memory`` is that process; it prints one line of JSON.
 """
 
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
+import time
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-STATUS = Path("/proc/self/status")
+from benchmarks.lapsvm.paper import WEIGHTS
+from benchmarks.lapsvm.problems import PROBLEMS
+from benchmarks.shared.process import resident_bytes, run_alone
+from lapwing import KNNGraph, LapSVC
+from lapwing.datasets import mask_labels
+from lapwing.exceptions import LapwingWarning
 
 
 @dataclass(frozen=True)
@@ -49,48 +52,19 @@ class MemoryUse:
         return self.peak_bytes / self.kernel_bytes
 
 
-def resident_bytes(entry: str) -> int:
-    """``VmRSS`` (now) or ``VmHWM`` (peak) of this process; the peak only, where there is no /proc.
-
-    The kernel's own peak is preferred over `getrusage`, whose figure a child inherits from the
-    process that started it: a parent that holds a large matrix would be charged to the child.
-    """
-    if STATUS.is_file():
-        for line in STATUS.read_text(encoding="ascii").splitlines():
-            if line.startswith(entry + ":"):
-                return 1024 * int(line.split()[1])
-    scale = 1 if sys.platform == "darwin" else 1024
-    return scale * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def measure() -> MemoryUse:
+def measure_memory() -> MemoryUse:
     """Run the measurement in a fresh process."""
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.shared.memory"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if run.returncode != 0:
-        raise RuntimeError(f"The memory measurement failed:\n{run.stderr}")
-    return MemoryUse(**json.loads(run.stdout))
+    return MemoryUse(**run_alone("benchmarks.lapsvm.memory"))
 
 
 def fit_facemit() -> MemoryUse:
     """Fit LapSVC by PCG to all points of the FACEMIT training part, one label a class."""
-    import time
-
-    from benchmarks.lapsvm.paper import WEIGHTS
-    from benchmarks.shared.problems import PROBLEMS, UNLABELED
-    from lapwing import KNNGraph, LapSVC
-    from lapwing.exceptions import LapwingWarning
-
     problem = PROBLEMS["facemit"]
     data = problem.load()
     assert data.is_test is not None
-    X, y = data.X[~data.is_test], np.full(int((~data.is_test).sum()), UNLABELED)
-    for value in (0, 1):
-        y[np.flatnonzero(data.y[~data.is_test] == value)[0]] = value
+    X, classes = data.X[~data.is_test], data.y[~data.is_test]
+    labeled = [int(np.flatnonzero(classes == value)[0]) for value in (0, 1)]
+    y = mask_labels(classes, labeled_indices=labeled)
     del data
     weights = WEIGHTS["facemit"]["stability"]
     model = LapSVC(
@@ -115,5 +89,4 @@ def fit_facemit() -> MemoryUse:
 
 
 if __name__ == "__main__":
-    use = fit_facemit()
-    sys.stdout.write(json.dumps(use.__dict__) + "\n")
+    sys.stdout.write(json.dumps(asdict(fit_facemit())) + "\n")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.lapsvm.protocol import Split, cross_validation_splits, official_splits
 from benchmarks.shared.data import (
     Data,
     load_coil20,
@@ -18,9 +19,7 @@ from benchmarks.shared.data import (
     load_pcmac,
     load_uspst,
 )
-from benchmarks.shared.protocol import Split, cross_validation_splits, official_splits
-
-UNLABELED = -1
+from benchmarks.shared.kernels import gaussian
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Problem:
     name, title : str
         What the command line and what the paper call it.
     load : callable
-        Gives the `Data`; raises `FileNotFoundError` that names the missing file.
+        Gives the `Data`; raises `MissingArchiveError` where there is no archive.
     kernel : mapping
         Arguments of `lapwing.kernels.make_kernel`.
     n_neighbors, power : int
@@ -78,11 +77,6 @@ class Problem:
         if data.is_test is None:
             return cross_validation_splits(data.y, self.sizes, seed=seed)
         return official_splits(data.y, data.is_test, self.sizes, seed=seed)
-
-
-def gaussian(sigma: float) -> dict[str, Any]:
-    """Kernel exp(-||x - z||^2 / (2 sigma^2)); the square is missing in Section 6.3 (errata L26)."""
-    return {"kernel": "rbf", "gamma": 1 / (2 * sigma**2)}
 
 
 # Table 8 gives the degree only. Offset and scale are those of DeCoste and Schölkopf (2002), whom

@@ -1,0 +1,1 @@
+"""From the papers' public files to the archives that the benchmarks read."""

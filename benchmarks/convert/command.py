@@ -1,0 +1,194 @@
+"""Turn the papers' public files into the archives that the benchmarks read.
+
+Files are known by their names, folders are searched. Every archive whose files are all there is
+written to the output folder after a check that it is the set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from benchmarks.convert.builders import BUILDERS, label_sets
+from benchmarks.convert.formats import COMPRESSED
+from benchmarks.shared.archives import (
+    HOME_VARIABLE,
+    DataError,
+    check_label_sets,
+    check_set,
+)
+from benchmarks.shared.catalogue import LABEL_SETS, SETS, Archive, Download
+from benchmarks.shared.guide import how_to_get_all
+from benchmarks.shared.output import say
+
+RECORDS = {record.archive.file: record for record in SETS.values()}
+ARCHIVES = (*(record.archive for record in SETS.values()), LABEL_SETS)
+PACKED = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".zip")
+
+
+@dataclass(frozen=True)
+class Match:
+    """Files found for a download.
+
+    Attributes
+    ----------
+    archive : Archive
+    download : Download
+    files : sequence of sequences of Path
+        For each of its names; empty where there is no such file.
+    """
+
+    archive: Archive
+    download: Download
+    files: Sequence[Sequence[Path]]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names that no file has."""
+        pairs = zip(self.download.files, self.files, strict=True)
+        return [name for name, paths in pairs if not paths]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks convert``."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = how_to_get_all()
+    parser.add_argument(
+        "sources", nargs="+", type=Path, metavar="SOURCE", help="downloaded files, or their folders"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=None,
+        metavar="FOLDER",
+        help=f"where the archives go (default: the folder that {HOME_VARIABLE} names)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what can be made; the exit status is 1 if nothing was, or something was not."""
+    folder = output_folder(arguments.output)
+    paths = list_files(arguments.sources)
+    matches = [match for archive in ARCHIVES if (match := best_match(archive, paths))]
+    if not matches:
+        packed = [path.name for path in paths if path.name.lower().endswith(PACKED)]
+        hint = f" Unpack {', '.join(packed)} first." if packed else ""
+        raise DataError(
+            f"None of the {len(paths)} files has a name that is known.{hint} If a file of the list "
+            f"below is called otherwise, give it that name.\n\n{how_to_get_all()}"
+        )
+    done = [convert(match, folder) for match in matches]
+    if any(done) and os.environ.get(HOME_VARIABLE) != str(folder):
+        say(f"Now name the folder: export {HOME_VARIABLE}={folder}")
+    return 0 if all(done) else 1
+
+
+def output_folder(chosen: Path | None) -> Path:
+    """The folder to write to, made if need be."""
+    named = os.environ.get(HOME_VARIABLE)
+    if chosen is None and not named:
+        raise DataError(
+            f"Name the folder for the archives: --output FOLDER, or {HOME_VARIABLE} in the "
+            "environment."
+        )
+    folder = (Path(str(named)) if chosen is None else chosen).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be made a folder for the archives: {error}.") from error
+    return folder
+
+
+def list_files(sources: Sequence[Path]) -> list[Path]:
+    """The files, and those in the folders, each once."""
+    found: dict[Path, None] = {}
+    for source in sources:
+        if not source.exists():
+            raise DataError(f"{source} does not exist; name files or folders that you downloaded.")
+        inside = sorted(source.rglob("*")) if source.is_dir() else [source]
+        found |= dict.fromkeys(path.absolute() for path in inside if path.is_file())
+    return list(found)
+
+
+def best_match(archive: Archive, paths: Sequence[Path]) -> Match | None:
+    """The first download whose files are all there, else one with some; None without any."""
+    matches = [match_files(archive, download, paths) for download in archive.downloads]
+    some = [match for match in matches if any(match.files)]
+    return next((match for match in some if not match.missing), some[0] if some else None)
+
+
+def match_files(archive: Archive, download: Download, paths: Sequence[Path]) -> Match:
+    """Files by name; upper and lower case and an ending of compression make no difference."""
+    plain = {path: _plain_name(path) for path in paths}
+    files = [
+        [path for path, name in plain.items() if name.match(pattern.lower())]
+        for pattern in download.files
+    ]
+    return Match(archive, download, files)
+
+
+def _plain_name(path: Path) -> PurePosixPath:
+    name = PurePosixPath(path.as_posix().lower())
+    return name.with_suffix("") if name.suffix in COMPRESSED else name
+
+
+def convert(match: Match, folder: Path) -> bool:
+    """Write an archive, or say why not."""
+    file = match.archive.file
+    try:
+        arrays = build(match)
+        write_archive(folder / file, arrays)
+    except DataError as error:
+        say(f"{file}: not written. {error}")
+        return False
+    say(f"{file}: written to {folder}")
+    return True
+
+
+def build(match: Match) -> Mapping[str, Any]:
+    """The arrays of an archive, checked."""
+    if match.missing:
+        there = next(paths[0].name for paths in match.files if paths)
+        raise DataError(f"{there} is there, but not {', '.join(match.missing)}.")
+    for name, paths in zip(match.download.files, match.files, strict=True):
+        if "*" not in name and len(paths) > 1:
+            both = " and ".join(map(str, paths))
+            raise DataError(f"More than one file is called {name}: {both}. Name one of them.")
+    source = match.files[0][0]
+    arrays: Mapping[str, Any]
+    if match.archive is LABEL_SETS:
+        arrays = label_sets(match.files)
+        check_label_sets(arrays, str(source))
+    else:
+        record = RECORDS[match.archive.file]
+        arrays = _built(match, source)
+        check_set({key: np.asarray(value) for key, value in arrays.items()}, record, str(source))
+    return arrays
+
+
+def _built(match: Match, source: Path) -> Mapping[str, Any]:
+    record = RECORDS[match.archive.file]
+    try:
+        return BUILDERS[match.download.format](record, match.files)
+    # Files that can be read and do not fit together: rows of other lengths, for example.
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{source} is not the data set {record.name}: {error}.") from error
+
+
+def write_archive(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Whole or not at all: what is there stays until the new archive is complete."""
+    try:
+        # Beside its place, for a file is moved at once only within a file system.
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            partial = Path(folder) / path.name
+            np.savez_compressed(partial, **arrays)
+            partial.replace(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error}.") from error

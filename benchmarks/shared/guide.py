@@ -1,0 +1,76 @@
+"""How to get the data, in words for whoever runs a benchmark without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from benchmarks.shared.archives import (
+    HOME_VARIABLE,
+    DataError,
+    MissingArchiveError,
+    data_folder,
+)
+from benchmarks.shared.catalogue import LABEL_SETS, SETS, Archive
+from benchmarks.shared.output import say
+
+STEPS = f"""\
+The papers' data are not part of lapwing. To get them:
+  1. Download the files that are named below.
+  2. Convert them:      python -m benchmarks convert FILES --output FOLDER
+                        (FILES may be folders; unpack .tar.gz and .zip files first)
+  3. Name the folder:   export {HOME_VARIABLE}=FOLDER
+"""
+
+
+def how_to_get(archives: Iterable[Archive]) -> str:
+    """The steps, and the files of each archive by publication and page."""
+    places: dict[tuple[str, str], list[Archive]] = {}
+    for archive in archives:
+        places.setdefault((archive.reference, archive.downloads[0].page), []).append(archive)
+    entries = (_entry(*place, members) for place, members in places.items())
+    return "\n".join([STEPS, *entries])
+
+
+def how_to_get_all() -> str:
+    """The same for every archive."""
+    return how_to_get([*(record.archive for record in SETS.values()), LABEL_SETS])
+
+
+def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:
+    lines = [reference, f"  {page}"]
+    for archive in archives:
+        first, *others = archive.downloads
+        # Blanks between names, for those of the book have commas in them.
+        lines += [f"    {archive.title}", f"      {archive.file} from {'  '.join(first.files)}"]
+        lines += [f"      or from {'  '.join(other.files)} ({other.page})" for other in others]
+        lines += [f"      Terms: {archive.terms}"] if archive.terms else []
+    return "\n".join(lines) + "\n"
+
+
+class Shelf:
+    """The data of a run: loaded when asked for, and what turned out not to be at hand."""
+
+    def __init__(self) -> None:
+        data_folder()  # a variable that names no folder is told at once, not at every set
+        self._told: set[str] = set()
+        self._missing: dict[str, Archive] = {}
+
+    def take(self, title: str, load: Callable[[], Any]) -> Any | None:
+        """What `load` gives; None if that cannot be used, which is told the first time."""
+        try:
+            return load()
+        except DataError as error:
+            # The rest of a run of hours does not depend on one file.
+            if title not in self._told:
+                say(f"{title}: skipped: {error}")
+            self._told.add(title)
+            if isinstance(error, MissingArchiveError):
+                # Several problems may be made of one archive.
+                self._missing[error.archive.file] = error.archive
+            return None
+
+    def tell(self) -> None:
+        """Say how to get what was missing."""
+        if self._missing:
+            say("\n" + how_to_get(self._missing.values()))

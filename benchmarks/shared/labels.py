@@ -1,0 +1,69 @@
+"""Drawing labelled points, and errors of predicted labels.
+
+Everything here is a pure function of its arguments: no data, no estimator, no global random state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNLABELED = -1
+IndexArray = NDArray[np.int64]
+
+
+def draw_covering(
+    pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> IndexArray:
+    """Draw `size` points of the pool so that every class of the pool is among them.
+
+    One point of each class is drawn first and the rest uniformly from what is left: with forty
+    points for the twenty classes of COIL20, repeating a free draw until it happens to cover all
+    classes would practically never end.
+
+    Parameters
+    ----------
+    pool : ndarray of int64
+        Row indices to draw from.
+    labels : ndarray of int64 of shape (n_samples,)
+        Class of every point of the whole data set.
+    size : int
+        Number of points to draw.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int64 of shape (size,)
+        Sorted row indices.
+
+    Raises
+    ------
+    ValueError
+        If `size` is less than the number of classes or more than the pool holds.
+    """
+    values = np.unique(labels[pool])
+    if not values.size <= size <= pool.size:
+        raise ValueError(
+            f"size={size} points cannot cover {values.size} classes from a pool of {pool.size}; "
+            f"choose a size from {values.size} to {pool.size}."
+        )
+    first = np.array([rng.choice(pool[labels[pool] == value]) for value in values], dtype=np.int64)
+    rest = rng.permutation(np.setdiff1d(pool, first))[: size - values.size]
+    return np.sort(np.concatenate([first, rest]))
+
+
+def error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """Percentage of wrong labels."""
+    return 100.0 * float(np.mean(labels != predicted))
+
+
+def macro_error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """Percentage of wrong labels, averaged over the classes.
+
+    For two classes this is 1 - (TP + TN) / 2 with TP and TN the rates of true positives and true
+    negatives; Section 6.2 prints the signs otherwise, by which a perfect classifier would have
+    an error of 1.
+    """
+    wrong = labels != predicted
+    return 100.0 * float(np.mean([wrong[labels == value].mean() for value in np.unique(labels)]))

@@ -1,0 +1,39 @@
+"""Options that the benchmarks of the papers have in common."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.shared.output import RESULTS
+
+
+def add_run_options(parser: argparse.ArgumentParser, quick: str) -> None:
+    """``--quick``, ``--output``, ``--seed`` and ``--no-figures``."""
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder for tables, JSON and figures (default: benchmarks/results)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of what is drawn at random (default: 0)"
+    )
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+
+
+def add_choice(
+    parser: argparse.ArgumentParser, option: str, names: Iterable[str], what: str
+) -> None:
+    """An option that takes some of the names; None, the default, is all of them."""
+    known = list(names)
+    parser.add_argument(
+        option,
+        nargs="+",
+        choices=known,
+        metavar="NAME",
+        help=f"which {what}: {', '.join(known)} (default: all)",
+    )

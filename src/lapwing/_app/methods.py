@@ -1,0 +1,267 @@
+"""The estimators that the command line knows, by name: the one place that says what each is.
+
+Names, help, completion, ``lapwing info`` and the report's words are read off `METHODS`. A new
+estimator is one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from lapwing._app.forecast import (
+    Forecast,
+    Size,
+    forecast_anchors,
+    forecast_eigenfunctions,
+    forecast_embedded_squared,
+    forecast_embedded_tube,
+    forecast_low_density,
+    forecast_manifold,
+)
+from lapwing._tables.columns import nearest
+from lapwing.estimators import (
+    S3VC,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.graphs import AnchorGraph, KNNGraph
+from lapwing.spaces import Landmarks
+
+__all__ = ["METHODS", "Advice", "Method", "Twin", "find_method"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Parameters that the report names as cures.
+
+    Attributes
+    ----------
+    less : str
+        Gives the unlabelled rows less weight.
+    smoother : str
+        Makes the problem easier for the solver.
+    closer : str
+        Lets the function follow the labels more closely.
+    """
+
+    less: str
+    smoother: str
+    closer: str
+
+
+@dataclass(frozen=True)
+class Twin:
+    """How the supervised twin of a method is made: unlabelled rows teach it nothing.
+
+    Attributes
+    ----------
+    parameters : mapping
+        Of the estimator.
+    words : str
+        The same for the reader.
+    labeled_only : bool
+        Whether it is fitted to the labelled rows alone, which then is the same and cheaper.
+    """
+
+    parameters: Mapping[str, Any]
+    words: str
+    labeled_only: bool = False
+
+
+@dataclass(frozen=True)
+class Method:
+    """An estimator that the command line knows by name.
+
+    Attributes
+    ----------
+    estimator : type
+        Its class.
+    learns_by : str
+        How it learns from unlabelled rows.
+    forecast : callable
+        From a `Size` to the `Forecast` of a fit with default parameters.
+    advice : Advice
+        What the report names as cures.
+    regression : bool
+        Whether it predicts numbers.
+    twin : Twin or None
+        None where unlabelled rows cannot be taken out of it.
+    teaches : callable
+        From the fitted estimator to words for how the unlabelled rows taught it; empty if they did
+        not.
+    virtual : bool
+        Whether the answers for the rows of the fit are its virtual labels, which are better there
+        than the function for new rows.
+    solver : str
+        Name of the solver, of estimators that keep none.
+    parts : mapping of str to callable
+        Makes the recipes whose parameters ``--set graph.NAME`` and ``--set space.NAME`` change.
+    drawn : tuple of str
+        Those of the parts that are drawn at random whatever their parameters.
+    no_onnx : str
+        Why it has no ONNX form; empty if it has one.
+    """
+
+    estimator: type
+    learns_by: str
+    forecast: Callable[[Size], Forecast]
+    advice: Advice
+    regression: bool = False
+    twin: Twin | None = None
+    teaches: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
+    virtual: bool = False
+    solver: str = ""
+    parts: Mapping[str, Callable[[], Any]] = field(default_factory=lambda: {"graph": KNNGraph})
+    drawn: tuple[str, ...] = ()
+    no_onnx: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the class."""
+        return self.estimator.__name__
+
+    def make(self) -> Any:
+        """Make an estimator with default parameters."""
+        return self.estimator()
+
+
+def _graph_of(estimator: Any) -> str:
+    return "a graph of neighbours" if estimator.gamma_I > 0 else ""
+
+
+def _density_of(estimator: Any) -> str:
+    dense = f"the places where they lie dense (C* = {estimator.C_star_:.3g})"
+    return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_of(estimator)]))
+
+
+def _manifold(estimator: type, learns_by: str, **others: Any) -> Method:
+    return Method(
+        estimator,
+        learns_by,
+        advice=Advice("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
+        twin=Twin({"gamma_I": 0.0}, "γ_I = 0"),
+        teaches=_graph_of,
+        **{"forecast": forecast_manifold, **others},
+    )
+
+
+def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> Method:
+    # Without the graph the virtual label of an unlabelled row is free, and costs nothing.
+    unattached = {"mu": 0.0, "n_eigenvectors": None}
+    return Method(
+        estimator,
+        learns_by,
+        forecast=forecast,
+        advice=Advice("a smaller mu, or another graph", "a smaller C", "mu"),
+        regression=estimator in (LapERLSRegressor, LapESVR),
+        twin=Twin(unattached, "labelled rows alone, μ = 0", labeled_only=True),
+        virtual=True,
+        parts={"graph": KNNGraph, "space": Landmarks},
+    )
+
+
+_NO_SUM = (
+    "its answers for new rows go through {}, which the ONNX export does not translate. Leave out "
+    "--onnx, or use --method laperls"
+)
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "lapsvc": _manifold(LapSVC, "a graph of neighbours"),
+        "laprls": _manifold(LapRLSClassifier, "a graph of neighbours, least squares"),
+        "s3vc": Method(
+            S3VC,
+            "keeping the boundary out of dense places",
+            forecast=forecast_low_density,
+            advice=Advice("a smaller C_star, or another method", "a smaller C", "C_star"),
+            # A balance is about the unlabelled rows as well.
+            twin=Twin(
+                {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
+            ),
+            teaches=_density_of,
+            solver="lbfgs",
+            parts={"graph": KNNGraph, "space": Landmarks},
+        ),
+        "laperls": _embedded(
+            LapERLSClassifier,
+            "virtual labels on a graph, for many rows",
+            forecast_embedded_squared,
+        ),
+        "lapesvc": _embedded(
+            LapESVC,
+            "virtual labels on a graph; no single row weighs much",
+            forecast_embedded_tube,
+        ),
+        "anchors": Method(
+            AnchorGraphClassifier,
+            "anchors that stand for the rows; fast",
+            forecast=forecast_anchors,
+            advice=Advice("a smaller gamma_I, or more anchors", "", "gamma_I"),
+            teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
+            solver="least squares",
+            parts={"graph": AnchorGraph},
+            drawn=("graph",),
+            no_onnx=_NO_SUM.format("anchors"),
+        ),
+        "eigenfunctions": Method(
+            EigenfunctionClassifier,
+            "how dense they lie along principal directions; fast",
+            forecast=forecast_eigenfunctions,
+            advice=Advice("fewer eigenfunctions", "", "n_eigenfunctions"),
+            teaches=lambda estimator: "their density along principal directions",
+            solver="least squares",
+            parts={},
+            no_onnx=_NO_SUM.format("histograms"),
+        ),
+        "lapsvr": _manifold(
+            LapSVR,
+            "a graph of neighbours; numbers",
+            regression=True,
+            forecast=partial(forecast_manifold, kinks=True),
+        ),
+        "laprls-regressor": _manifold(
+            LapRLSRegressor, "a graph of neighbours, least squares; numbers", regression=True
+        ),
+        "lapesvr": _embedded(
+            LapESVR,
+            "virtual values on a graph; numbers",
+            forecast_embedded_tube,
+        ),
+        "laperls-regressor": _embedded(
+            LapERLSRegressor,
+            "virtual values on a graph, for many rows; numbers",
+            forecast_embedded_squared,
+        ),
+    }
+)
+
+
+def find_method(name: str) -> tuple[str, Method]:
+    """Return the method of that name, or of the estimator's, with its name in `METHODS`.
+
+    Raises
+    ------
+    ValueError
+        If there is none; says the nearest name.
+    """
+    known = {key: key for key in METHODS}
+    known |= {method.name: key for key, method in METHODS.items()}
+    folded = {other.casefold(): key for other, key in known.items()}
+    if name.casefold() in folded:
+        key = folded[name.casefold()]
+        return key, METHODS[key]
+    close = nearest(name, METHODS, n=2)
+    guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise ValueError(f"--method {name!r} is none of {', '.join(METHODS)}.{guess}")

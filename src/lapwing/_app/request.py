@@ -1,0 +1,365 @@
+"""What a verb is asked to do: its options, checked, as one frozen value.
+
+An option is named twice: where `lapwing._app.commands` declares it, and as a field here. All else
+takes the request. A new option is a parameter there, a field here, and its use.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from lapwing._app.methods import Method, find_method
+from lapwing._app.preprocessing import IMPUTES, SCALES
+from lapwing._app.settings import parse_settings
+from lapwing._host.files import check_writable
+from lapwing._host.optional import require
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.predictions import check_output
+from lapwing._tables.tables import name_of
+
+__all__ = ["FitRequest", "InfoRequest", "Outputs", "PredictRequest", "TableRequest"]
+
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",)}
+_EXTRAS = {
+    "model": ("skops.io", "model"),
+    "report": ("jinja2", "report"),
+    "onnx": ("onnx", "onnx"),
+}
+# Not what is done but where it goes and what is said of it: no part of the command that repeats it.
+_SIDE = {"side": True}
+
+
+def _named(flag: str, default: Any) -> Any:
+    """A field whose option is called otherwise, as its name would hide one of Python's."""
+    return field(default=default, metadata={"flag": flag})
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a verb shall write; None for those that it shall not."""
+
+    predictions: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+    onnx: Path | None = None
+
+    def named(self) -> dict[str, str]:
+        """Give the files as the user named them, by what they hold."""
+        return {name: str(path) for name, path in vars(self).items() if path is not None}
+
+    def check(self, inputs: tuple[Path, ...]) -> None:
+        """Check before the work that all can be written.
+
+        Raises
+        ------
+        ValueError
+            If an extension is wrong, a place cannot be written, or a file is named twice.
+        ImportError
+            If a package is missing that writes one of them.
+        """
+        taken = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
+        for name, path in vars(self).items():
+            if path is None:
+                continue
+            if name == "predictions":
+                check_output(path)
+            elif name in _SUFFIXES and path.suffix.lower() not in _SUFFIXES[name]:
+                suffix = _SUFFIXES[name][0]
+                raise ValueError(f"cannot write {path}: the extension of a {name} is {suffix}.")
+            check_writable(path)
+            if name in _EXTRAS:
+                module, extra = _EXTRAS[name]
+                require(module, extra=extra, purpose=f"--{name}")
+            real = os.path.realpath(path)
+            if real in taken:
+                raise ValueError(f"--{name} {path} is {taken[real]} itself; name another file.")
+            taken[real] = f"--{name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest:
+    """Options of all verbs that read a table.
+
+    Attributes
+    ----------
+    data : tuple of Path
+        The files.
+    id_column : str or None
+        Column that names the rows.
+    decimal : {'auto', '.', ','}
+        The decimal mark of numbers in texts.
+    sheet : str or None
+        The sheet of a spreadsheet.
+    quiet, as_json : bool
+        How much is said.
+    """
+
+    verb: ClassVar[str]
+
+    data: tuple[Path, ...]
+    id_column: str | None = _named("--id", None)
+    decimal: str = "auto"
+    sheet: str | None = None
+    quiet: bool = field(default=False, metadata=_SIDE)
+    as_json: bool = field(default=False, metadata=_SIDE)
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Self:
+        """Take the options of a verb as typer gives them: lists, and None for those not given."""
+        frozen: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        defaults = {f.name: f.default for f in fields(cls)}
+        given = {k: v for k, v in frozen.items() if not (v is None and defaults[k] is not None)}
+        return cls(**given)
+
+    @property
+    def source(self) -> str:
+        """Names of the files, as the user wrote them."""
+        return name_of(self.data)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return self.data
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs()
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same again; where its outputs go is not part of it."""
+        return shlex.join(["lapwing", self.verb, *map(str, self.data), *self._words()])
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(id=self.id_column, decimal=self.decimal, sheet=self.sheet)
+
+    def _words(self, *, brief: bool = False) -> Iterator[str]:
+        for one in fields(self):
+            if one.name == "data" or one.metadata.get("side"):
+                continue
+            value = getattr(self, one.name)
+            if brief and value == one.default:
+                continue
+            flag = one.metadata.get("flag", f"--{one.name.replace('_', '-')}")
+            for part in value if isinstance(value, tuple) else (value,):
+                if part is True:
+                    yield flag
+                elif part is not None and part is not False:
+                    yield from (flag, str(part))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledRequest(TableRequest):
+    """Options of the verbs whose table has labels.
+
+    Attributes
+    ----------
+    label : str or None
+        Column with the labels.
+    labels : Path or None
+        File with the labels.
+    features, drop, keep : tuple of str
+        Columns to use; columns to leave out; columns to use although they look of no use.
+    unlabeled : str or None
+        A value of the label column that means no label.
+    strict : bool
+        Whether the table is read as it stands.
+    dates : {'auto', 'day', 'month'}
+        What comes first in dates that can be read both ways.
+    scale : {'auto', 'standard', 'none'}
+        Whether columns are standardised.
+    seed : int
+        Of all that is random.
+    """
+
+    label: str | None = None
+    labels: Path | None = None
+    features: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    unlabeled: str | None = None
+    strict: bool = False
+    dates: str = "auto"
+    scale: str = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_choice("--scale", self.scale, SCALES)
+        self.read_options  # noqa: B018 - wrong ones are told before a file is read
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(
+            label=self.label,
+            id=self.id_column,
+            features=self.features,
+            drop=self.drop,
+            keep=self.keep,
+            labels_file=self.labels,
+            unlabeled=self.unlabeled,
+            strict=self.strict,
+            decimal=self.decimal,
+            dates=self.dates,
+            sheet=self.sheet,
+        )
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return self.data if self.labels is None else (*self.data, self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoRequest(LabeledRequest):
+    """Options of ``lapwing info``.
+
+    Attributes
+    ----------
+    n_neighbors : int
+        Of the graph that is looked at.
+    """
+
+    verb = "info"
+
+    n_neighbors: int = 5
+
+    def fit_command(self, label: str | None, id_column: str | None) -> str:
+        """The command that fits the table, to be pasted into a shell.
+
+        Parameters
+        ----------
+        label, id_column : str or None
+            Columns that look like it, where the request names none.
+        """
+        shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
+        if self.label is None and self.labels is None:
+            shared["label"] = label
+        shared["id_column"] = self.id_column or id_column
+        request = FitRequest(**shared, predictions=Path("predictions.csv"))
+        words = ["lapwing", "fit", *map(str, self.data), *request._words(brief=True)]
+        return shlex.join([*words, "--predictions", str(request.predictions)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(LabeledRequest):
+    """Options of ``lapwing fit``.
+
+    Attributes
+    ----------
+    truth : str or None
+        Column with known answers.
+    layout : tuple of str
+        Two columns for the report's map, or none.
+    method : str
+        A name in `METHODS`; that of an estimator is replaced by it.
+    settings : tuple of str
+        ``name=value`` each.
+    impute : {'auto', 'none', 'median', 'mean'}
+        What takes the place of missing numbers; auto is the median where some are missing, and
+        none with ``strict``.
+    predictions, model, report, onnx : Path or None
+        The files to write.
+    """
+
+    verb = "fit"
+
+    truth: str | None = None
+    layout: tuple[str, ...] = _named("--map", ())
+    method: str = "lapsvc"
+    settings: tuple[str, ...] = _named("--set", ())
+    impute: str = "auto"
+    predictions: Path | None = field(default=None, metadata=_SIDE)
+    model: Path | None = field(default=None, metadata=_SIDE)
+    report: Path | None = field(default=None, metadata=_SIDE)
+    onnx: Path | None = field(default=None, metadata=_SIDE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choice("--impute", self.impute, IMPUTES)
+        name, method = find_method(self.method)
+        object.__setattr__(self, "method", name)
+        if self.onnx is not None and method.no_onnx:
+            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
+        self.parameters  # noqa: B018 - a wrong --set is told before a file is read
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
+        return replace(
+            super().read_options,
+            truth=self.truth,
+            layout=self.layout,
+            missing=missing,
+            regression=find_method(self.method)[1].regression,
+        )
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values that ``--set`` gives, by name."""
+        return parse_settings(self.settings, self.chosen)
+
+    @property
+    def chosen(self) -> Method:
+        """The method."""
+        return find_method(self.method)[1]
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs(self.predictions, self.model, self.report, self.onnx)
+
+    @property
+    def wants_report(self) -> bool:
+        """Whether the figures of a report are needed; a model carries them."""
+        return self.model is not None or self.report is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRequest(TableRequest):
+    """Options of ``lapwing predict``.
+
+    Attributes
+    ----------
+    model : Path
+        File of the model.
+    predictions : Path or None
+        The file to write; None means standard output.
+    """
+
+    verb = "predict"
+
+    model: Path
+    predictions: Path | None = field(default=None, metadata=_SIDE)
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.predictions is None:
+            raise ValueError("--json needs --predictions: standard output can be one of both.")
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return (self.model, *self.data)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs(self.predictions)
+
+
+def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{option} {value!r} is none of {', '.join(known)}.")

@@ -1,0 +1,145 @@
+"""The solvers of embedded regression by name: what each forms of the problem, and its minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lapwing._host.memory import require_memory
+from lapwing.losses.labeled import EpsilonInsensitive, Loss
+from lapwing.objectives.embedded import EmbeddedObjective, Units
+from lapwing.solvers.embedded.graph_cg import graph_least_squares
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    EmbeddedResult,
+    FeatureSystem,
+    least_squares,
+)
+from lapwing.solvers.embedded.tube import tube_regression
+
+__all__ = ["EMBEDDED_METHODS", "EmbeddedMethod", "EmbeddedSettings", "require_matrices"]
+
+_MATRIX_BYTES = 8
+# Dense n x n matrices alive at once, with g in a subspace and with any g.
+_COPIES, _EXACT_COPIES = 4, 8
+
+
+class EmbeddedSettings(NamedTuple):
+    """What all methods are told beside the problem."""
+
+    loss: Loss
+    units: Units  # of the problem's targets
+    tol: float
+    max_iter: int
+    on_iteration: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class EmbeddedMethod:
+    """A way to the minimum.
+
+    Attributes
+    ----------
+    name : str
+        As `solver_` tells it.
+    form : function (EmbeddedObjective) -> system
+        What takes memory and passes over the points, once.
+    minimize : function (EmbeddedObjective, system, EmbeddedSettings) -> EmbeddedResult
+        In the coefficients of the space, for the problem's targets.
+    """
+
+    name: str
+    form: Callable[[EmbeddedObjective], Any]
+    minimize: Callable[[EmbeddedObjective, Any, EmbeddedSettings], EmbeddedResult]
+
+
+def require_matrices(n: int, copies: float) -> None:
+    """Raise MemoryError if so many dense n x n matrices will not fit."""
+    require_memory(
+        copies * _MATRIX_BYTES * n * n,
+        f"Embedded regression with the n x n kernel matrix of n = {n} points",
+        "Use space=Landmarks(1000) and n_eigenvectors=50, which form no n x n matrix.",
+    )
+
+
+def _dense(objective: EmbeddedObjective) -> DenseSystem:
+    require_matrices(objective.n_points, _EXACT_COPIES if objective.basis is None else _COPIES)
+    K = objective.space.gram()
+    return DenseSystem(K, objective.side, objective.fit_intercept)
+
+
+def _features(objective: EmbeddedObjective) -> FeatureSystem:
+    assert objective.basis is not None
+    size = objective.space.n_coef + objective.basis.shape[1] + 1
+    require_memory(
+        3.0 * 8 * size * size,
+        f"The normal equations of {size} coordinates",
+        "Use fewer landmarks, features or eigenvectors.",
+    )
+    return FeatureSystem(objective.space, objective.side, objective.fit_intercept)
+
+
+def _expanded(objective: EmbeddedObjective, result: EmbeddedResult) -> EmbeddedResult:
+    """The result of a dense system, whose coefficients are alpha, in those of the space."""
+    return result._replace(coef=objective.space.represent(result.coef))
+
+
+def _least_squares(
+    objective: EmbeddedObjective, system: FeatureSystem, settings: EmbeddedSettings
+) -> EmbeddedResult:
+    return least_squares(system, objective.C)
+
+
+def _dense_least_squares(
+    objective: EmbeddedObjective, system: DenseSystem, settings: EmbeddedSettings
+) -> EmbeddedResult:
+    return _expanded(objective, least_squares(system, objective.C))
+
+
+def _conjugate_gradient(
+    objective: EmbeddedObjective, system: None, settings: EmbeddedSettings
+) -> EmbeddedResult:
+    return graph_least_squares(
+        objective,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        on_iteration=settings.on_iteration,
+    )
+
+
+def _tube(
+    objective: EmbeddedObjective,
+    system: DenseSystem | FeatureSystem,
+    settings: EmbeddedSettings,
+) -> EmbeddedResult:
+    assert isinstance(settings.loss, EpsilonInsensitive)
+    scale = settings.units.scale
+    # The loss grows with the first power of the residual, the rest with the second: in the units
+    # of the targets both of its numbers are divided.
+    return tube_regression(
+        system,
+        objective.C / scale,
+        settings.loss.epsilon / scale,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        on_iteration=settings.on_iteration,
+    )
+
+
+def _dense_tube(
+    objective: EmbeddedObjective, system: DenseSystem, settings: EmbeddedSettings
+) -> EmbeddedResult:
+    return _expanded(objective, _tube(objective, system, settings))
+
+
+EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
+    ("squared", "matrix"): EmbeddedMethod("cholesky", _dense, _dense_least_squares),
+    ("squared", "features"): EmbeddedMethod("normal equations", _features, _least_squares),
+    ("squared", "operator"): EmbeddedMethod(
+        "conjugate gradient", lambda objective: None, _conjugate_gradient
+    ),
+    ("epsilon_insensitive", "matrix"): EmbeddedMethod("interior point", _dense, _dense_tube),
+    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _tube),
+}
+"""Methods by the name of the loss, and by how the function side is held."""

@@ -1,0 +1,240 @@
+"""Fitted functions: what new points are put into, and the attributes that a model keeps of one.
+
+A function gives its attributes (`attributes`) and is made again from them (`fitted`); estimators,
+model files and the ONNX export know functions in this way only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import votes
+from lapwing.kernels import Kernel
+
+__all__ = [
+    "AnchorFunction",
+    "EigenfunctionSum",
+    "FittedFunction",
+    "KernelExpansion",
+    "LinearFunction",
+    "VotedFunction",
+    "function_from",
+]
+
+
+class FittedFunction(Protocol):
+    """A function that new points can be put into, one column a problem."""
+
+    def __call__(self, X: Any) -> Array:
+        """Values of shape (n_samples, n_columns)."""
+
+    @property
+    def intercept(self) -> Array:
+        """What is added to each column, shape (n_columns,)."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The fitted attributes that it consists of, by name."""
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        """Make it again; None where the attributes are those of another kind of function."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFunction:
+    """f(x) = w'x + b.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features, n_columns)
+    intercept : ndarray of shape (n_columns,)
+    """
+
+    coef: Array
+    intercept: Array
+
+    def __call__(self, X: Any) -> Array:
+        return np.asarray(safe_sparse_dot(X, self.coef, dense_output=True)) + self.intercept
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"coef_": np.ascontiguousarray(self.coef.T), "intercept_": self.intercept}
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "coef_" not in attributes:
+            return None
+        return cls(attributes["coef_"].T, attributes["intercept_"])
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExpansion:
+    """f(x) = sum_j alpha_j k(basis_j, x) + b, evaluated in row blocks.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    basis : array-like or sparse of shape (n_basis, n_features), or None if precomputed
+    coef : ndarray of shape (n_basis, n_columns)
+        alpha.
+    intercept : ndarray of shape (n_columns,)
+    rows : ndarray of shape (n_basis,) or None
+        Rows of the user's X that the basis is, where it is made of some. With a precomputed kernel
+        they are the columns that are looked at.
+    """
+
+    kernel: Kernel
+    basis: Any
+    coef: Array
+    intercept: Array
+    rows: Array | None = None
+
+    def __call__(self, X: Any) -> Array:
+        if self.kernel.precomputed and self.rows is not None and len(self.rows) < X.shape[1]:
+            X = X[:, self.rows]
+        return self.kernel.expand(X, self.basis, self.coef) + self.intercept
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        made_of = {} if self.rows is None else {"basis_": self.rows}
+        return {
+            "kernel_": self.kernel,
+            "X_fit_": self.basis,
+            "alpha_": self.coef,
+            "intercept_": self.intercept,
+            **made_of,
+        }
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "kernel_" not in attributes or "alpha_" not in attributes:
+            return None
+        kernel, basis, alpha = (attributes[name] for name in ("kernel_", "X_fit_", "alpha_"))
+        rows = attributes["basis_"] if kernel.precomputed else None
+        return cls(kernel, basis, alpha, attributes["intercept_"], rows)
+
+    def pruned(self) -> KernelExpansion:
+        """The same function without the points whose coefficients are all 0."""
+        used = np.flatnonzero(self.coef.any(axis=1))
+        used = used if len(used) else np.arange(1)  # an expansion of no points has no shape
+        if len(used) == len(self.coef) or (self.kernel.precomputed and self.rows is None):
+            return self
+        return replace(
+            self,
+            basis=None if self.basis is None else self.basis[used],
+            coef=self.coef[used],
+            rows=None if self.rows is None else self.rows[used],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorFunction:
+    """f(x) = z(x)'a + b: the mean of values at anchors, by a point's weights over them.
+
+    Attributes
+    ----------
+    anchors : Anchors
+    coef : ndarray of shape (n_anchors, n_columns)
+    intercept : ndarray of shape (n_columns,)
+    """
+
+    anchors: Any
+    coef: Array
+    intercept: Array
+
+    def __call__(self, X: Any) -> Array:
+        return np.asarray(self.anchors.rows(X) @ self.coef + self.intercept)
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {"anchors_": self.anchors, "alpha_": self.coef, "intercept_": self.intercept}
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "anchors_" not in attributes:
+            return None
+        return cls(*(attributes[name] for name in ("anchors_", "alpha_", "intercept_")))
+
+
+@dataclass(frozen=True, eq=False)
+class EigenfunctionSum:
+    """f(x) = sum_k alpha_k g_k(x) + b over eigenfunctions g_k.
+
+    Attributes
+    ----------
+    eigenfunctions : Eigenfunctions
+    coef : ndarray of shape (n_eigenfunctions, n_columns)
+    intercept : ndarray of shape (n_columns,)
+    """
+
+    eigenfunctions: Any
+    coef: Array
+    intercept: Array
+
+    def __call__(self, X: Any) -> Array:
+        return np.asarray(self.eigenfunctions.expand(X, self.coef, self.intercept))
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {
+            "eigenfunctions_": self.eigenfunctions,
+            "alpha_": self.coef,
+            "intercept_": self.intercept,
+        }
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "eigenfunctions_" not in attributes:
+            return None
+        return cls(*(attributes[name] for name in ("eigenfunctions_", "alpha_", "intercept_")))
+
+
+@dataclass(frozen=True, eq=False)
+class VotedFunction:
+    """Scores of the classes from the machines of their pairs.
+
+    Attributes
+    ----------
+    pairs : LinearFunction or KernelExpansion
+        One column a pair of classes.
+    n_classes : int
+    """
+
+    pairs: FittedFunction
+    n_classes: int
+
+    @property
+    def intercept(self) -> Array:
+        return self.pairs.intercept
+
+    def __call__(self, X: Any) -> Array:
+        return votes(self.pairs(X), self.n_classes)
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return self.pairs.attributes
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "pairs_" not in attributes:
+            return None
+        pairs = function_from(attributes, (LinearFunction, KernelExpansion))
+        return cls(pairs, len(attributes["classes_"]))
+
+
+def function_from(
+    attributes: Mapping[str, Any], kinds: Sequence[type[FittedFunction]]
+) -> FittedFunction:
+    """Make the function of a fitted estimator, given its attributes and what kinds it may be of."""
+    for kind in kinds:
+        function = kind.fitted(attributes)
+        if function is not None:
+            return function
+    raise ValueError("There is no fitted function among the attributes.")

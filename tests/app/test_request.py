@@ -1,0 +1,132 @@
+"""Requests: what typer reads is what the request says, and its command says it again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing import estimators
+from lapwing._app import cli, commands, fitting, workflow
+from lapwing._app.inspection import inspect
+from lapwing._app.methods import METHODS
+from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
+
+FULL = [
+    "a b.csv", "c.csv", "--label", "kind of", "--id", "row", "--features", "x,z", "--features", "w",
+    "--drop", "v", "--unlabeled", "?", "--scale", "standard", "--seed", "7", "--truth", "known",
+    "--map", "east", "--map", "north", "--method", "LapRLSClassifier", "--set", "gamma_I=2",
+    "--set", "graph.power=1", "--impute", "mean",
+]  # fmt: skip
+
+
+class StoppedError(Exception):
+    """The verb got its request."""
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """The request that a command line makes."""
+    found: list[Any] = []
+
+    def take(*values: Any, **_: Any) -> Any:
+        found.extend(values)
+        raise StoppedError
+
+    for where, name in ((workflow, "read"), (commands, "inspect"), (workflow, "read_for")):
+        monkeypatch.setattr(where, name, take)
+    monkeypatch.setattr(workflow, "load", lambda path: path)
+    with pytest.raises(StoppedError):
+        commands.run(arguments)
+    return found[-1]
+
+
+def test_options_become_fields(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    request = asked(monkeypatch, "fit", *FULL, "--predictions", "p.csv", "--quiet")
+    assert request == FitRequest(
+        data=(Path("a b.csv"), Path("c.csv")), label="kind of", id_column="row",
+        features=("x,z", "w"), drop=("v",), unlabeled="?", scale="standard", seed=7, truth="known",
+        layout=("east", "north"), method="laprls", settings=("gamma_I=2", "graph.power=1"),
+        impute="mean", predictions=Path("p.csv"), quiet=True,
+    )  # fmt: skip
+    assert request.parameters == {"gamma_I": 2, "graph.power": 1}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["fit", "t.csv"], ["fit", *FULL], ["fit", "t.npy", "--labels", "l.npy"],
+     ["info", "t.csv", "--label", "-x", "--n-neighbors", "9"]],
+)  # fmt: skip
+def test_the_command_of_a_request_asks_for_the_same(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    first = asked(monkeypatch, *arguments)
+    words = shlex.split(first.command)
+    assert words[0] == "lapwing"
+    again = asked(monkeypatch, *words[1:])
+    assert again == first
+    assert again.command == first.command
+
+
+def test_outputs_are_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "fit", None)
+    request = FitRequest(data=(Path("t.csv"),), report=Path("r.html"), quiet=True, as_json=True)
+    assert request.command == FitRequest(data=(Path("t.csv"),)).command
+    assert "r.html" not in request.command
+    assert request.wants_report
+    assert request.outputs.named() == {"report": "r.html"}
+
+
+def test_every_option_of_a_verb_is_a_field() -> None:
+    """Whoever adds an option finds here that the request does not know it."""
+    for verb, kind in (("fit", FitRequest), ("info", InfoRequest), ("predict", PredictRequest)):
+        declared = set(getattr(commands, verb).__annotations__) - {"return"}
+        known = {one.name for one in fields(kind)}
+        assert declared <= known
+        assert known - declared <= {"quiet"}  # `info` has no progress to be quiet about
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "log"}, "--scale 'log' is none of auto, standard, none"),
+        ({"impute": "zero"}, "--impute 'zero' is none of auto, none, median, mean"),
+        ({"method": "svm"}, "--method 'svm' is none of lapsvc"),
+        ({"settings": ("gama_I=1",)}, "Did you mean 'gamma_I'"),
+        ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),
+        ({"method": "eigenfunctions", "onnx": Path("m.onnx")}, "go through histograms"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FitRequest(data=(Path("t.csv"),), **options)
+
+
+def test_nothing_is_read_before_a_refusal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ["fit", str(tmp_path / "none.csv"), "--method", "anchors", "--onnx", "m.onnx"]
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "no ONNX" not in said
+    assert "AnchorGraphClassifier cannot be exported to ONNX" in said
+    assert "--method laperls" in said
+    with pytest.raises(OSError, match=r"none\.csv"):
+        inspect(InfoRequest(data=(tmp_path / "none.csv",)))
+
+
+def test_the_documentation_lists_the_methods() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("| `lap") or "`" in line]
+    for name, method in METHODS.items():
+        assert any(
+            line.startswith(f"| `{name}`") and f"| `{method.name}` | {method.learns_by} |" in line
+            for line in lines
+        )
+
+
+def test_every_estimator_has_a_method() -> None:
+    assert {method.name for method in METHODS.values()} == set(estimators.__all__)

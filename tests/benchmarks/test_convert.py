@@ -1,0 +1,497 @@
+"""From public files, made up here in their formats, to archives; and what is told on the way."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+from sklearn.datasets import dump_svmlight_file
+
+from benchmarks.__main__ import main
+from benchmarks.convert.builders import BUILDERS
+from benchmarks.convert.command import ARCHIVES, RECORDS
+from benchmarks.shared.archives import HOME_VARIABLE
+from benchmarks.shared.catalogue import LABEL_SETS, SETS
+
+Convert = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def convert(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Convert:
+    """Convert the downloads as a set of so many points, and read the archive."""
+    monkeypatch.delenv(HOME_VARIABLE, raising=False)
+
+    def run(name: str, n: int | None = None) -> dict[str, Any]:
+        record = SETS[name]
+        if n is not None:
+            monkeypatch.setitem(RECORDS, record.archive.file, replace(record, n_samples=(n,)))
+        folder = tmp_path / "archives"
+        assert main(["convert", str(source), "--output", str(folder)]) == 0
+        told = capsys.readouterr().err
+        assert f"{record.archive.file}: written to {folder}" in told
+        assert f"export {HOME_VARIABLE}={folder}" in told
+        assert [path.name for path in folder.iterdir()] == [record.archive.file]
+        with np.load(folder / record.archive.file, allow_pickle=False) as archive:
+            return dict(archive)
+
+    return run
+
+
+def g50c_variables() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    splits = np.array([rng.permutation(550)[:50] for _ in range(10)])
+    y = np.tile([-1.0, 1.0], 275)[:, None]
+    return {"X": rng.normal(size=(550, 50)), "y": y, "idxLabs": splits + 1.0}
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    with opener(path, "wb") as file:
+        file.write(content)
+
+
+# Every format
+
+
+@pytest.mark.parametrize("name", ["g50c.mat", "G50C.MAT", "sets/g50c.mat", "g50c.mat.gz"])
+def test_matlab_file(convert: Convert, source: Path, name: str) -> None:
+    variables, buffer = g50c_variables(), io.BytesIO()
+    scipy.io.savemat(buffer, variables, do_compression=True)
+    write_bytes(source / name, buffer.getvalue())
+    arrays = convert("g50c")
+    assert_array_equal(arrays["X"], variables["X"].astype(np.float32))
+    assert_array_equal(arrays["y"], variables["y"].ravel())
+    # MATLAB counts rows from 1.
+    assert_array_equal(arrays["idxLabs"], variables["idxLabs"] - 1)
+    assert arrays["idxLabs"].dtype.kind == "i"
+
+
+def test_sparse_matlab_file(convert: Convert, source: Path) -> None:
+    X = sp.random_array((1946, 7511), density=1e-4, format="csc", rng=np.random.default_rng(0))
+    y = np.tile([-1, 1], 973)
+    splits = np.tile(np.arange(1, 51), (10, 1))
+    scipy.io.savemat(source / "text1.mat", {"X": X, "y": y, "idxLabs": splits})
+    arrays = convert("pcmac")
+    parts = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
+    found = sp.csr_array(parts, shape=tuple(arrays["X_shape"]))
+    assert abs(found - X.tocsr().astype(np.float32)).max() == 0
+
+
+def test_set_of_the_book(convert: Convert, source: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 241)), np.tile([0, 1], 750)
+    scipy.io.savemat(source / "SSL,set=3,data.mat", {"X": X, "y": y[:, None]})
+    splits = {n: rng.permutation(1500)[: 12 * n].reshape(12, n) for n in (10, 100)}
+    for n, rows in splits.items():
+        # The rows without a label are there too, and are not needed.
+        variables = {"idxLabs": rows + 1, "idxUnls": np.ones((12, 1500 - n))}
+        scipy.io.savemat(source / f"SSL,set=3,splits,labeled={n}.mat", variables)
+    arrays = convert("ssl_coil2")
+    assert_array_equal(arrays["X"], X.astype(np.float32))
+    assert_array_equal(arrays["y"], y)
+    assert_array_equal(arrays["idxLabs10"], splits[10])
+    assert_array_equal(arrays["idxLabs100"], splits[100])
+
+
+def idx(array: np.ndarray) -> bytes:
+    head = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(f">{array.ndim}I", *array.shape)
+    return head + array.astype(np.uint8).tobytes()
+
+
+IDX = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+       "t10k-labels-idx1-ubyte")  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_idx_files(convert: Convert, source: Path, ending: str) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (50, 28, 28))
+    y = np.arange(50) % 10
+    for name, array in zip(IDX, (images[:30], y[:30], images[30:], y[30:]), strict=True):
+        write_bytes(source / (name + ending), idx(array))
+    arrays = convert("mnist", 50)
+    assert arrays["X"].dtype == np.uint8
+    assert_array_equal(arrays["X"], images.reshape(50, 784))
+    assert_array_equal(arrays["y"], y)
+    assert arrays["n_train"] == 30
+
+
+def write_libsvm(path: Path, X: np.ndarray, y: np.ndarray) -> None:
+    buffer = io.BytesIO()
+    dump_svmlight_file(X, y, buffer, zero_based=False)
+    write_bytes(path, buffer.getvalue())
+
+
+def test_libsvm_files_of_mnist(convert: Convert, source: Path) -> None:
+    X = np.random.default_rng(0).integers(0, 256, (40, 784))
+    X[:, 780:] = 0  # the published files end at column 780
+    y = np.arange(40) % 10
+    write_libsvm(source / "mnist.bz2", X[:20], y[:20])
+    write_libsvm(source / "mnist.t", X[20:], y[20:])
+    arrays = convert("mnist", 40)
+    assert arrays["X"].dtype == np.uint8
+    assert_array_equal(arrays["X"], X)
+    assert_array_equal(arrays["y"], y)
+    assert arrays["n_train"] == 20
+
+
+def thousandths(n: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(-1000, 1001, (n, 256))
+
+
+def test_libsvm_files_of_usps(convert: Convert, source: Path) -> None:
+    X, y = thousandths(30), np.arange(30) % 10
+    write_libsvm(source / "usps", X[:20] / 1000, y[:20] + 1)  # digit d is called d + 1
+    write_libsvm(source / "usps.t.bz2", X[20:] / 1000, y[20:] + 1)
+    arrays = convert("usps", 30)
+    assert arrays["X"].dtype == np.int16
+    assert_array_equal(arrays["X"], X)
+    assert str(arrays["x_scale"]) == "0.001"
+    assert_array_equal(arrays["y"], y)
+
+
+def test_values_of_more_decimals_are_kept(convert: Convert, source: Path) -> None:
+    X, y = thousandths(20) / 1000 * 0.99999, np.arange(20) % 10
+    for name, rows in (("usps", slice(0, 10)), ("usps.t", slice(10, 20))):
+        write_libsvm(source / name, X[rows], y[rows] + 1)
+    arrays = convert("usps", 20)
+    assert "x_scale" not in arrays
+    np.testing.assert_allclose(arrays["X"], X, rtol=1e-14)
+
+
+def test_zip_code_files(convert: Convert, source: Path) -> None:
+    X, y = thousandths(30), np.arange(30) % 10
+
+    def lines(rows: slice) -> bytes:
+        table = zip(y[rows], X[rows] / 1000, strict=True)
+        text = "".join(f"{d:.4f} {' '.join(f'{v:.4f}' for v in x)} \n" for d, x in table)
+        return text.encode()
+
+    write_bytes(source / "zip.train.gz", lines(slice(0, 20)))
+    write_bytes(source / "zip.test", lines(slice(20, 30)))
+    arrays = convert("usps", 30)
+    assert_array_equal(arrays["X"], X)
+    assert_array_equal(arrays["y"], y)
+    assert arrays["n_train"] == 20
+
+
+def write_image(path: Path, pixels: np.ndarray) -> None:
+    images = pytest.importorskip("PIL.Image")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    images.fromarray(pixels.astype(np.uint8)).save(path)
+
+
+def test_object_images(convert: Convert, source: Path) -> None:
+    views = 11  # obj1__10 comes after obj1__9
+    pixels = np.random.default_rng(0).integers(0, 256, (20, views, 128, 128))
+    for i in range(20):
+        for k in range(views):
+            write_image(source / "coil-20-proc" / f"obj{i + 1}__{k}.png", pixels[i, k])
+    arrays = convert("coil20", 20 * views)
+    assert_array_equal(arrays["y"], np.repeat(np.arange(20), views))
+    row = 3 * views + 10
+    block = pixels[3, 10, 8:12, 20:24]  # row 2, column 5 of 32
+    assert arrays["X"][row, 2 * 32 + 5] * arrays["x_scale"] == pytest.approx(block.mean() / 255)
+    assert arrays["X"].shape == (20 * views, 1024)
+
+
+def test_face_images(convert: Convert, source: Path) -> None:
+    parts = ("train/face", "train/non-face", "test/face", "test/non-face")
+    counts = (3, 4, 2, 5)
+    rng = np.random.default_rng(0)
+    expected = []
+    for part, count in zip(parts, counts, strict=True):
+        for k in range(count):
+            expected.append(rng.integers(0, 256, (19, 19)))
+            write_image(source / part / f"face{k:05d}.pgm", expected[-1])
+    arrays = convert("cbcl_face", sum(counts))
+    assert_array_equal(arrays["X"], np.reshape(expected, (sum(counts), 361)))
+    assert_array_equal(arrays["y"], np.repeat([1, -1, 1, -1], counts))
+    assert_array_equal(arrays["is_test"], np.arange(14) >= 7)
+
+
+def write_permutations(path: Path, sets: list[Any]) -> None:
+    perm = np.empty(len(sets), dtype=object)
+    perm[:] = sets
+    np.savez_compressed(path, perm=perm)
+
+
+def test_label_sets(source: Path, tmp_path: Path) -> None:
+    sets = [np.arange(10), np.arange(5, 25), np.arange(100, 110)]
+    write_permutations(source / "MNIST_permutations.npz", sets)
+    assert main(["convert", str(source), "--output", str(tmp_path)]) == 0
+    with np.load(tmp_path / LABEL_SETS.file) as arrays:
+        assert_array_equal(arrays["offsets"], [0, 10, 30, 40])
+        assert_array_equal(arrays["idx"], np.concatenate(sets))
+
+
+def test_label_sets_written_by_an_older_numpy(source: Path, tmp_path: Path) -> None:
+    perm = np.empty(1, dtype=object)
+    perm[0] = np.arange(10)
+    # Before NumPy 2 the folder of its inside had another name, and pickles another protocol.
+    content = pickle.dumps(perm, protocol=3).replace(b"numpy._core", b"numpy.core")
+    assert b"numpy.core" in content
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|O", "fortran_order": False, "shape": (1,)}
+    )
+    with zipfile.ZipFile(source / "MNIST_permutations.npz", "w") as file:
+        file.writestr("perm.npy", header.getvalue() + content)
+    assert main(["convert", str(source), "--output", str(tmp_path)]) == 0
+    with np.load(tmp_path / LABEL_SETS.file) as arrays:
+        assert_array_equal(arrays["idx"], np.arange(10))
+
+
+class Harm:
+    """A pickle of it would run a command."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("harm",)
+
+
+def test_label_sets_that_would_run_something(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_permutations(source / "MNIST_permutations.npz", [Harm()])
+    assert main(["convert", str(source), "--output", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().err
+    assert "labelperm_MNIST.npz: not written." in told
+    assert "which is no array" in told
+    assert not (tmp_path / "harm").exists()
+    pickle.loads(pickle.dumps(Harm()))
+    assert (tmp_path / "harm").exists(), "the file would have done harm"
+
+
+def test_every_format_has_a_builder() -> None:
+    formats = {download.format for r in SETS.values() for download in r.archive.downloads}
+    assert formats == set(BUILDERS)
+    names = [archive.file for archive in ARCHIVES]
+    assert len(set(names)) == len(names) == len(SETS) + 1
+
+
+def test_archive_of_the_papers_is_made_again(
+    archive: Callable[[str], Path], source: Path, tmp_path: Path
+) -> None:
+    with np.load(archive("g50c")) as ours:
+        known = dict(ours)
+    variables = {"X": known["X"], "y": known["y"][:, None], "idxLabs": known["idxLabs"] + 1}
+    scipy.io.savemat(source / "g50c.mat", variables)
+    assert main(["convert", str(source / "g50c.mat"), "--output", str(tmp_path)]) == 0
+    with np.load(tmp_path / "g50c.npz") as made:
+        for key, array in known.items():
+            assert_array_equal(made[key], array)
+
+
+# What is told
+
+
+@pytest.fixture
+def told(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., str]:
+    """What a conversion that fails says."""
+    monkeypatch.delenv(HOME_VARIABLE, raising=False)
+
+    def run(*arguments: str) -> str:
+        options = arguments or (str(source), "--output", str(tmp_path / "out"))
+        assert main(["convert", *options]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert "Traceback" not in printed.err
+        return printed.err
+
+    return run
+
+
+def test_nothing_known(told: Callable[..., str], source: Path) -> None:
+    (source / "readme.txt").write_text("nothing")
+    (source / "faces.tar.gz").write_bytes(b"")
+    text = told()
+    assert text.startswith(
+        "None of the 2 files has a name that is known. Unpack faces.tar.gz first"
+    )
+    assert "g50c.mat" in text
+    assert "http://olivier.chapelle.cc/lds/" in text
+
+
+def test_source_that_does_not_exist(told: Callable[..., str], tmp_path: Path) -> None:
+    text = told(str(tmp_path / "gone"), "--output", str(tmp_path))
+    assert "gone does not exist; name files or folders that you downloaded" in text
+
+
+def test_no_folder_to_write_to(told: Callable[..., str], source: Path) -> None:
+    assert "Name the folder for the archives: --output FOLDER, or LAPWING_DATA" in told(str(source))
+
+
+def test_folder_that_is_a_file(told: Callable[..., str], source: Path) -> None:
+    (source / "file").write_text("")
+    text = told(str(source), "--output", str(source / "file"))
+    assert "file cannot be made a folder for the archives" in text
+
+
+def test_variable_names_the_output(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scipy.io.savemat(source / "g50c.mat", g50c_variables())
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    assert main(["convert", str(source)]) == 0
+    assert (tmp_path / "g50c.npz").is_file()
+    assert "export" not in capsys.readouterr().err
+
+
+def test_missing_companion(told: Callable[..., str], source: Path, tmp_path: Path) -> None:
+    write_bytes(source / IDX[0], idx(np.zeros((2, 28, 28))))
+    scipy.io.savemat(source / "g50c.mat", g50c_variables())
+    text = told()
+    assert f"mnist.npz: not written. {IDX[0]} is there, but not {', '.join(IDX[1:])}." in text
+    # What can be made is made.
+    assert "g50c.npz: written" in text
+    assert (tmp_path / "out" / "g50c.npz").is_file()
+
+
+def test_two_files_of_one_name(told: Callable[..., str], source: Path) -> None:
+    for folder in ("a", "b"):
+        (source / folder).mkdir()
+        scipy.io.savemat(source / folder / "g50c.mat", g50c_variables())
+    assert "More than one file is called g50c.mat: " in told()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda v: v.pop("idxLabs"), "lacks the variable idxLabs; it has X, y."),
+        (
+            lambda v: v.update(X=v["X"][:, :9]),
+            r"is not the data set g50c: X has the shape (550, 9)",
+        ),
+        (lambda v: v.update(y=v["y"] + 0.5), "has labels or row numbers that are no whole numbers"),
+        (lambda v: v.update(idxLabs=v["idxLabs"] - v["idxLabs"].min()), "idxLabs goes from -1"),
+    ],
+)
+def test_matlab_file_of_another_set(
+    told: Callable[..., str],
+    source: Path,
+    tmp_path: Path,
+    change: Callable[[dict[str, Any]], Any],
+    message: str,
+) -> None:
+    variables = g50c_variables()
+    change(variables)
+    scipy.io.savemat(source / "g50c.mat", variables)
+    text = told()
+    assert "g50c.npz: not written." in text
+    assert message in text
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("g50c.mat", b"no MATLAB file", "g50c.mat cannot be read as a MATLAB file"),
+        ("g50c.mat.gz", b"not compressed", "g50c.mat.gz cannot be read as a MATLAB file"),
+        ("MNIST_permutations.npz", b"", "MNIST_permutations.npz cannot be read as an NPZ file"),
+    ],
+)
+def test_damaged_file(
+    told: Callable[..., str], source: Path, name: str, content: bytes, message: str
+) -> None:
+    (source / name).write_bytes(content)
+    text = told()
+    assert message in text
+    assert "download it again" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cannot be read as an IDX file"),
+        (b"\x00\x00\x0d\x01\x00\x00\x00\x01\x00", "does not begin as an array of bytes does"),
+        (idx(np.zeros((2, 28, 28)))[:-1], "1567 values for the shape (2, 28, 28)"),
+        (idx(np.zeros((3, 28, 28))), "X has the shape (5, 784); the set has (70000, 784)"),
+        (idx(np.zeros((3, 27, 28))), "is not the data set mnist"),
+    ],
+)
+def test_wrong_idx_files(
+    told: Callable[..., str], source: Path, content: bytes, message: str
+) -> None:
+    write_bytes(source / IDX[0], content)
+    for name, shape in zip(IDX[1:], ((3,), (2, 28, 28), (2,)), strict=True):
+        write_bytes(source / name, idx(np.zeros(shape)))
+    assert message in told()
+
+
+@pytest.mark.parametrize(
+    ("names", "content", "message"),
+    [
+        (("usps", "usps.t"), b"1 257:0.5\n", "usps cannot be read as a LIBSVM file"),
+        (("usps", "usps.t"), b"one 1:2\n", "usps cannot be read as a LIBSVM file"),
+        (("zip.train", "zip.test"), b"1 2\n3\n", "zip.train cannot be read as lines of numbers"),
+        (("zip.train", "zip.test"), b"6 0.5 0.25\n", "is not the data set usps: X has the shape"),
+    ],
+)
+def test_wrong_text_files(
+    told: Callable[..., str], source: Path, names: tuple[str, ...], content: bytes, message: str
+) -> None:
+    for name in names:
+        (source / name).write_bytes(content)
+    assert message in told()
+
+
+def test_image_of_another_size(told: Callable[..., str], source: Path) -> None:
+    write_image(source / "coil-20-proc" / "obj1__0.png", np.zeros((64, 128)))
+    text = told()
+    assert "obj1__0.png cannot be read as an image" in text
+    assert "(128, 64) pixels of kind L, not 128 x 128 grey" in text
+
+
+def test_what_was_there_stays(told: Callable[..., str], source: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "g50c.npz").write_text("as before")
+    (source / "g50c.mat").write_bytes(b"damaged")
+    told()
+    assert (tmp_path / "out" / "g50c.npz").read_text() == "as before"
+
+
+def test_archive_that_cannot_be_written(
+    told: Callable[..., str], source: Path, tmp_path: Path
+) -> None:
+    scipy.io.savemat(source / "g50c.mat", g50c_variables())
+    (tmp_path / "out" / "g50c.npz").mkdir(parents=True)
+    assert "g50c.npz cannot be written" in told()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["g50c.npz"]

@@ -1,0 +1,107 @@
+"""Hiding labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lapwing.classes.labels import code_classes, unlabeled_mask
+from lapwing.datasets import mask_labels
+
+LABELS = {
+    "int": lambda codes: codes,
+    "uint8": lambda codes: codes.astype(np.uint8),
+    "float": lambda codes: codes.astype(float),
+    "bool": lambda codes: codes % 2 == 0,
+    "str": lambda codes: np.array(["a", "bb", "ccc", "d"])[codes],
+    "object": lambda codes: np.array(["a", "bb", "ccc", "d"], dtype=object)[codes],
+}
+
+
+@given(
+    codes=st.lists(st.integers(0, 3), min_size=1, max_size=30).map(lambda c: [0, 1, *c]),
+    kind=st.sampled_from(sorted(LABELS)),
+    marker=st.sampled_from([-1, -1.5, None, np.nan, "?", "unlabelled", 1000]),
+    seed=st.integers(0, 2**32 - 1),
+    data=st.data(),
+)
+def test_masking_keeps_so_many_of_each_class(
+    codes: list[int], kind: str, marker: Any, seed: int, data: st.DataObject
+) -> None:
+    y = LABELS[kind](np.array(codes))
+    before = y.copy()
+    classes, counts = np.unique(y, return_counts=True)
+    n = data.draw(st.integers(1, int(counts.min())))
+    masked = mask_labels(y, n, unlabeled=marker, random_state=seed)
+    labeled = ~unlabeled_mask(masked, marker)
+    assert np.array_equal(y, before)
+    assert np.array_equal(y[labeled], masked[labeled])
+    assert [int(np.sum(y[labeled] == c)) for c in classes] == [n] * len(classes)
+    again = mask_labels(y, n, unlabeled=marker, random_state=seed)
+    assert np.array_equal(labeled, ~unlabeled_mask(again, marker))
+    if len(classes) > 1:  # what the estimators make of it
+        coded = code_classes(masked, marker)
+        assert np.array_equal(coded.classes, classes)
+        assert np.array_equal(coded.classes[coded.codes[labeled]], y[labeled])
+
+
+@given(
+    y=st.lists(st.integers(0, 9), min_size=1, max_size=20),
+    data=st.data(),
+)
+def test_masking_keeps_the_given_points(y: list[int], data: st.DataObject) -> None:
+    kept = data.draw(st.lists(st.integers(0, len(y) - 1), unique=True))
+    expected = [label if i in kept else -1 for i, label in enumerate(y)]
+    assert mask_labels(y, labeled_indices=kept).tolist() == expected
+    mask = np.isin(np.arange(len(y)), kept)
+    assert mask_labels(y, labeled_indices=mask).tolist() == expected
+
+
+def test_every_point_of_a_class_may_be_drawn() -> None:
+    y = np.repeat([0, 1], 4)
+    drawn = {
+        int(i) for s in range(60) for i in np.flatnonzero(mask_labels(y, 1, random_state=s) + 1)
+    }
+    assert drawn == set(range(8))
+
+
+@pytest.mark.parametrize(
+    ("labels", "marker", "dtype"),
+    [
+        (np.array([3, 4], np.uint8), -1, np.int64),
+        (np.array([3, 4]), np.nan, np.float64),
+        (np.array(["a", "b"]), "none", np.dtype("<U4")),
+        (np.array(["a", "b"]), -1, object),
+        (np.array([True, False]), -1, object),
+        (np.array([3, 4]), None, object),
+    ],
+)
+def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype: Any) -> None:
+    assert mask_labels(labels, labeled_indices=[0], unlabeled=marker).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give either n_labeled_per_class or labeled_indices"),
+        ({"n_labeled_per_class": 1, "labeled_indices": [0]}, "and not both"),
+        ({"n_labeled_per_class": 2}, "n_labeled_per_class=2, but class 2 has 1 points"),
+        ({"n_labeled_per_class": 0}, "n_labeled_per_class=0 must be an integer of at least 1"),
+        ({"n_labeled_per_class": 1.0}, "n_labeled_per_class=1.0 must be an integer"),
+        ({"n_labeled_per_class": True}, "n_labeled_per_class=True must be an integer"),
+        ({"labeled_indices": [0, 5]}, "goes from 0 to 5; the 5 points have the indices 0 to 4"),
+        ({"labeled_indices": [-1]}, "goes from -1 to -1"),
+        ({"labeled_indices": [1, 1]}, "names a point more than once"),
+        ({"labeled_indices": [0.0]}, "array of integers or a boolean mask"),
+        ({"labeled_indices": [[0]]}, "one-dimensional"),
+        ({"labeled_indices": [True]}, r"mask of shape \(1,\); y has shape \(5,\)"),
+        ({"n_labeled_per_class": 1, "unlabeled": 2}, "unlabeled=2 is already in y"),
+    ],
+)
+def test_masking_refuses(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mask_labels([0, 0, 1, 1, 2], **options)

@@ -1,0 +1,153 @@
+"""Digits from OpenML: what is asked, what is checked, and what a user is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from sklearn.utils import Bunch
+
+from lapwing import datasets
+from lapwing.datasets._openml import MNIST, USPS, OpenMLSet
+
+Asked = list[dict[str, Any]]
+
+
+def answer_of(known: OpenMLSet) -> Bunch:
+    """The official training part, then digits in turn; digit d called as OpenML calls it."""
+    train = np.repeat(np.arange(10), known.train_counts)
+    rest = np.arange(known.n_samples - train.size) % 10
+    rng = np.random.default_rng(0)
+    return Bunch(
+        data=rng.integers(*known.value_range, size=known.shape, dtype=np.int64, endpoint=True),
+        target=(np.concatenate([train, rest]) + known.first_label).astype(str).astype(object),
+    )
+
+
+@pytest.fixture
+def openml(monkeypatch: pytest.MonkeyPatch) -> tuple[Bunch, Asked]:
+    """What OpenML answers for USPS, to be changed by the test, and what it was asked."""
+    answer, asked = answer_of(USPS), []
+
+    def fetch_openml(**options: Any) -> Bunch:
+        asked.append(options)
+        return answer
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    return answer, asked
+
+
+def test_usps_is_asked_for_and_coded(openml: tuple[Bunch, Asked], tmp_path: Path) -> None:
+    answer, asked = openml
+    data = datasets.load_usps(data_home=tmp_path)
+    (options,) = asked
+    assert (options["data_id"], options["as_frame"]) == (41082, False)
+    assert options["data_home"] == tmp_path
+    assert np.array_equal(data.data, answer.data)
+    assert data.data.dtype == np.float64
+    assert data.target.dtype == np.int64
+    assert np.array_equal(data.target + 1, answer.target.astype(int))  # digit d is called d + 1
+    assert data.target_names.tolist() == list(range(10))
+    assert np.flatnonzero(data.is_test).tolist() == list(range(7291, 9298))
+    assert data.image_shape == (16, 16)
+    assert data.source == "OpenML data set 41082"
+    for text in ("9298", "16 x 16", "Elements of Statistical Learning", "41082"):
+        assert text in data.DESCR
+
+
+def test_mnist_and_two_of_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = answer_of(MNIST)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
+    digits = datasets.load_mnist()
+    assert digits.data.dtype == np.float32
+    assert digits.is_test.sum() == 10_000
+    two = datasets.load_mnist3vs8(dtype="float64")
+    rows = np.flatnonzero(np.isin(digits.target, (3, 8)))
+    assert two.data.dtype == np.float64
+    assert np.array_equal(two.data, answer.data[rows])
+    assert np.array_equal(two.target, digits.target[rows] == 8)
+    assert np.bincount(two.target[~two.is_test]).tolist() == [6131, 5851]
+    X, y = datasets.load_mnist3vs8(return_X_y=True)
+    assert X.dtype == np.float32
+    assert np.array_equal(y, two.target)
+
+
+@pytest.mark.parametrize("dtype", ["float32", np.float32, "float64"])
+def test_type_and_pair(openml: tuple[Bunch, Asked], dtype: Any) -> None:
+    X, target = datasets.load_usps(dtype=dtype, return_X_y=True)
+    assert X.dtype == dtype
+    assert target.shape == (9298,)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "nonsense"])
+def test_unknown_type_is_refused_before_anything_is_asked(
+    openml: tuple[Bunch, Asked], dtype: str
+) -> None:
+    for load in (datasets.load_usps, datasets.load_mnist, datasets.load_mnist3vs8):
+        with pytest.raises(ValueError, match=f"dtype='{dtype}' must be 'float64'"):
+            load(dtype=dtype)
+    assert openml[1] == []
+
+
+def test_another_order_has_no_test_part(openml: tuple[Bunch, Asked]) -> None:
+    answer, _ = openml
+    answer.target = answer.target[::-1]
+    assert datasets.load_usps().is_test is None
+
+
+def test_read_without_pandas(openml: tuple[Bunch, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lapwing.datasets._openml.find_spec", lambda name: None)
+    datasets.load_usps()
+    monkeypatch.setattr("lapwing.datasets._openml.find_spec", lambda name: SimpleNamespace())
+    datasets.load_usps()
+    assert [asked["parser"] for asked in openml[1]] == ["liac-arff", "pandas"]
+
+
+def with_value(value: float) -> Callable[[Any], Any]:
+    def change(data: Any) -> Any:
+        data = data.astype(float)
+        data[3, 4] = value
+        return data
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("data", lambda X: X[:, :255], r"OpenML data set 41082 is not USPS: .* \(9298, 255\)"),
+        ("target", lambda y: y[:-1], r"\(9297,\); the set has \(9298, 256\) and \(9298,\)"),
+        ("data", with_value(255.0), r"the data go from -1 to 255; the set is in \[-1, 1\]"),
+        ("data", with_value(np.nan), "the data go from nan to nan"),
+        ("target", lambda y: np.array(["1", "11"] * 4649), "the target holds 0, 10; the set has"),
+    ],
+)
+def test_another_set(
+    openml: tuple[Bunch, Asked], key: str, change: Callable[[Any], Any], message: str
+) -> None:
+    openml[0][key] = change(openml[0][key])
+    with pytest.raises(ValueError, match=message):
+        datasets.load_usps()
+
+
+def test_answer_that_makes_no_sense(openml: tuple[Bunch, Asked]) -> None:
+    openml[0].target = np.array(["six"] * 9298)
+    with pytest.raises(OSError, match=r"USPS could not be fetched .* data set 41082 .*six"):
+        datasets.load_usps()
+
+
+def test_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(**_: Any) -> None:
+        raise URLError("no network in tests")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
+    told = r"MNIST could not be fetched .*554.*no network in tests.* pass that folder as data_home"
+    for load in (datasets.load_mnist, datasets.load_mnist3vs8):
+        with pytest.raises(OSError, match=told):
+            load()

@@ -1,0 +1,161 @@
+"""Synthetic sets: sizes, shapes, noise, Bayes errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import kstest, norm
+from sklearn.neighbors import kneighbors_graph
+
+from lapwing import datasets
+
+MAKERS = [
+    datasets.make_two_moons,
+    datasets.make_clock,
+    datasets.make_gaussian2c,
+    datasets.make_gaussian4c,
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_synthetic_labels(make: Callable[..., Any]) -> None:
+    X, y, truth = make(n_samples=80, n_labeled_per_class=3, random_state=0, return_truth=True)
+    assert X.dtype == np.float64
+    assert X.shape[0] == 80
+    assert np.bincount(truth).tolist() == [40, 40]
+    assert set(np.unique(y)) == {-1, 0, 1}
+    assert np.array_equal(y[y >= 0], truth[y >= 0])
+    assert np.bincount(y[y >= 0]).tolist() == [3, 3]
+    assert 0 < truth[:40].sum() < 40, "the classes are mixed"
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_synthetic_sets_repeat(make: Callable[..., Any]) -> None:
+    first = make(random_state=3)
+    assert len(first) == 2
+    for again in (
+        make(random_state=3, return_truth=True),
+        make(random_state=np.random.RandomState(3)),
+    ):
+        assert np.array_equal(first[0], again[0])
+        assert np.array_equal(first[1], again[1])
+    assert not np.array_equal(first[0], make(random_state=4)[0])
+
+
+def test_default_sizes_are_the_papers() -> None:
+    assert [make(random_state=0)[0].shape for make in MAKERS] == [
+        (200, 2),
+        (200, 2),
+        (500, 500),
+        (500, 500),
+    ]
+    assert [int((make(random_state=0)[1] >= 0).sum()) for make in MAKERS] == [2, 2, 50, 50]
+
+
+@pytest.mark.parametrize("make", MAKERS[:2])
+def test_a_neighbour_graph_sees_the_two_curves(make: Callable[..., Any]) -> None:
+    apart = whole = 0
+    for seed in range(20):
+        X, _, truth = make(random_state=seed, return_truth=True)
+        edges = kneighbors_graph(X, 6).tocoo()
+        apart += bool(np.all(truth[edges.row] == truth[edges.col]))
+        whole += connected_components(edges + edges.T)[0] == 2
+    assert apart >= 18
+    assert whole >= 14
+
+
+def test_moons_lie_on_half_circles() -> None:
+    X, _, truth = datasets.make_two_moons(noise=0, random_state=0, return_truth=True)
+    upper, lower = X[truth == 0], X[truth == 1]
+    np.testing.assert_allclose(np.hypot(upper[:, 0], upper[:, 1]), 1)
+    np.testing.assert_allclose(np.hypot(lower[:, 0] - 1, lower[:, 1] - 0.5), 1)
+    assert upper[:, 1].min() > -1e-9
+    assert lower[:, 1].max() < 0.5 + 1e-9
+
+
+def test_clock_is_a_circle_and_two_hands() -> None:
+    X, _, truth = datasets.make_clock(201, noise=0, random_state=0, return_truth=True)
+    assert np.bincount(truth).tolist() == [100, 101]
+    np.testing.assert_allclose(np.hypot(*X[truth == 0].T), 1)
+    steps = np.sort(np.arctan2(*X[truth == 0].T))
+    np.testing.assert_allclose(np.diff(steps), 2 * np.pi / 100)  # no point twice, no gap
+    hands = X[truth == 1]
+    minute = np.isclose(hands[:, 0], 0) & (hands[:, 1] > -1e-9)
+    assert hands[minute, 1].max() == pytest.approx(0.65)
+    hour = hands[~minute]
+    np.testing.assert_allclose(np.arctan2(hour[:, 1], hour[:, 0]), -np.pi / 6)  # four o'clock
+    assert np.hypot(*hour.T).max() == pytest.approx(0.4)
+    # Evenly spaced, so each hand has points as it is long.
+    assert minute.sum() / hour.shape[0] == pytest.approx(0.65 / 0.4, rel=0.05)
+
+
+@pytest.mark.parametrize("make", MAKERS[:2])
+def test_noise_is_a_standard_deviation(make: Callable[..., Any]) -> None:
+    options = {"n_samples": 4000, "random_state": 0}
+    clean, noisy = make(noise=0, **options)[0], make(noise=0.1, **options)[0]
+    # The same order in both: what differs is the noise, of which the first is 0 times the same.
+    assert (noisy - clean).std() == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "means"),
+    [
+        (datasets.make_gaussian2c, {(0,): [-2.5, 0, 0], (1,): [2.5, 0, 0]}),
+        (
+            datasets.make_gaussian4c,
+            {
+                (0, False): [-2.5, -5, 0],
+                (0, True): [-2.5, 5, 0],
+                (1, False): [2.5, -5, 0],
+                (1, True): [2.5, 5, 0],
+            },
+        ),
+    ],
+)
+def test_gaussians_follow_the_recipe(
+    make: Callable[..., Any], means: dict[tuple[Any, ...], list[float]]
+) -> None:
+    n, d = 8000, 6
+    X, _, truth = make(n, d, random_state=0, return_truth=True)
+    # The second feature tells the clusters of a class of Gaussian4C apart: 5 standard deviations.
+    keys = [truth, X[:, 1] > 0][: len(next(iter(means)))]
+    for key, mean in means.items():
+        cluster = X[np.logical_and.reduce([k == v for k, v in zip(keys, key, strict=True)])]
+        assert len(cluster) == n // len(means)
+        centered = cluster - np.pad(mean, (0, d - len(mean)))
+        assert np.abs(centered.mean(axis=0)).max() < 4.5 / np.sqrt(len(cluster))
+        assert np.abs(np.cov(centered.T) - np.eye(d)).max() < 6 / np.sqrt(len(cluster))
+        assert kstest(centered.ravel(), "norm").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("make", MAKERS[2:])
+def test_bayes_error_of_the_gaussians(make: Callable[..., Any]) -> None:
+    n = 200_000
+    X, _, truth = make(n, 2, random_state=0, return_truth=True)
+    expected = norm.cdf(-2.5)
+    error = np.mean((X[:, 0] > 0) != truth)
+    assert error == pytest.approx(expected, abs=4 * np.sqrt(expected / n))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: datasets.make_gaussian2c(501), "n_samples=501 must be a multiple of 2"),
+        (lambda: datasets.make_gaussian4c(498), "n_samples=498 must be a multiple of 4"),
+        (lambda: datasets.make_gaussian4c(8, 1), "n_features=1 must be an integer of at least 2"),
+        (lambda: datasets.make_gaussian2c(8, 0), "n_features=0 must be an integer of at least 1"),
+        (lambda: datasets.make_gaussian2c(0), "n_samples=0 must be an integer of at least 1"),
+        (lambda: datasets.make_two_moons(1), "n_samples=1 must be an integer of at least 2"),
+        (lambda: datasets.make_clock(2.5), "n_samples=2.5 must be an integer of at least 2"),
+        (lambda: datasets.make_two_moons(noise=-1), "noise=-1 must be a finite number"),
+        (lambda: datasets.make_clock(noise=np.nan), "noise=nan must be a finite number"),
+        (lambda: datasets.make_clock(6, n_labeled_per_class=4), "but class 0 has 3 points"),
+    ],
+)
+def test_synthetic_sets_refuse(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,174 @@
+"""Early stopping, against the papers' algorithms read off the list of all iterates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+from lapwing import LapRLSRegressor, LapSVC
+from lapwing.estimators import manifold as base
+from tests.helpers.answers import scores
+from tests.helpers.callbacks import Iterates
+from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.manifold import given_graph
+
+NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
+
+
+def elected(f: np.ndarray) -> np.ndarray:
+    return f[:, 0] >= 0 if f.shape[1] == 1 else f.argmax(axis=1)
+
+
+def first_stop(
+    stopping: str,
+    iterates: list[np.ndarray],
+    every: int,
+    unstable: Callable[[np.ndarray, np.ndarray], float],
+    error: Callable[[np.ndarray], float],
+) -> int:
+    """Algorithms 2 and 3 of the LapSVM paper, read off the list of all iterates."""
+    old, old_error = None, np.inf
+    for t in range(every, len(iterates) + 1, every):
+        f = iterates[t - 1]
+        stable = old is not None and unstable(f, old) < 0.015
+        no_better = error(f) >= old_error
+        old, old_error = f, error(f)
+        if {"stability": stable, "validation": no_better, "mixed": stable and no_better}[stopping]:
+            return t
+    return 0
+
+
+@pytest.mark.parametrize("stopping", ["stability", "validation", "mixed"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_early_stopping_of_classes(n_classes: int, stopping: str) -> None:
+    X, y, truth = labeled_clusters(n_classes, n=120, seed=3)
+    X_val, names = X[:25], NAMES[truth[:25]]
+    X, y = X[25:], np.where(y[25:] == -1, "?", NAMES[y[25:]])
+    options = {"unlabeled": "?", "gamma_A": 1e-6, "tol": 1e-12}
+    data = {} if stopping == "stability" else {"validation_data": (X_val, names.tolist())}
+    record = Iterates(np.vstack([X[y == "?"], X_val]), stop_after=150)
+    model = LapSVC(solver="pcg", **options)
+    model.set_callbacks(record).fit(X, y)
+    every = round(np.sqrt(len(X)) / 2)  # theta of the paper, errata L20
+    u = int((y == "?").sum())
+    codes = elected(np.eye(n_classes)[truth[:25]] if n_classes > 2 else truth[:25, None] - 0.5)
+    expected = first_stop(
+        stopping,
+        record.scores,
+        every,
+        lambda new, old: float(np.mean(elected(new)[:u] != elected(old)[:u])),
+        lambda f: float(np.sum(elected(f)[u:] != codes)),
+    )
+    assert expected
+    fitted = LapSVC(solver="auto", stopping=stopping, **options).fit(X, y, **data)
+    assert fitted.solver_ == "pcg"
+    assert fitted.n_iter_ == expected
+    assert fitted.n_iter_ % every == 0
+    np.testing.assert_allclose(
+        scores(fitted, record.X), record.scores[expected - 1], rtol=1e-6, atol=1e-9
+    )
+    assert (fitted.objective_ >= model.objective_).all()
+
+
+@pytest.mark.parametrize("stopping", ["stability", "validation", "mixed"])
+def test_early_stopping_of_a_regression(stopping: str) -> None:
+    X, y, truth = labeled_curve(n=120, n_labels=30, seed=1)
+    X_val, y_val, X, y = X[:20], truth[:20], X[20:], y[20:]
+    data = {} if stopping == "stability" else {"validation_data": (X_val, y_val)}
+    record = Iterates(np.vstack([X[np.isnan(y)], X_val]), stop_after=200)
+    options = {"gamma_A": 1e-4, "solver": "pcg", "tol": 1e-12}
+    LapRLSRegressor(**options).set_callbacks(record).fit(X, y)
+    u = int(np.isnan(y).sum())
+    expected = first_stop(
+        stopping,
+        record.scores,
+        5,
+        lambda new, old: float(np.linalg.norm(new[:u] - old[:u]) / np.linalg.norm(new[:u])),
+        lambda f: float(np.sum((f[u:, 0] - y_val) ** 2)),
+    )
+    assert expected
+    fitted = LapRLSRegressor(stopping=stopping, **options).fit(X, y, **data)
+    assert fitted.n_iter_ == expected
+    np.testing.assert_allclose(fitted.predict(record.X), record.scores[expected - 1][:, 0])
+
+
+@pytest.mark.parametrize("fraction", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("stopping", ["validation", "mixed"])
+def test_held_out_labels_take_no_part_in_the_fit(
+    monkeypatch: pytest.MonkeyPatch, stopping: str, fraction: float
+) -> None:
+    X, y, _ = labeled_clusters(3, n=100, n_labels=6)
+    kept: list[np.ndarray] = []
+
+    def spy(objective: Any, *args: Any, **kwargs: Any) -> Any:
+        rest, validation = hold_out(objective, *args, **kwargs)
+        kept.append(rest.index)
+        return rest, validation
+
+    hold_out = base.hold_out
+    monkeypatch.setattr(base, "hold_out", spy)
+    options = {"stopping": stopping, "gamma_A": 1e-6, "tol": 1e-12}
+    fitted = LapSVC(validation_fraction=fraction, random_state=1, **options).fit(X, y)
+    held = np.setdiff1d(np.flatnonzero(y != -1), kept[0])
+    n_held = min(round(fraction * 6), 5)  # every class keeps a label
+    assert np.bincount(y[held]).tolist() == [n_held] * 3
+    rest = y.copy()
+    rest[held] = -1
+    told = LapSVC(**options).fit(X, rest, validation_data=(X[held], y[held]))
+    assert told.n_iter_ == fitted.n_iter_
+    np.testing.assert_allclose(told.decision_function(X), fitted.decision_function(X), atol=1e-9)
+
+
+def test_the_seed_decides_what_is_held_out() -> None:
+    X, y, _ = labeled_clusters(2, n=100, n_labels=10)
+
+    def fitted(seed: Any) -> bytes:
+        model = LapSVC(stopping="validation", random_state=seed, gamma_A=1e-6)
+        return model.fit(X, y).decision_function(X).tobytes()
+
+    assert fitted(0) == fitted(0) == fitted(np.random.RandomState(0))
+    assert len({fitted(seed) for seed in range(5)}) > 1
+
+
+def test_held_out_targets_of_a_regression() -> None:
+    X, y, _ = labeled_curve(n=100, n_labels=20)
+    model = LapRLSRegressor(stopping="validation", gamma_A=1e-4, random_state=0)
+    assert model.fit(X, y).n_iter_ < LapRLSRegressor(solver="pcg", gamma_A=1e-4).fit(X, y).n_iter_
+    # labeled_ says what was given, not what was held out
+    np.testing.assert_array_equal(model.labeled_, ~np.isnan(y))
+
+
+def test_validation_data_may_be_sparse_or_precomputed() -> None:
+    X, y, truth = labeled_clusters(2, n=100)
+    X_val, y_val, X, y = X[:20], truth[:20], X[20:], y[20:]
+    options = {"stopping": "validation", "gamma_A": 1e-6, "gamma": 0.2}
+    f = LapSVC(**options).fit(X, y, validation_data=(X_val, y_val))
+    sparse = LapSVC(**options).fit(sp.csr_array(X), y, validation_data=(sp.csr_array(X_val), y_val))
+    assert sparse.n_iter_ == f.n_iter_
+    graph = given_graph(f)
+    K, K_val = rbf_kernel(X, gamma=0.2), rbf_kernel(X_val, X, gamma=0.2)
+    given = LapSVC("precomputed", graph=graph, **options).fit(K, y, validation_data=(K_val, y_val))
+    assert given.n_iter_ == f.n_iter_
+    # Rows of weight zero leave the kernel between validation and training points, too.
+    w = np.where((y != -1) & (np.arange(len(y)) % 3 == 0), 0.0, 1.0)
+    assert (w == 0).any()
+    options["graph"] = graph
+    f = LapSVC(**options).fit(X, y, w, validation_data=(X_val, y_val))
+    given = LapSVC("precomputed", **options).fit(K, y, w, validation_data=(K_val, y_val))
+    assert given.n_iter_ == f.n_iter_
+    np.testing.assert_allclose(
+        given.decision_function(K_val), f.decision_function(X_val), atol=1e-6
+    )
+
+
+def test_callbacks_see_the_iteration_at_which_a_rule_stops() -> None:
+    X, y, _ = labeled_clusters(3, n=100)
+    record = Iterates(X)
+    model = LapSVC(stopping="stability", gamma_A=1e-6).set_callbacks(record).fit(X, y)
+    assert len(record.scores) == model.n_iter_
+    np.testing.assert_allclose(record.scores[-1], model.decision_function(X), atol=1e-6)

@@ -1,0 +1,88 @@
+"""Inputs that are unusual and must work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from lapwing import KNNGraph, LapRLSRegressor, LapSVC, LapSVR
+from lapwing.exceptions import LapwingWarning
+from tests.helpers.data import labeled_clusters
+
+
+def test_degenerate_points_give_finite_answers() -> None:
+    X, y, _ = labeled_clusters(2)
+    constant = np.hstack([X, np.full((len(X), 1), 7.0), np.zeros((len(X), 1))])
+    with_zero_row = X.copy()
+    with_zero_row[5] = 0
+    for points in (constant, with_zero_row):
+        for kernel in ("rbf", "linear", "poly", "laplacian", "cosine"):
+            fitted = LapSVC(kernel).fit(points, y)
+            assert np.isfinite(fitted.decision_function(points)).all()
+
+
+def test_a_constant_feature_changes_nothing() -> None:
+    X, y, _ = labeled_clusters(2)
+    constant = np.hstack([X, np.full((len(X), 1), 7.0)])
+    model = LapSVC(gamma_A=1e-2, graph=KNNGraph(6))  # the default graph depends on n_features
+    f = clone(model).fit(X, y).decision_function(X)
+    g = clone(model).fit(constant, y).decision_function(constant)
+    np.testing.assert_allclose(g, f, atol=1e-7)
+
+
+def test_all_points_labelled() -> None:
+    X, _, truth = labeled_clusters(3)
+    fitted = LapSVC(unlabeled=None).fit(X, truth)
+    assert fitted.labeled_.all()
+    assert fitted.score(X, truth) > 0.7
+
+
+def test_one_label_a_class_and_one_target() -> None:
+    X, _, truth = labeled_clusters(2)
+    y = np.full(len(X), -1)
+    y[[np.argmax(truth == 0), np.argmax(truth == 1)]] = [0, 1]
+    assert len(np.unique(LapSVC().fit(X, y).predict(X))) == 2
+    target = np.full(len(X), np.nan)
+    target[3] = 2.5
+    for regressor in (LapRLSRegressor(), LapSVR()):
+        assert np.isfinite(regressor.fit(X, target).predict(X)).all()
+
+
+def test_sparse_points_with_repeated_entries_are_their_sums() -> None:
+    X, y, _ = labeled_clusters(2)
+    coo = sp.coo_array(X)
+    halves = sp.csr_array(
+        (
+            np.repeat(coo.data / 2, 2),
+            np.repeat(coo.coords[1], 2),
+            np.arange(0, 2 * X.size + 1, 2 * X.shape[1]),
+        ),
+        shape=X.shape,
+    )
+    for kernel in ("rbf", "linear", "laplacian", "cosine"):
+        assert halves.nnz == 2 * X.size
+        dense = LapSVC(kernel, gamma_A=1e-2).fit(X, y)
+        f = dense.decision_function(X)
+        np.testing.assert_allclose(dense.decision_function(halves.copy()), f, atol=1e-6)
+        fitted = LapSVC(kernel, gamma_A=1e-2).fit(halves.copy(), y)
+        np.testing.assert_allclose(fitted.decision_function(X), f, atol=1e-6)
+        np.testing.assert_allclose(fitted.decision_function(halves.copy()), f, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "cosine", "poly"])
+def test_sparse_points_may_have_long_indices(kernel: str) -> None:
+    X, y, _ = labeled_clusters(2)
+    long = sp.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    fitted = LapSVC(kernel, gamma_A=1e-2).fit(long, y)
+    f = LapSVC(kernel, gamma_A=1e-2).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(fitted.decision_function(long), f, atol=1e-6)
+    assert long.indices.dtype == np.int64
+
+
+def test_warnings_have_a_common_base() -> None:
+    X, y, _ = labeled_clusters(2)
+    with pytest.warns(LapwingWarning):
+        LapSVC().fit(X * [1, 1, 1e6], y)

@@ -1,0 +1,186 @@
+"""Graphs that are given: as an affinity, or by a transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, RadiusNeighborsTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing.graphs import (
+    AffinityGraph,
+    KNNGraph,
+    Laplacian,
+    TransformerGraph,
+    as_graph,
+    build_laplacian,
+)
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import gaussian_affinity, inverse
+
+# --- AffinityGraph ------------------------------------------------------------------------------
+
+
+def test_affinity_graph_drops_loops_and_changes_nothing_else() -> None:
+    W = gaussian_affinity(gaussian_points(12))
+    for given_form in (W, sp.csr_matrix(W), sp.coo_array(W), W.tolist()):
+        found = AffinityGraph(given_form).affinity()
+        assert_array_equal(found.toarray(), W - np.eye(12))
+    assert W[0, 0] == 1  # the matrix given is not touched
+    S = sp.csr_array(W)
+    AffinityGraph(S).affinity().data[:] = 7
+    assert_array_equal(S.toarray(), W)
+
+
+def test_affinity_graph_keeps_its_precision() -> None:
+    W = gaussian_affinity(gaussian_points(12))
+    assert AffinityGraph(W.astype(np.float32)).affinity().dtype == np.float32
+    assert AffinityGraph(W > 0).affinity().dtype == np.float64
+    assert AffinityGraph((W > 0).astype(int)).affinity().dtype == np.float64
+
+
+def test_affinity_graph_evens_out_rounding() -> None:
+    W = gaussian_affinity(gaussian_points(12))
+    skew = W.copy()
+    skew[0, 1] += 1e-12
+    found = AffinityGraph(skew).affinity()
+    assert abs(found - found.T).max() == 0
+    assert_allclose(found.toarray(), W - np.eye(12), atol=1e-12)
+
+
+def test_affinity_graph_sums_entries_given_twice() -> None:
+    twice = sp.csr_array(([1.0, 2.0, 3.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    for given_form in (twice, twice.tocoo()):
+        found = AffinityGraph(given_form).affinity()
+        assert_array_equal(found.data, [3, 3])
+        assert_array_equal(found.toarray(), [[0, 3], [3, 0]])
+
+
+def test_affinity_parameter_and_method_live_side_by_side() -> None:
+    W, V = np.ones((3, 3)), np.ones((2, 2))
+    recipe = AffinityGraph(W)
+    assert recipe.get_params()["affinity"] is W
+    assert recipe.set_params(affinity=V, power=2) is recipe
+    assert recipe.get_params()["affinity"] is V
+    assert recipe.affinity().shape == (2, 2)
+    assert_array_equal(clone(recipe).affinity().toarray(), recipe.affinity().toarray())
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 3)), r"must be square.*\(2, 3\)"),
+        (np.array([[0, 1], [0.5, 0]]), r"not symmetric.*up to 0.5.*W.maximum\(W.T\)"),
+        (sp.csr_array(np.triu(np.ones((3, 3)))), r"not symmetric.*\(W \+ W.T\) / 2"),
+        (np.array([[0, -1.0], [-1.0, 0]]), r"negative entries \(smallest: -1\)"),
+        (np.array([[0, np.nan], [np.nan, 0]]), "affinity contains NaN"),
+        (sp.csr_array(np.array([[0, np.inf], [np.inf, 0]])), "affinity contains infinity"),
+        (np.empty((0, 0)), r"0 sample\(s\)"),
+        ([1.0, 2.0], "Expected 2D array"),
+        (np.array([[1j]]), "Complex data not supported"),
+    ],
+)
+def test_bad_affinities_say_what_to_do(matrix: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AffinityGraph(matrix).affinity()
+    with pytest.raises(ValueError, match=message):
+        Laplacian.from_affinity(matrix)
+
+
+def test_affinity_of_other_points_is_refused() -> None:
+    recipe = AffinityGraph(np.ones((3, 3)))
+    for X in (gaussian_points(4), gaussian_points(4).tolist(), sp.csr_array(gaussian_points(4))):
+        with pytest.raises(ValueError, match="affinity has 3 rows but X has 4 points"):
+            recipe.affinity(X)
+    assert recipe.affinity(gaussian_points(3)).nnz == 6
+
+
+# --- TransformerGraph ---------------------------------------------------------------------------
+
+
+def test_transformer_graph_is_the_knn_graph_of_the_same_neighbors() -> None:
+    X = gaussian_points(60, 3)
+    for weights in ("heat", "binary", "self-tuning", inverse):
+        expected = KNNGraph(6, weights=weights).affinity(X).toarray()
+        transformer = KNeighborsTransformer(n_neighbors=6)
+        found = TransformerGraph(transformer, weights=weights).affinity(X).toarray()
+        assert_allclose(found, expected, rtol=1e-9)
+        assert not hasattr(transformer, "n_features_in_")  # a clone was fitted
+
+
+def test_transformer_graph_joins_duplicates() -> None:
+    X = gaussian_points(20, 2)
+    X[5:8] = X[5]
+    W = TransformerGraph(KNeighborsTransformer(n_neighbors=3)).affinity(X).toarray()
+    assert_array_equal(W[5:8, 5:8], 1 - np.eye(3))
+    radius = TransformerGraph(RadiusNeighborsTransformer(radius=1e-9)).affinity(X)
+    assert_array_equal(radius.toarray()[5:8, 5:8], 1 - np.eye(3))
+    assert radius.nnz == 6  # and the others are isolated
+
+
+def test_transformer_graph_takes_connectivity_as_weights() -> None:
+    X = gaussian_points(30, 2)
+    expected = NearestNeighbors(n_neighbors=5).fit(X).kneighbors_graph().toarray()
+    expected = np.maximum(expected, expected.T)
+    # In this mode scikit-learn counts the point itself among its neighbours.
+    plain = KNeighborsTransformer(n_neighbors=6, mode="connectivity")
+    for transformer in (plain, make_pipeline(StandardScaler(with_std=False), plain)):
+        assert_array_equal(TransformerGraph(transformer).affinity(X).toarray(), expected)
+
+
+def test_parameters_inside_a_transformer_can_be_searched_over() -> None:
+    recipe = TransformerGraph(KNeighborsTransformer()).set_params(transformer__n_neighbors=2)
+    assert recipe.transformer.n_neighbors == 2
+
+
+class Fixed:
+    """A transformer of somebody else's: no parameters, no mode."""
+
+    def __init__(self, output: Any) -> None:
+        self.output = output
+
+    def fit_transform(self, X: Any) -> Any:
+        return self.output
+
+
+def test_any_object_with_fit_transform_is_a_transformer() -> None:
+    distances = sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 2.0], [0, 0, 0]]))
+    W = as_graph(Fixed(distances)).affinity(gaussian_points(3)).toarray()
+    t = 1.5  # the mean of the two directed edges
+    a, b = np.exp(-(1**2) / (2 * t**2)), np.exp(-(2**2) / (2 * t**2))
+    assert_allclose(W, [[0, a, 0], [a, 0, b], [0, b, 0]])
+
+
+def test_a_graph_without_any_edge_is_allowed() -> None:
+    L = build_laplacian(Fixed(sp.csr_array((3, 3))), gaussian_points(3))
+    assert L.n_components == 3
+    assert_array_equal(L.apply(np.ones(3)), 0)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (np.ones((3, 3)), r"must give a sparse matrix of shape \(3, 3\).* gave ndarray"),
+        (sp.csr_array((3, 2)), r"csr_array of shape \(3, 2\)"),
+        (None, "gave NoneType"),
+        (
+            sp.csr_array(-np.ones((3, 3))),
+            r"Fixed.fit_transform\(X\) gave negative, NaN or infinite",
+        ),
+        (sp.csr_array(np.full((3, 3), np.nan)), "gave negative, NaN or infinite"),
+    ],
+)
+def test_transformers_that_give_no_graph_are_refused(output: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TransformerGraph(Fixed(output)).affinity(gaussian_points(3))
+
+
+def test_transformer_graph_checks_its_weights() -> None:
+    with pytest.raises(ValueError, match="weights='gauss' is not known"):
+        TransformerGraph(KNeighborsTransformer(), weights="gauss").affinity(gaussian_points())

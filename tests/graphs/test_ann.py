@@ -1,0 +1,104 @@
+"""Neighbour search by faiss, exact and approximate."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from lapwing.graphs import KNNGraph, ann
+from tests.helpers.data import gaussian_points, mixture_points
+from tests.helpers.graphs import nearest_distances, needs_faiss
+
+
+@needs_faiss
+def test_faiss_takes_any_scale() -> None:
+    for scale in (1e-30, 1e30, 1e120):
+        X = gaussian_points(60, 20)
+        found = KNNGraph(5, backend="faiss").neighbors(X * scale)
+        assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=1e-9)
+
+
+@needs_faiss
+def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCaptureFixture) -> None:
+    X = gaussian_points(3000, 12)
+    exact = KNNGraph(10).neighbors(X)
+    seen = []
+    for target in (0.5, 0.9, 1.0):
+        recipe = KNNGraph(10, approximate=True, target_recall=target)
+        with caplog.at_level(logging.INFO, "lapwing"):
+            found = recipe.neighbors(X)
+        share = np.mean(
+            [
+                len(np.intersect1d(a, b)) / 10
+                for a, b in zip(found.indices, exact.indices, strict=True)
+            ]
+        )
+        assert found.recall >= target
+        assert abs(share - found.recall) < 0.03
+        assert f"recall {found.recall:.4f} (asked: {target:g})" in caplog.text
+        assert_array_equal(found.indices, recipe.neighbors(X).indices)  # same seed, same answer
+        assert not (found.indices == np.arange(3000)[:, None]).any()
+        seen.append(found.recall)
+    assert seen[0] < seen[1] < seen[2] == 1.0
+
+
+@needs_faiss
+def test_the_recall_of_a_graph_is_kept_and_true() -> None:
+    X = mixture_points(4000, 10, n_centers=20, spread=3.0, seed=5)
+    recipe = KNNGraph(10, approximate=True, target_recall=0.9)
+    assert not hasattr(recipe, "recall_")
+    recipe.affinity(X)
+    assert recipe.backend_ == "faiss"
+    farthest = nearest_distances(X, 10)[:, -1:] * (1 + 1e-6)
+    truth = float((recipe.neighbors(X).distances <= farthest).mean())
+    assert 0.9 <= recipe.recall_ < 1
+    assert abs(recipe.recall_ - truth) < 0.015  # three standard errors of a sample of 512
+    recipe.set_params(approximate=False).affinity(X)
+    assert (recipe.recall_, recipe.backend_) == (1.0, "sklearn")
+    assert not hasattr(clone(recipe), "recall_")
+
+
+@needs_faiss
+def test_lists_that_are_too_short_are_filled_exactly() -> None:
+    X = np.vstack(
+        [gaussian_points(300, 3), 100 + gaussian_points(4, 3)]
+    )  # a far list of four points, k = 10
+    found = KNNGraph(10, approximate=True, target_recall=0.5).neighbors(X)
+    assert np.isfinite(found.distances).all()
+    assert found.indices.min() >= 0
+    assert_allclose(found.distances[300:], nearest_distances(X, 10)[300:], rtol=1e-6)
+
+
+@needs_faiss
+def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
+    faiss = importlib.import_module("faiss")
+    before = faiss.omp_get_max_threads()
+    try:
+        faiss.omp_set_num_threads(3)
+        KNNGraph(3, backend="faiss", n_jobs=1).affinity(gaussian_points(50))
+        assert faiss.omp_get_max_threads() == 3
+        with ann._threads(faiss, 1):
+            assert faiss.omp_get_max_threads() == 1
+        with ann._threads(faiss, None):
+            assert faiss.omp_get_max_threads() == 3
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def test_a_missing_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    for recipe in (KNNGraph(3, backend="faiss"), KNNGraph(3, approximate=True)):
+        with pytest.raises(ImportError, match=r"KNNGraph\(backend=.*lapwing\[ann\]"):
+            recipe.affinity(gaussian_points())
+
+
+def test_faiss_refuses_sparse_points() -> None:
+    for options in ({"backend": "faiss"}, {"approximate": True}):
+        with pytest.raises(ValueError, match=r"dense X only: use X.toarray\(\).*backend='sklearn'"):
+            KNNGraph(3, **options).affinity(sp.csr_array(gaussian_points()))

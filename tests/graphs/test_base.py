@@ -1,0 +1,201 @@
+"""One suite for all graph recipes; a new one gets its examples here."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
+
+from lapwing.graphs import (
+    GRAPHS,
+    AffinityGraph,
+    AnchorGraph,
+    GraphRecipe,
+    KNNGraph,
+    TransformerGraph,
+    build_laplacian,
+)
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import gaussian_affinity, inverse, needs_faiss
+from tests.helpers.members import check_examples
+
+Make = Callable[[Any], Any]
+
+
+def knn(**options: Any) -> Make:
+    return lambda X: KNNGraph(5, **options)
+
+
+GIVEN = np.random.default_rng(5).normal(size=(9, 4))  # anchors
+
+
+# name in GRAPHS -> examples as (id, from the points to a recipe, takes sparse X, marks).
+EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
+    "KNNGraph": [
+        ("heat", knn(), True, ()),
+        ("binary", knn(weights="binary", normalized=False, power=3), True, ()),
+        ("self-tuning", knn(weights="self-tuning", normalized=False), True, ()),
+        ("function", knn(weights=inverse), True, ()),
+        ("mutual", knn(mutual=True), True, ()),
+        ("cosine", knn(metric="cosine"), True, ()),
+        ("manhattan", knn(metric="manhattan"), True, ()),
+        ("faiss", knn(backend="faiss"), False, needs_faiss),
+        ("faiss-cosine", knn(backend="faiss", metric="cosine"), False, needs_faiss),
+        ("approximate", knn(approximate=True, target_recall=1.0), False, needs_faiss),
+        ("reduced", knn(n_components=3), False, ()),
+    ],
+    "AffinityGraph": [
+        ("dense", lambda X: AffinityGraph(gaussian_affinity(X)), True, ()),
+        (
+            "sparse",
+            lambda X: AffinityGraph(sp.coo_matrix(gaussian_affinity(X)), normalized=False),
+            True,
+            (),
+        ),
+    ],
+    "TransformerGraph": [
+        ("knn", lambda X: TransformerGraph(KNeighborsTransformer(n_neighbors=4)), True, ()),
+        (
+            "radius",
+            lambda X: TransformerGraph(
+                RadiusNeighborsTransformer(radius=1.5), weights="self-tuning", normalized=False
+            ),
+            True,
+            (),
+        ),
+        (
+            "connectivity",
+            lambda X: TransformerGraph(KNeighborsTransformer(mode="connectivity"), power=2),
+            True,
+            (),
+        ),
+    ],
+    "AnchorGraph": [
+        ("kmeans", lambda X: AnchorGraph(8, random_state=3), True, ()),
+        ("random", lambda X: AnchorGraph(12, anchors="random", power=2), True, ()),
+        ("embedding", lambda X: AnchorGraph(12, weights="embedding", n_nearest=4), True, ()),
+        ("given", lambda X: AnchorGraph(anchors=GIVEN, normalized=True), True, ()),
+    ],
+}
+CASES = [
+    pytest.param(make, takes_sparse, id=f"{name}-{label}", marks=marks)
+    for name, examples in EXAMPLES.items()
+    for label, make, takes_sparse, marks in examples
+]
+each_recipe = pytest.mark.parametrize(("make", "takes_sparse"), CASES)
+
+
+def test_every_graph_has_an_example() -> None:
+    check_examples(
+        EXAMPLES,
+        GRAPHS,
+        registry="GRAPHS in lapwing.graphs.registry",
+        place="EXAMPLES in tests/graphs/test_base.py",
+    )
+    X = gaussian_points()
+    for name, examples in EXAMPLES.items():
+        for _, make, _, _ in examples:
+            assert type(make(X)) is GRAPHS[name]
+
+
+@each_recipe
+def test_affinity_is_symmetric_nonnegative_and_without_loops(
+    make: Make, takes_sparse: bool
+) -> None:
+    X = gaussian_points()
+    W = make(X).affinity(X)
+    assert isinstance(W, sp.csr_array)
+    assert W.shape == (40, 40)
+    assert W.nnz > 40
+    assert abs(W - W.T).max() == 0
+    assert (W.data > 0).all()  # nothing negative, no stored zero
+    assert_array_equal(W.diagonal(), 0)
+    assert W.has_sorted_indices
+    assert W.indices.dtype == np.int32
+
+
+@each_recipe
+def test_affinity_follows_a_permutation(make: Make, takes_sparse: bool) -> None:
+    X = gaussian_points()
+    order = np.random.default_rng(1).permutation(len(X))
+    W = make(X).affinity(X).toarray()
+    permuted = make(X[order]).affinity(X[order]).toarray()
+    assert_allclose(permuted, W[np.ix_(order, order)], rtol=1e-9)
+
+
+@each_recipe
+def test_recipe_is_cloned_pickled_and_never_changed(make: Make, takes_sparse: bool) -> None:
+    X = gaussian_points()
+    recipe = make(X)
+    assert isinstance(recipe, GraphRecipe)
+    assert isinstance(recipe, BaseEstimator)
+    before = recipe.get_params(deep=False)
+    expected = recipe.affinity(X).toarray()
+    assert repr(recipe).startswith(type(recipe).__name__)
+    after = recipe.get_params(deep=False)
+    assert before.keys() == after.keys()
+    assert all(after[name] is value for name, value in before.items())
+    twins = [clone(recipe), type(recipe)(**before)]
+    if "function" not in repr(recipe):
+        twins.append(pickle.loads(pickle.dumps(recipe)))
+    for twin in twins:
+        assert twin is not recipe
+        assert_array_equal(twin.affinity(X).toarray(), expected)
+        assert (twin.normalized, twin.power) == (recipe.normalized, recipe.power)
+
+
+@each_recipe
+def test_power_and_normalized_can_be_searched_over(make: Make, takes_sparse: bool) -> None:
+    recipe = make(gaussian_points())
+    recipe.set_params(power=4, normalized=False)
+    assert (recipe.power, recipe.normalized) == (4, False)
+    assert recipe.get_params()["power"] == 4
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        recipe.set_params(nonsense=1)
+
+
+@each_recipe
+def test_float32_and_sparse_points_give_the_same_graph(make: Make, takes_sparse: bool) -> None:
+    X = gaussian_points()
+    X[:, 1:][np.abs(X[:, 1:]) < 0.5] = 0  # but no empty rows: see their own test
+    expected = make(X).affinity(X).toarray()
+    X32 = X.astype(np.float32)
+    assert_allclose(make(X32).affinity(X32).toarray(), expected, rtol=1e-4, atol=1e-6)
+    if takes_sparse:
+        for to_sparse in (sp.csr_matrix, sp.csr_array, sp.coo_array):
+            S = to_sparse(X)
+            assert_allclose(make(S).affinity(S).toarray(), expected, rtol=1e-9)
+
+
+@each_recipe
+def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make, takes_sparse: bool) -> None:
+    X = gaussian_points()
+    recipe = make(X)
+    L = build_laplacian(recipe, X)
+    assert (L.normalized, L.power) == (recipe.normalized, recipe.power)
+    eigenvalues = np.linalg.eigvalsh(L.apply(np.eye(40)))
+    assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
+    assert abs(eigenvalues[0]) < 1e-12 * eigenvalues[-1]  # each component has its null vector
+
+
+@pytest.mark.parametrize(
+    ("make", "takes_sparse"),
+    [case for case in CASES if not str(case.id).startswith("AffinityGraph")],  # sees no points
+)
+def test_points_that_make_no_sense_are_refused(make: Make, takes_sparse: bool) -> None:
+    X = gaussian_points()
+    recipe = make(X)
+    for bad in (np.nan, np.inf):
+        Z = X.copy()
+        Z[3, 1] = bad
+        with pytest.raises(ValueError, match=r"X contains (NaN|infinity)"):
+            recipe.affinity(Z)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        recipe.affinity(X[:0])

@@ -1,0 +1,86 @@
+"""Principal components before the neighbour search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from lapwing.graphs import KNNGraph
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import check_neighbors, nearest_distances
+
+
+def principal(X: np.ndarray, m: int) -> np.ndarray:
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray((U * s)[:, :m])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("shape", [(200, 12), (30, 50)])  # more points than features, and fewer
+def test_components_reduce_the_points(metric: str, shape: tuple[int, int]) -> None:
+    X = gaussian_points(*shape) * np.arange(1, shape[1] + 1)
+    found = KNNGraph(6, n_components=4, metric=metric).neighbors(X)
+    check_neighbors(principal(X, 4), 6, found, metric)
+    assert (found.distances < KNNGraph(6).neighbors(X).distances).any()
+
+
+def test_all_components_change_no_distance() -> None:
+    for offset in (0.0, 1e6):  # X'X less its mean would have lost all digits of the second
+        X = gaussian_points(100, 7) + offset
+        found = KNNGraph(5, n_components=7).neighbors(X)
+        assert_allclose(found.distances, nearest_distances(X, 5), rtol=1e-8)
+
+
+def test_components_are_the_same_each_time() -> None:
+    X = gaussian_points(700, 600).astype(
+        np.float32
+    )  # where scikit-learn would take random projections
+    before = X.copy()
+    a, b = (
+        KNNGraph(5, n_components=8, random_state=seed).affinity(X).toarray() for seed in (0, None)
+    )
+    assert_array_equal(a, b)
+    assert_array_equal(X, before)
+    reduced = principal(X, 8)
+    assert_allclose(
+        KNNGraph(5, n_components=8).neighbors(X).distances, nearest_distances(reduced, 5), 1e-4
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_of_points_that_are_all_equal(dtype: Any) -> None:
+    found = KNNGraph(3, n_components=1).neighbors(np.full((12, 2), 0.1, dtype=dtype))
+    assert_array_equal(found.distances, 0)
+
+
+@pytest.mark.parametrize(("scale", "dtype"), [(1e307, np.float64), (1e30, np.float32)])
+def test_components_of_points_whose_squares_overflow(scale: float, dtype: Any) -> None:
+    X = (gaussian_points() / 10 * scale).astype(dtype)
+    with pytest.raises(ValueError, match=r"whose squares overflow float\d\d in the principal"):
+        KNNGraph(3, n_components=2).affinity(X)
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 2.0, True, "mle"])
+def test_components_are_checked(n_components: Any) -> None:
+    with pytest.raises(ValueError, match=r"n_components=.* must be None or a whole number"):
+        KNNGraph(3, n_components=n_components).affinity(gaussian_points())
+
+
+def test_components_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = gaussian_points()
+    with pytest.raises(ValueError, match=r"n_components=5 must be at most 4, the smaller of"):
+        KNNGraph(3, n_components=5).affinity(X)
+    with pytest.raises(ValueError, match=r"n_components=2 takes dense X only: .*TruncatedSVD"):
+        KNNGraph(3, n_components=2).affinity(sp.csr_array(X))
+    for metric in ("manhattan", cdist):
+        with pytest.raises(ValueError, match=r"n_components=2 turns the points, .*'cosine'"):
+            KNNGraph(3, n_components=2, metric=metric).affinity(X)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    with pytest.raises(MemoryError, match=r"Principal components of 40 x 4 points needs"):
+        KNNGraph(3, n_components=2).affinity(X)

@@ -1,0 +1,227 @@
+"""The Laplacian as an operator, against its definition and SciPy's."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.csgraph import laplacian as scipy_laplacian
+
+from lapwing.graphs import AnchorLaplacian, KNNGraph, Laplacian, build_laplacian, laplacian
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import gaussian_affinity
+
+
+@st.composite
+def affinities(draw: st.DrawFn) -> np.ndarray:
+    """Symmetric affinities, many edges missing, weights over many orders of magnitude."""
+    n = draw(st.integers(1, 9))
+    weight = st.one_of(st.just(0.0), st.floats(1e-3, 1e3), st.sampled_from([1e-150, 1e100]))
+    upper = draw(arrays(np.float64, (n, n), elements=weight))
+    W = np.triu(upper, 1)
+    return W + W.T
+
+
+@given(W=affinities(), data=st.data())
+def test_quadratic_form_is_the_sum_over_unordered_pairs(W: np.ndarray, data: st.DataObject) -> None:
+    n = len(W)
+    f = data.draw(arrays(np.float64, n, elements=st.floats(-10, 10)))
+    plain = Laplacian.from_affinity(W, normalized=False)
+    i, j = np.triu_indices(n, 1)
+    expected = (W[i, j] * (f[i] - f[j]) ** 2).sum()
+    assert_allclose(f @ plain.apply(f), expected, rtol=1e-9, atol=1e-12 * W.max(initial=0) * 1e3)
+    assert_allclose(plain.apply(np.ones(n)), 0, atol=1e-15 * n * W.max(initial=0))
+
+    normed = Laplacian.from_affinity(W, normalized=True)
+    d = W.sum(axis=1)
+    g = np.divide(f, np.sqrt(d), out=np.zeros(n), where=d > 0)
+    expected = (W[i, j] * (g[i] - g[j]) ** 2).sum()
+    assert_allclose(f @ normed.apply(f), expected, rtol=1e-9, atol=1e-12)
+    assert_allclose(normed.apply(np.sqrt(d)), 0, atol=1e-12 * np.sqrt(d.max()))
+
+
+@given(W=affinities(), normalized=st.booleans(), power=st.integers(1, 4))
+def test_laplacian_is_scipys_and_its_power_the_matrix_power(
+    W: np.ndarray, normalized: bool, power: int
+) -> None:
+    n = len(W)
+    one = Laplacian.from_affinity(W, normalized=normalized)
+    dense = one.matrix.toarray()
+    expected = scipy_laplacian(W, normed=normalized)
+    assert_allclose(dense, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max())
+    assert_array_equal(dense, dense.T)
+    eigenvalues = np.linalg.eigvalsh(dense)
+    assert eigenvalues[0] >= -1e-13 * max(eigenvalues[-1], 1e-300)
+    if normalized:
+        assert eigenvalues[-1] <= 2 + 1e-12
+    isolated = W.sum(axis=1) == 0
+    assert_array_equal(dense[isolated], 0)
+
+    L = Laplacian.from_affinity(W, normalized=normalized, power=power)
+    if power * np.log10(max(np.abs(dense).max(), 1)) < 300:
+        matrix_power = np.linalg.matrix_power(dense, power)
+        scale = np.linalg.norm(dense) ** power
+        assert_allclose(L.apply(np.eye(n)), matrix_power, rtol=1e-9, atol=1e-13 * scale)
+    assert_array_equal(L.matrix.toarray(), dense)  # the power was not formed
+
+
+def test_tiny_and_huge_weights_stay_finite() -> None:
+    for scale in (5e-324, 1e-300, 1e300):
+        W = scale * (np.ones((4, 4)) - np.eye(4))
+        L = Laplacian.from_affinity(W).matrix.toarray()
+        assert_allclose(L, np.eye(4) * 4 / 3 - 1 / 3, rtol=1e-2 if scale < 1e-320 else 1e-12)
+    W = np.full((30, 30), 1e307)
+    with (
+        pytest.raises(ValueError, match="degrees of the affinity overflow"),
+        np.errstate(all="ignore"),
+    ):
+        Laplacian.from_affinity(W)
+
+
+def test_loops_do_not_enter_the_degrees() -> None:
+    W = gaussian_affinity(gaussian_points(15))
+    bare = W - np.eye(15)
+    for normalized in (True, False):
+        a = Laplacian.from_affinity(W, normalized=normalized)
+        b = Laplacian.from_affinity(bare, normalized=normalized)
+        assert_array_equal(a.matrix.toarray(), b.matrix.toarray())
+        assert_allclose(a.degrees, bare.sum(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+def test_apply_keeps_the_precision_of_the_values(dtype: Any, values: Any) -> None:
+    X = gaussian_points()
+    L = build_laplacian(KNNGraph(5, power=3), X, dtype)
+    exact = build_laplacian(KNNGraph(5, power=3), X)
+    assert (L.dtype, exact.dtype) == (dtype, np.float64)
+    F = gaussian_points(40, 7).astype(values)
+    out = L.apply(F)
+    assert out.dtype == values
+    assert_allclose(out, exact.apply(F.astype(float)), atol=1e-5 if values == np.float32 else 1e-13)
+
+
+def test_apply_takes_any_layout_and_touches_nothing() -> None:
+    L = build_laplacian(KNNGraph(5, power=2), gaussian_points())
+    dense = np.linalg.matrix_power(L.matrix.toarray(), 2)
+    F = gaussian_points(40, 6, seed=1)
+    wide = np.repeat(F, 2, axis=1)
+    for form in (F, np.asfortranarray(F), wide[:, ::2], F[:, 0], F[:, :0], F.tolist()):
+        before = np.array(form)
+        out = L.apply(form)
+        assert out.shape == before.shape
+        assert_allclose(out, dense @ before, atol=1e-13)
+        assert_array_equal(np.array(form), before)
+        assert not np.shares_memory(out, np.asarray(form))
+    whole = L.apply(np.arange(40))
+    assert whole.dtype == np.float64
+    assert_allclose(whole, dense @ np.arange(40), atol=1e-11)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, n_threads: int, dtype: Any
+) -> None:
+    L = build_laplacian(KNNGraph(5, power=2), gaussian_points())
+    for F in (gaussian_points(40, 30).astype(dtype), gaussian_points(40, 1).astype(dtype)):
+        expected = L.apply(F)
+        with monkeypatch.context() as patch:
+            patch.setattr(laplacian, "_THREADED_WORK", 0)
+            patch.setattr(laplacian, "available_threads", lambda: n_threads)
+            out = L.apply(F)
+            vector = L.apply(F[:, 0])
+        assert out.dtype == dtype
+        assert_array_equal(out, expected)
+        assert_array_equal(vector, L.apply(F[:, 0]))
+
+
+@pytest.mark.parametrize("shape", [(39,), (39, 2), (40, 2, 2), ()])
+def test_apply_checks_the_shape(shape: tuple[int, ...]) -> None:
+    L = build_laplacian(KNNGraph(5), gaussian_points())
+    with pytest.raises(ValueError, match=r"F has shape .* but the graph has 40 points"):
+        L.apply(np.ones(shape))
+
+
+def test_astype() -> None:
+    X = gaussian_points()
+    L = build_laplacian(KNNGraph(5, power=3, normalized=False), X)
+    single = L.astype(np.float32)
+    assert L.astype(float) is L
+    assert (single.dtype, single.power, single.normalized) == (np.float32, 3, False)
+    assert_array_equal(single.matrix.toarray(), L.matrix.toarray().astype(np.float32))
+    assert L.astype(np.float32).matrix is single.matrix  # cast once
+    again = single.astype(np.float64)  # computed anew, not padded
+    assert_array_equal(again.matrix.toarray(), L.matrix.toarray())
+
+
+def test_laplacian_is_frozen_and_pickles() -> None:
+    L = build_laplacian(KNNGraph(5), gaussian_points())
+    with pytest.raises(FrozenInstanceError):
+        L.power = 3  # type: ignore[misc]
+    L.apply(np.ones(40, dtype=np.float32))
+    twin = pickle.loads(pickle.dumps(L))
+    assert_array_equal(twin.apply(np.arange(40)), L.apply(np.arange(40)))
+
+
+def test_components() -> None:
+    X = np.vstack(
+        [
+            gaussian_points(6, 2),
+            100 + gaussian_points(9, 2),
+            200 + gaussian_points(5, 2),
+            -100 + gaussian_points(7, 2),
+        ]
+    )
+    L = build_laplacian(KNNGraph(3), X)
+    assert (L.n_points, L.n_components) == (27, 4)
+    labels = L.component_labels
+    assert L.component_labels is labels  # found once
+    assert_array_equal(np.bincount(labels)[labels], np.repeat([6, 9, 5, 7], [6, 9, 5, 7]))
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("power", [1, 3])
+def test_scaled_is_the_matrix_times_a_number(normalized: bool, power: int) -> None:
+    L = build_laplacian(KNNGraph(5, power=power, normalized=normalized), gaussian_points())
+    anchored = AnchorLaplacian.from_weights([[1, 0], [0.25, 0.75], [0, 1]], power=power)
+    for operator in (L, anchored):
+        scaled = operator.scaled(3.5)
+        n = operator.n_points
+        plain = type(operator).apply(operator, np.eye(n))
+        dense = scaled.apply(np.eye(n))
+        assert scaled.n_points == n
+        assert_allclose(dense, 3.5 * plain, rtol=1e-15)
+        assert_array_equal(scaled(gaussian_points(n, 2)), scaled.apply(gaussian_points(n, 2)))
+        assert_array_equal(scaled(np.arange(n)), scaled.apply(np.arange(n)))
+        once = np.linalg.norm(dense, 2)
+        assert once <= scaled.norm_bound * (1 + 1e-12)
+        if power == 1:
+            assert_allclose(scaled.diagonal(), np.diag(dense), rtol=1e-12, atol=1e-15)
+        else:
+            first = replace(operator, power=1).scaled(1.0)
+            assert_allclose(scaled.diagonal(), 3.5 * first.diagonal() ** power, rtol=1e-12)
+    assert L.scaled(2.0).norm_bound == 2.0 * L.norm_bound
+    bound = 2.0 if normalized else 2.0 * L.degrees.max()
+    assert L.norm_bound == pytest.approx(bound**power, rel=1e-15)
+    assert L.scaled(2.0)(np.ones(40, np.float32)).dtype == np.float32
+    with pytest.raises(FrozenInstanceError):
+        L.scaled(2.0).gamma = 1.0  # type: ignore[misc]
+
+
+def test_the_norm_bound_of_huge_degrees_is_infinite() -> None:
+    W = 1e200 * (np.ones((3, 3)) - np.eye(3))
+    assert Laplacian.from_affinity(W, normalized=False, power=2).norm_bound == np.inf
+
+
+@pytest.mark.parametrize("gamma", [-1.0, np.nan, np.inf, "1"])
+def test_the_weight_of_a_scaled_laplacian_is_checked(gamma: Any) -> None:
+    with pytest.raises(ValueError, match=r"gamma=.* must be a finite number of at least 0"):
+        build_laplacian(KNNGraph(5), gaussian_points()).scaled(gamma)

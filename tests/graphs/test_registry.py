@@ -1,0 +1,74 @@
+"""What may be given as a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.neighbors import KNeighborsTransformer
+
+from lapwing.graphs import (
+    AffinityGraph,
+    KNNGraph,
+    Laplacian,
+    TransformerGraph,
+    as_graph,
+    build_laplacian,
+)
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import gaussian_affinity
+
+
+def test_as_graph() -> None:
+    W = gaussian_affinity(gaussian_points())
+    for recipe in (KNNGraph(), AffinityGraph(W)):
+        assert as_graph(recipe) is recipe
+    for matrix in (W, sp.csr_matrix(W), sp.coo_array(W)):
+        assert as_graph(matrix).get_params()["affinity"] is matrix
+    assert isinstance(as_graph(KNeighborsTransformer()), TransformerGraph)
+
+
+def test_a_recipe_of_somebody_else_is_taken() -> None:
+    class Ring:
+        normalized, power = False, 2
+
+        def affinity(self, X: Any) -> Any:
+            return sp.csr_array(np.roll(np.eye(len(X)), 1, 0) + np.roll(np.eye(len(X)), 1, 1))
+
+    L = build_laplacian(Ring(), gaussian_points(6))
+    one = 2 * np.eye(6) - L.affinity.toarray()
+    assert_allclose(L.apply(np.eye(6)), one @ one)
+
+
+@pytest.mark.parametrize(
+    "graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, KNeighborsTransformer, object()]
+)
+def test_what_is_no_graph_gets_the_list(graph: Any) -> None:
+    with pytest.raises(TypeError, match=r"is no graph. Use None .* KNNGraph, .*affinity matrix"):
+        as_graph(graph)
+
+
+def test_a_class_in_place_of_a_recipe_is_recognised() -> None:
+    with pytest.raises(TypeError, match=r"Did you mean graph=KNNGraph\(\.\.\.\)"):
+        as_graph(KNNGraph)
+
+
+@pytest.mark.parametrize("power", [0, -1, 1.5, "2", None, True])
+def test_the_power_is_checked_before_the_search(power: Any) -> None:
+    class Slow(KNNGraph):
+        def affinity(self, X: Any) -> Any:
+            raise AssertionError("searched")
+
+    with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
+        build_laplacian(Slow().set_params(power=power), gaussian_points())
+    with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
+        Laplacian.from_affinity(np.ones((2, 2)), power=power)
+
+
+def test_what_is_no_graph_is_not_printed_in_full() -> None:
+    with pytest.raises(TypeError, match="is no graph") as error:
+        as_graph(gaussian_points(40).tolist())
+    assert len(str(error.value)) < 1000

@@ -1,0 +1,91 @@
+"""Edge weights against their formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from lapwing.graphs import KNNGraph, Laplacian
+from tests.helpers.data import gaussian_points
+from tests.helpers.graphs import nearest_distances
+
+
+def directed(X: np.ndarray, k: int) -> np.ndarray:
+    """Matrix of the lengths of the directed edges, NaN where there is none."""
+    D = cdist(X, X)
+    np.fill_diagonal(D, np.inf)
+    A = np.full_like(D, np.nan)
+    nearest = np.argsort(D, axis=1)[:, :k]
+    np.put_along_axis(A, nearest, np.take_along_axis(D, nearest, 1), 1)
+    return A
+
+
+def test_weights_are_their_formulas() -> None:
+    X, k = gaussian_points(60, 3), 5
+    A = directed(X, k)
+    either = np.fmax(A, A.T)  # the length where there is an edge one way at least
+    t = np.nanmean(A)
+    s = np.nanmax(A, axis=1)
+    expected = {
+        "heat": np.exp(-(either**2) / (2 * t**2)),
+        "binary": np.where(np.isnan(either), np.nan, 1.0),
+        "self-tuning": np.exp(-(either**2) / np.outer(s, s)),
+    }
+    for name, W in expected.items():
+        assert_allclose(
+            KNNGraph(k, weights=name).affinity(X).toarray(), np.nan_to_num(W), rtol=1e-12
+        )
+        both = np.nan_to_num(np.where(np.isnan(A) | np.isnan(A.T), np.nan, W))
+        assert_allclose(
+            KNNGraph(k, weights=name, mutual=True).affinity(X).toarray(), both, rtol=1e-12
+        )
+    ours = KNNGraph(k, weights=lambda d: 1 / (1 + d)).affinity(X).toarray()
+    assert_allclose(ours, np.nan_to_num(1 / (1 + either)), rtol=1e-12)
+
+
+def test_a_weight_function_may_cut_edges() -> None:
+    X = gaussian_points(40, 2)
+    seen = []
+
+    def cut(distances: np.ndarray) -> np.ndarray:
+        seen.append(distances)
+        return np.where(distances > 0.5, 0.0, 1.0)
+
+    W = KNNGraph(6, weights=cut).affinity(X)
+    assert seen[0].shape == (240,)
+    assert (seen[0] >= 0).all()
+    assert_array_equal(W.toarray() > 0, (directed(X, 6) <= 0.5) | (directed(X, 6).T <= 0.5))
+
+
+@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+def test_nothing_but_duplicates_gives_weights_of_one(weights: str) -> None:
+    W = KNNGraph(3, weights=weights).affinity(np.ones((6, 2)))
+    assert_array_equal(W.data, 1)
+    assert (np.diff(W.indptr) >= 3).all()
+
+
+@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+def test_no_edge_is_lost_to_underflow(weights: str) -> None:
+    X = np.vstack([gaussian_points(2000, 2), [[1e4, 0]]])
+    W = KNNGraph(5, weights=weights).affinity(X)
+    degree = np.diff(W.indptr)
+    assert degree[-1] == 5
+    assert W.data.min() > 0
+    assert W.astype(np.float32).data.min() > 0
+    L = Laplacian.from_affinity(W, dtype=np.float32)
+    assert np.isfinite(L.apply(np.ones(2001, dtype=np.float32))).all()
+
+
+def test_self_tuning_keeps_duplicates_joined_to_the_rest() -> None:
+    X = gaussian_points(30, 2)
+    X[:4] = X[0]  # with k = 3 their scale is 0
+    W = KNNGraph(3, weights="self-tuning").affinity(X).toarray()
+    assert_array_equal(W[:4, :4][~np.eye(4, dtype=bool)], 1)
+    scale = np.sort(nearest_distances(X, 3)[:, -1])
+    smallest = scale[scale > 0][0]
+    near = np.argmax(W[0, 4:]) + 4
+    assert W[0, near] > 0
+    d = np.linalg.norm(X[0] - X[near])
+    assert_allclose(W[0, near], np.exp(-(d**2) / (smallest * nearest_distances(X, 3)[near, -1])))

@@ -1,0 +1,77 @@
+"""Least squares at the anchors, and class masses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
+from lapwing.solvers.graph.penalized import penalized_least_squares
+
+
+def test_penalized_least_squares_is_that_of_the_stacked_problem() -> None:
+    rng = np.random.default_rng(0)
+    F, Y, w = rng.normal(size=(9, 5)), rng.normal(size=(9, 2)), rng.uniform(0.5, 2, 9)
+    R = rng.normal(size=(3, 5))
+    stacked = np.vstack([F * np.sqrt(w)[:, None], R])
+    target = np.vstack([Y * np.sqrt(w)[:, None], np.zeros((3, 2))])
+    expected, rest, rank, _ = np.linalg.lstsq(stacked, target)
+    for design in (F, sp.csr_array(F)):
+        fit = penalized_least_squares(design, Y, w, R.T @ R)
+        assert_allclose(fit.coef, expected, atol=1e-10)
+        assert_allclose(fit.objective, rest, rtol=1e-10)
+        assert fit.rank == rank == 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_singular_system_has_the_solution_of_least_norm(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    F, Y = rng.normal(size=(4, 8)), rng.normal(size=(4, 2))
+    R = rng.normal(size=(2, 8))
+    fit = penalized_least_squares(F, Y, np.ones(4), R.T @ R)
+    expected = np.linalg.pinv(F.T @ F + R.T @ R, rcond=1e-10) @ F.T @ Y
+    assert fit.rank == 6
+    assert_allclose(fit.coef, expected, atol=1e-8)
+
+
+def test_a_pivot_of_rounding_is_no_pivot() -> None:
+    # Cholesky's factorisation goes through, and would give (1, 0).
+    eps = float(np.finfo(float).eps)
+    fit = penalized_least_squares(
+        np.ones((1, 2)), np.ones((1, 1)), np.ones(1), np.diag([0, 2 * eps])
+    )
+    assert fit.rank == 1
+    assert_allclose(fit.coef, 0.5)
+
+
+def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
+    # Two points on two anchors; the memberships of class 1 sum to less than nothing.
+    values = np.array([[0.9], [-4.0]])
+    found = normalize_masses(values, np.ones(2), np.array([[1.0], [-1.0]]))
+    members = np.hstack([1 - values, 1 + values]) / 2
+    assert members[:, 1].sum() < 0
+    shares = members / [members[:, 0].sum(), 1.0]
+    assert_allclose(found, shares[:, 1:] - shares[:, :1])
+    assert np.isfinite(found).all()
+
+
+def test_normalisation_leaves_equal_masses_alone() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.uniform(-1, 1, size=(6, 1))
+    values -= values.mean()
+    found = normalize_masses(values, np.ones(6), np.sign(values))
+    assert_allclose(found, values, atol=1e-12)
+
+
+def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
+    values = anchor_values(
+        sp.csr_array(np.eye(2, 3)),
+        np.array([[1.0], [-1.0]]),
+        np.array([3.0, 1.0]),
+        np.zeros((3, 3)),
+        0.1,
+        np.array([True, True, False]),
+    ).values
+    assert_allclose(values, [[1], [-1], [0.5]])
