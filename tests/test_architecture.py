@@ -40,7 +40,11 @@ FORBIDDEN: dict[str, frozenset[str]] = {
         f"lapwing.{part}" for part in ("classes", "graphs", "kernels", "problem", "spaces")
     ),
     "solvers": frozenset(
-        f"lapwing.{part}" for part in ("classes.labels", "graphs", "kernels", "problem")
+        f"lapwing.{part}"
+        for part in (
+            *("classes.column", "classes.labels", "classes.markers", "classes.slips"),
+            *("graphs", "kernels", "problem"),
+        )
     ),
     "estimators": frozenset({"scipy.linalg", "scipy.optimize", "scipy.sparse.linalg"}),
 }

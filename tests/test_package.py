@@ -45,7 +45,8 @@ PUBLIC = {
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
         ClassPriorWarning ConstantFitWarning FeatureScaleWarning LapwingWarning ModelVersionWarning
-        NoImprovementWarning SingleClassWarning UnlabeledComponentWarning
+        NoImprovementWarning NothingUnlabeledWarning SingleClassWarning UnlabeledComponentWarning
+        UnlabeledMarkerWarning
     """,
 }
 

@@ -25,13 +25,12 @@ from benchmarks.convert.formats import (
 from benchmarks.shared.archives import DataError
 from benchmarks.shared.catalogue import SetRecord
 
-Arrays = dict[str, Any]
 Files = Sequence[Sequence[Path]]
 
 FACE_SIZE, OBJECT_SIZE, OBJECT_BLOCK = 19, 128, 4
 
 
-def from_matlab(record: SetRecord, files: Files) -> Arrays:
+def from_matlab(record: SetRecord, files: Files) -> dict[str, Any]:
     """X, y and idxLabs, which counts from 1; the splits may be in files of their own."""
     (data,), *others = files
     found = read_matlab(data, "X", "y")
@@ -41,7 +40,7 @@ def from_matlab(record: SetRecord, files: Files) -> Arrays:
     return arrays
 
 
-def from_idx(record: SetRecord, files: Files) -> Arrays:
+def from_idx(record: SetRecord, files: Files) -> dict[str, Any]:
     """Images and labels of the training part, images and labels of the test part."""
     images, labels, test_images, test_labels = (read_idx(path) for (path,) in files)
     X = [part.reshape(len(part), -1) for part in (images, test_images)]
@@ -52,7 +51,7 @@ def from_idx(record: SetRecord, files: Files) -> Arrays:
     }
 
 
-def from_zip_code(record: SetRecord, files: Files) -> Arrays:
+def from_zip_code(record: SetRecord, files: Files) -> dict[str, Any]:
     """A line a digit: its label, then its pixels."""
     parts = [read_numbers(path) for (path,) in files]
     table = np.concatenate(parts)
@@ -60,7 +59,7 @@ def from_zip_code(record: SetRecord, files: Files) -> Arrays:
     return _thousandths(table[:, 1:]) | {"y": y, "n_train": np.int64(len(parts[0]))}
 
 
-def from_libsvm(record: SetRecord, files: Files) -> Arrays:
+def from_libsvm(record: SetRecord, files: Files) -> dict[str, Any]:
     """Training and test part; classes may be counted from 1 there."""
     parts = [read_libsvm(path, record.n_features) for (path,) in files]
     X, y = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -68,7 +67,7 @@ def from_libsvm(record: SetRecord, files: Files) -> Arrays:
     return _thousandths(X) | {"y": _labels(y - y.min(), files[0][0]), "n_train": n_train}
 
 
-def from_object_images(record: SetRecord, files: Files) -> Arrays:
+def from_object_images(record: SetRecord, files: Files) -> dict[str, Any]:
     """``obj3__14.png`` is view 14 of object 3. Pixels are the means of blocks of 4 x 4."""
     views = sorted((*map(int, re.findall(r"\d+", path.name)[:2]), path) for path in files[0])
     images = read_images([path for *_, path in views], OBJECT_SIZE)
@@ -82,7 +81,7 @@ def from_object_images(record: SetRecord, files: Files) -> Arrays:
     }
 
 
-def from_face_images(record: SetRecord, files: Files) -> Arrays:
+def from_face_images(record: SetRecord, files: Files) -> dict[str, Any]:
     """Faces and non-faces of the training part, then of the test part."""
     parts = [read_images(sorted(paths), FACE_SIZE).reshape(len(paths), -1) for paths in files]
     counts = [len(part) for part in parts]
@@ -93,7 +92,7 @@ def from_face_images(record: SetRecord, files: Files) -> Arrays:
     }
 
 
-def label_sets(files: Files) -> Arrays:
+def label_sets(files: Files) -> dict[str, Any]:
     """Sets of labelled points, one behind the other."""
     sets = read_permutations(files[0][0])
     return {
@@ -102,7 +101,7 @@ def label_sets(files: Files) -> Arrays:
     }
 
 
-BUILDERS: dict[str, Callable[[SetRecord, Files], Arrays]] = {
+BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
     "matlab": from_matlab,
     "idx": from_idx,
     "zip code": from_zip_code,
@@ -112,7 +111,7 @@ BUILDERS: dict[str, Callable[[SetRecord, Files], Arrays]] = {
 }
 
 
-def _points(X: Any, record: SetRecord) -> Arrays:
+def _points(X: Any, record: SetRecord) -> dict[str, Any]:
     """float32, which the figures in RESULTS.md were measured with."""
     if not record.sparse:
         dense = X.toarray() if sp.issparse(X) else np.asarray(X)
@@ -127,7 +126,7 @@ def _points(X: Any, record: SetRecord) -> Arrays:
     }
 
 
-def _thousandths(X: NDArray[np.float64]) -> Arrays:
+def _thousandths(X: NDArray[np.float64]) -> dict[str, Any]:
     """Whole numbers where all values are whole or have three decimals, as published."""
     if np.array_equal(X, np.rint(X)) and X.min() >= 0 and X.max() <= 255:
         return {"X": X.astype(np.uint8)}

@@ -24,12 +24,12 @@ from benchmarks.shared.archives import (
     check_label_sets,
     check_set,
 )
-from benchmarks.shared.catalogue import LABEL_SETS, SETS, Archive, Download
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive, Download
 from benchmarks.shared.guide import how_to_get_all
 from benchmarks.shared.output import say
 
-RECORDS = {record.archive.file: record for record in SETS.values()}
-ARCHIVES = (*(record.archive for record in SETS.values()), LABEL_SETS)
+RECORD_OF_FILE = {record.archive.file: record for record in RECORDS.values()}
+ARCHIVES = (*(record.archive for record in RECORDS.values()), LABEL_SETS)
 PACKED = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".zip")
 
 
@@ -167,14 +167,14 @@ def build(match: Match) -> Mapping[str, Any]:
         arrays = label_sets(match.files)
         check_label_sets(arrays, str(source))
     else:
-        record = RECORDS[match.archive.file]
+        record = RECORD_OF_FILE[match.archive.file]
         arrays = _built(match, source)
         check_set({key: np.asarray(value) for key, value in arrays.items()}, record, str(source))
     return arrays
 
 
 def _built(match: Match, source: Path) -> Mapping[str, Any]:
-    record = RECORDS[match.archive.file]
+    record = RECORD_OF_FILE[match.archive.file]
     try:
         return BUILDERS[match.download.format](record, match.files)
     # Files that can be read and do not fit together: rows of other lengths, for example.

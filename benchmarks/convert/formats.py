@@ -87,8 +87,10 @@ def read_libsvm(path: Path, n_features: int) -> tuple[NDArray[Any], NDArray[np.f
 
 def read_images(paths: Sequence[Path], size: int) -> NDArray[np.uint8]:
     """Grey square images as (n, size, size)."""
-    import PIL.Image  # beside matplotlib, which draws the figures
-
+    try:
+        import PIL.Image  # beside matplotlib, which draws the figures
+    except ImportError as error:
+        raise DataError("Images are read by Pillow. Install it: pip install pillow") from error
     images = np.empty((len(paths), size, size), dtype=np.uint8)
     for image, path in zip(images, paths, strict=True):
         with reading(path, "an image"), PIL.Image.open(path) as found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from benchmarks.embedded.grid import WEIGHTS, paper_gamma
+from benchmarks.embedded.grid import WEIGHT_VALUES, paper_gamma
 from benchmarks.embedded.large import Draw, Ground
 from benchmarks.embedded.library import library_fit
 from benchmarks.shared.labels import error_rate
@@ -21,6 +21,7 @@ from lapwing import (
     EigenfunctionClassifier,
     LapRLSClassifier,
 )
+from lapwing.datasets import mask_labels
 
 Labels = NDArray[np.int64]
 ANCHORS = (500, 1000, 2000)
@@ -41,8 +42,7 @@ def run_baselines(
     for name, candidates in _candidates(ground, anchors).items():
         fitted = []
         for one in draws:
-            marked = np.full(len(y), -1)
-            marked[one.labeled] = y[one.labeled]
+            marked = mask_labels(y, labeled_indices=one.labeled)
             rates, kept = [], []
             for make in candidates:
                 model = _fit(make, X, marked, one, name)
@@ -81,8 +81,8 @@ def _candidates(
         return lambda: AnchorGraphClassifier(AnchorGraph(anchors=points))
 
     found: dict[str, Sequence[Callable[[], Any]]] = {
-        "svm_linear": [svm("linear", C) for C in WEIGHTS],
-        "svm": [svm("rbf", C) for C in WEIGHTS],
+        "svm_linear": [svm("linear", C) for C in WEIGHT_VALUES],
+        "svm": [svm("rbf", C) for C in WEIGHT_VALUES],
         "laprls_linear": [linear(ratio) for ratio in RATIOS],
         "eigenfunction": [eigenfunctions(lam) for lam in (10.0, 1000.0)],
     }

@@ -27,15 +27,15 @@ from benchmarks.embedded.large import (
     add_curves,
     add_defaults,
     default_recipe,
-    draw,
+    draw_rows,
     paper_recipe,
     prepare_ground,
     run_task,
 )
 from benchmarks.embedded.outside import run_outside, run_sizes
 from benchmarks.embedded.report import Run, all_tables, check_all
-from benchmarks.embedded.scaling import SIZES, measure
-from benchmarks.embedded.small import SETS, run_set
+from benchmarks.embedded.scaling import POINT_COUNTS, measure_scaling
+from benchmarks.embedded.small import SMALL_SETS, run_set
 from benchmarks.shared.data import load_mnist, load_ssl
 from benchmarks.shared.guide import Shelf
 from benchmarks.shared.options import add_run_options
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points",
         nargs="+",
-        default=["mnist", *map(str, SIZES)],
+        default=["mnist", *map(str, POINT_COUNTS)],
         help="of the scaling table: numbers of synthetic points, or mnist",
     )
 
@@ -119,26 +119,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_small(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def small_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Table II and Figure 2."""
-    for name in QUICK_SETS if arguments.quick else SETS:
-        data = shelf.take(SETS[name].title, partial(load_ssl, name))
+    for name in QUICK_SETS if arguments.quick else SMALL_SETS:
+        data = shelf.take(SMALL_SETS[name].title, partial(load_ssl, name))
         if data is None:
             continue
-        with step(f"Table II: {SETS[name].title}"):
+        with step(f"Table II: {SMALL_SETS[name].title}"):
             n_splits = QUICK_SPLITS if arguments.quick else None
             curves = not (arguments.quick or arguments.no_figures)
-            found.small.append(run_set(SETS[name], data, n_splits, curves=curves))
+            found.small.append(run_set(SMALL_SETS[name], data, n_splits, curves=curves))
 
 
-def run_large(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def large_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Tables III and IV, Figures 3 and 4."""
     for name in arguments.sources:
         source = SOURCES[name]
         data = shelf.take(", ".join(task.title for task in source.tasks), source.load)
         if data is None:
             continue
-        draws = [draw(data.y, arguments.seed, number) for number in range(arguments.draws)]
+        draws = [draw_rows(data.y, arguments.seed, number) for number in range(arguments.draws)]
         curves = not arguments.no_figures
         with step(f"{name}: graph, eigenpairs, landmarks of {len(data.y)} points"):
             recipe = paper_recipe(source, data.X, curves=curves, n_landmarks=arguments.landmarks)
@@ -198,7 +198,7 @@ def _outside(
             found.sizes = run_sizes(ground, result.chosen["laperls f"], source.n_ev, 2)
 
 
-def run_ten_classes(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def digits_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """MNIST with ten classes."""
     data = shelf.take("MNIST, ten classes", load_mnist)
     if data is None:
@@ -212,28 +212,28 @@ def run_ten_classes(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> 
         found.digits = run_digits(ground, label_sets, arguments.label_sets)
 
 
-def run_moons(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def moons_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Figure 1."""
     with step("Figure 1"):
-        found.moons = figures.run_moons(seed=arguments.seed)
+        found.moons = figures.run_planes(seed=arguments.seed)
 
 
-def run_scaling(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+def scaling_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Time and memory, a process each."""
     for points in arguments.points:
         # Loaded here only to see that the process that measures can load it.
         if points == "mnist" and shelf.take("scaling, mnist", load_mnist) is None:
             continue
         with step(f"scaling, {points} points"):
-            found.uses.append(measure(points))
+            found.uses.append(measure_scaling(points))
 
 
 _RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
-    "small": run_small,
-    "large": run_large,
-    "digits": run_ten_classes,
-    "moons": run_moons,
-    "scaling": run_scaling,
+    "small": small_section,
+    "large": large_section,
+    "digits": digits_section,
+    "moons": moons_section,
+    "scaling": scaling_section,
 }
 
 
@@ -241,7 +241,7 @@ def draw_figures(found: Run, folder: Path) -> None:
     """Figures of what ran."""
     drawn = []
     if found.moons is not None:
-        drawn.append(figures.draw_moons(found.moons, folder))
+        drawn.append(figures.draw_planes(found.moons, folder))
     if any(result.curves for result in found.small):
         drawn.append(figures.draw_small(found.small, folder))
     if any(result.curves for result in found.large):

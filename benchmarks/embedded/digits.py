@@ -26,6 +26,7 @@ from benchmarks.shared.archives import read_label_sets
 from benchmarks.shared.data import Data
 from lapwing import AffinityGraph, Landmarks, LapERLSClassifier
 from lapwing.classes.volumes import prior_offsets
+from lapwing.datasets import mask_labels
 from lapwing.kernels import scale_gamma
 
 Array = NDArray[Any]
@@ -98,8 +99,7 @@ def predictions(embedding: Embedding, y: Array, labeled: Array, n_ev: int) -> di
 
 
 def _library(ground: Ground, labeled: Array, n_ev: int) -> Array:
-    marked = np.full(len(ground.data.y), -1)
-    marked[labeled] = ground.data.y[labeled]
+    marked = mask_labels(ground.data.y, labeled_indices=labeled)
     graph = AffinityGraph(ground.affinity, power=ground.recipe.graph.power)
     model = LapERLSClassifier(
         n_eigenvectors=n_ev,

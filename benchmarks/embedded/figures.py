@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import paper_gamma
-from benchmarks.embedded.large import SHOWN_N_EV, LargeResult
+from benchmarks.embedded.large import LARGE_N_EV, LargeResult
 from benchmarks.embedded.library import library_fit
-from benchmarks.embedded.small import SETS, SmallResult
-from benchmarks.embedded.small import SHOWN_N_EV as SMALL_N_EV
+from benchmarks.embedded.small import SMALL_N_EV, SMALL_SETS, SmallResult
 from benchmarks.shared.drawing import new_figure, save
 from lapwing import KNNGraph, LapESVC
 from lapwing.datasets import make_two_moons
@@ -49,7 +48,7 @@ class Planes(NamedTuple):
     planes: Sequence[Plane]
 
 
-def run_moons(n_points: int = N_POINTS, seed: int = 0) -> Planes:
+def run_planes(n_points: int = N_POINTS, seed: int = 0) -> Planes:
     """LapESVC on two moons with one label a class, against mu and the number of eigenvectors.
 
     n_ev = 400 is taken at its word, as all eigenvectors. mu = 0 leaves g free where there is no
@@ -76,7 +75,7 @@ def run_moons(n_points: int = N_POINTS, seed: int = 0) -> Planes:
     return Planes(X, y, (grid[0], grid[1]), planes)
 
 
-def draw_moons(moons: Planes, folder: Path) -> Path:
+def draw_planes(moons: Planes, folder: Path) -> Path:
     """Figure 1."""
     figure, axes = new_figure(2, 2, 3.6, 2.6)
     x, y = moons.grid
@@ -101,7 +100,7 @@ def draw_small(results: Sequence[SmallResult], folder: Path) -> Path:
         ax.remove()
     for ax, result in zip(axes.ravel(), results, strict=False):
         _draw_curves(ax, SMALL_N_EV, result.curves)
-        ax.set_title(SETS[result.name].title, fontsize=9)
+        ax.set_title(SMALL_SETS[result.name].title, fontsize=9)
     return save(figure, folder, "embedded_figure2_benchmark")
 
 
@@ -110,10 +109,10 @@ def draw_large(results: Sequence[LargeResult], folder: Path) -> Path:
     figure, axes = new_figure(2, len(results), 3.2, 2.4)
     for (above, below), result in zip(axes.T, results, strict=True):
         curves = {name: row for name, row in result.curves.items() if name != "seconds"}
-        _draw_curves(above, SHOWN_N_EV, curves)
+        _draw_curves(above, LARGE_N_EV, curves)
         above.set_title(result.task.title, fontsize=9)
         if "seconds" in result.curves:
-            below.plot(SHOWN_N_EV, result.curves["seconds"], "o-")
+            below.plot(LARGE_N_EV, result.curves["seconds"], "o-")
         below.set(xlabel="eigenvectors", ylabel="seconds of a fit", ylim=(0, None))
     return save(figure, folder, "embedded_figure3_large")
 

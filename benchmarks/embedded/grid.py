@@ -21,12 +21,10 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-from lapwing.graphs.spectral import Eigenpairs
-from lapwing.kernels import Kernel, scale_gamma
-from lapwing.solvers.embedded.graph_side import GraphSide, spectral_side
-from lapwing.solvers.embedded.systems import Fit
-from lapwing.spaces import Landmarks
-from lapwing.spaces.coordinates import landmark_features
+from lapwing import Landmarks
+from lapwing.graphs import Eigenpairs
+from lapwing.kernels import Kernel, row_blocks, scale_gamma
+from lapwing.spaces import landmark_map
 
 Array = NDArray[Any]
 
@@ -43,11 +41,26 @@ class Tuning(NamedTuple):
 
 
 # Section V-B: the same values for C and mu, and three for lambda.
-WEIGHTS = (1e-2, 1e-1, 1.0, 10.0, 1e2, 1e4, 1e6)
+WEIGHT_VALUES = (1e-2, 1e-1, 1.0, 10.0, 1e2, 1e4, 1e6)
 LAMBDAS = (1e2, 1e4, 1e6)
-GRID = tuple(Tuning(C, lam, mu) for C in WEIGHTS for lam in LAMBDAS for mu in WEIGHTS)
+GRID = tuple(Tuning(C, lam, mu) for C in WEIGHT_VALUES for lam in LAMBDAS for mu in WEIGHT_VALUES)
 # Of lapwing's classifiers.
 DEFAULTS, DEFAULT_N_EV = Tuning(10.0, 1e4, 1e4), 50
+
+
+class GridSide(NamedTuple):
+    """The graph's and the labels' part of a problem: 1/2 z'S z - h'z, for g = eigenvectors z."""
+
+    curvature: Array  # (r, r) S
+    pull: Array  # (r, c) h
+
+
+class GridFit(NamedTuple):
+    """Functions and virtual labels, one pair a column."""
+
+    coef: Array  # (m, c): f = T coef + intercept
+    intercept: Array  # (c,)
+    graph_coef: Array  # (r, c): g = eigenvectors graph_coef
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,27 +97,25 @@ class Embedding:
 
     def side(
         self, index: Array, targets: Array, tuning: Tuning, n_ev: int | None = None
-    ) -> GraphSide:
+    ) -> GridSide:
         """The graph's part of the problem for one set of labels, targets of shape (l, c)."""
-        return spectral_side(
-            self.eigenvectors[:, :n_ev],
-            tuning.mu * self.penalties[:n_ev],
-            index,
-            np.full(len(index), tuning.lam),
-            targets,
-        )
+        rows = self.eigenvectors[index, :n_ev].astype(np.float64)
+        weighted = rows.T * tuning.lam
+        # Rounding below zero is clipped (errata E8).
+        penalties = np.maximum(tuning.mu * self.penalties[:n_ev], 0.0)
+        return GridSide(weighted @ rows + np.diag(penalties), weighted @ targets)
 
-    def values(self, fit: Fit, rows: Any = slice(None)) -> Array:
+    def values(self, fit: GridFit, rows: Any = slice(None)) -> Array:
         """The functions f of a fit at some points."""
         return np.asarray(self.coordinates[rows] @ fit.coef.astype(self.coordinates.dtype)) + (
             fit.intercept
         )
 
-    def virtual(self, fit: Fit, rows: Any = slice(None)) -> Array:
+    def virtual(self, fit: GridFit, rows: Any = slice(None)) -> Array:
         """The virtual labels g at some points."""
         return np.asarray(self.eigenvectors[rows, : len(fit.graph_coef)] @ fit.graph_coef)
 
-    def predict(self, X: Any, fit: Fit) -> Array:
+    def predict(self, X: Any, fit: GridFit) -> Array:
         """The functions f at new points."""
         assert self.kernel is not None
         assert self.lift is not None
@@ -139,19 +150,18 @@ def landmark_embedding(
     kernel: Kernel, X: Any, pairs: Eigenpairs, power: int, n_landmarks: int = 1000
 ) -> Embedding:
     """Functions over the landmarks that the library's estimators draw."""
-    features = landmark_features(kernel, X, Landmarks(n_landmarks).select(X))
-    stored = features.stored()
-    m = stored.n_features
+    space = landmark_map(kernel, X, Landmarks(n_landmarks).select(X))
+    T = space.features
+    n, m = T.shape
     V = pairs.vectors.astype(np.float64)
     inner, overlap = np.zeros((m, m)), np.zeros((m, V.shape[1]))
-    for rows, block in stored.blocks():
-        Z = block.astype(np.float64)
+    for rows in row_blocks(n, 8 * m):
+        Z = T[rows].astype(np.float64)
         inner += Z.T @ Z
         overlap += Z.T @ V[rows]
     spectrum, turn = sla.eigh(inner, check_finite=False)
-    T = stored.array
-    for rows, block in stored.blocks():
-        T[rows] = block @ turn.astype(T.dtype)
+    for rows in row_blocks(n, 8 * m):
+        T[rows] = T[rows] @ turn.astype(T.dtype)
     return Embedding(
         T,
         np.maximum(spectrum, 0),
@@ -160,25 +170,25 @@ def landmark_embedding(
         V.T @ V,
         pairs.values**power,
         kernel,
-        features.basis,
-        features.lift @ turn,
+        space.basis,
+        space.lift @ turn,
     )
 
 
-def squared_fit(embedding: Embedding, C: float, sides: Sequence[GraphSide]) -> Fit:
+def squared_fit(embedding: Embedding, C: float, sides: Sequence[GridSide]) -> GridFit:
     """LapERLS for graph sides of as many eigenvectors each; their columns one after the other."""
     z = np.linalg.solve(_systems(embedding, C, sides), np.stack([side.pull for side in sides]))
     return _fit_of(embedding, C, np.concatenate(z, axis=1))
 
 
-def _systems(embedding: Embedding, C: float, sides: Sequence[GraphSide]) -> Array:
+def _systems(embedding: Embedding, C: float, sides: Sequence[GridSide]) -> Array:
     form = embedding.residual_form(C, len(sides[0].pull))
     return np.stack([side.curvature for side in sides]) + form
 
 
-def _fit_of(embedding: Embedding, C: float, z: Array) -> Fit:
+def _fit_of(embedding: Embedding, C: float, z: Array) -> GridFit:
     coef = embedding.function_weights(C)[:, None] * (embedding.overlap[:, : len(z)] @ z)
-    return Fit(coef, np.zeros(z.shape[1]), z)
+    return GridFit(coef, np.zeros(z.shape[1]), z)
 
 
 def left_out(

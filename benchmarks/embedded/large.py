@@ -20,8 +20,9 @@ from benchmarks.embedded.grid import (
     DEFAULT_N_EV,
     DEFAULTS,
     GRID,
-    WEIGHTS,
+    WEIGHT_VALUES,
     Embedding,
+    GridFit,
     Tuning,
     landmark_embedding,
     paper_gamma,
@@ -29,9 +30,9 @@ from benchmarks.embedded.grid import (
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.shared.data import Data, load_extended_usps, load_facemit, load_mnist
 from lapwing import AffinityGraph, KNNGraph, Landmarks
+from lapwing.datasets import mask_labels
 from lapwing.graphs import Laplacian, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
-from lapwing.solvers.embedded.systems import Fit
 
 Array = NDArray[Any]
 Targets = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -43,10 +44,10 @@ N_COMPONENTS = 50
 # where that of LapERLS takes a millisecond.
 TUBE_LIMIT, TUBE_DRAWS = 10.0, 3
 CHECK_POINTS, CHECK_LANDMARKS = 4000, 200
-SHOWN_N_EV = (4, 8, 10, 20, 30, 50, 100)  # Figure 3
+LARGE_N_EV = (4, 8, 10, 20, 30, 50, 100)  # Figure 3
 
 
-class Task(NamedTuple):
+class BinaryTask(NamedTuple):
     """A problem of two classes."""
 
     name: str
@@ -61,7 +62,7 @@ class Source(NamedTuple):
     load: Callable[[], Data]
     n_neighbors: int
     n_ev: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[BinaryTask, ...]
 
 
 def load_mnist_training() -> Data:
@@ -73,18 +74,20 @@ def load_mnist_training() -> Data:
 SOURCES: dict[str, Source] = {
     source.name: source
     for source in (
-        Source("facemit", load_facemit, 6, 10, (Task("facemit", "FACEMIT", lambda y: y),)),
+        Source("facemit", load_facemit, 6, 10, (BinaryTask("facemit", "FACEMIT", lambda y: y),)),
         Source(
             "mnist",
             load_mnist_training,
             20,
             20,
             (
-                Task("mnist1", "MNIST1", lambda y: (y >= 5).astype(np.int64)),
-                Task("mnist2", "MNIST2", lambda y: y % 2),
+                BinaryTask("mnist1", "MNIST1", lambda y: (y >= 5).astype(np.int64)),
+                BinaryTask("mnist2", "MNIST2", lambda y: y % 2),
             ),
         ),
-        Source("usps", load_extended_usps, 6, 10, (Task("usps", "extended USPS", lambda y: y),)),
+        Source(
+            "usps", load_extended_usps, 6, 10, (BinaryTask("usps", "extended USPS", lambda y: y),)
+        ),
     )
 }
 
@@ -97,7 +100,7 @@ class Draw(NamedTuple):
     unlabeled: NDArray[np.int64]
 
 
-def draw(y: NDArray[np.int64], seed: int, number: int) -> Draw:
+def draw_rows(y: NDArray[np.int64], seed: int, number: int) -> Draw:
     """Ten points of every class, 1000 of the others, and the rest."""
     rng = np.random.default_rng([seed, number])
     labeled = np.concatenate(
@@ -126,7 +129,7 @@ def paper_recipe(
     source: Source, X: Any, *, curves: bool = False, n_landmarks: int = N_LANDMARKS
 ) -> Recipe:
     """Table I and Section V."""
-    n_ev = max(SHOWN_N_EV) if curves else source.n_ev
+    n_ev = max(LARGE_N_EV) if curves else source.n_ev
     return Recipe(search_graph(source.n_neighbors, X), n_ev, paper_gamma(X), n_landmarks)
 
 
@@ -166,7 +169,7 @@ class LargeResult:
     errors : mapping of str to list of float
         Error (%) on the unlabelled points, one a draw, for 'method answer choice'.
     chosen : mapping of str to Tuning
-    fits : mapping of str to Fit
+    fits : mapping of str to GridFit
         Columns are draws; by 'method choice', at the setting chosen for f.
     curves : mapping of str to list of float
         Mean errors against `SHOWN_N_EV`, and seconds of one fit of the library ('seconds').
@@ -174,11 +177,11 @@ class LargeResult:
         With the library's estimators, LapESVR on a part of the points.
     """
 
-    task: Task
+    task: BinaryTask
     n_points: int
     errors: dict[str, list[float]] = field(default_factory=dict)
     chosen: dict[str, Tuning] = field(default_factory=dict)
-    fits: dict[str, Fit] = field(default_factory=dict)
+    fits: dict[str, GridFit] = field(default_factory=dict)
     curves: dict[str, list[float]] = field(default_factory=dict)
     agreement: dict[str, Agreement] = field(default_factory=dict)
 
@@ -193,7 +196,7 @@ def prepare_ground(data: Data, recipe: Recipe, draws: Sequence[Draw]) -> Ground:
     return Ground(data, recipe, affinity, embedding, draws)
 
 
-def run_task(source: Source, task: Task, ground: Ground, *, checked: bool) -> LargeResult:
+def run_task(source: Source, task: BinaryTask, ground: Ground, *, checked: bool) -> LargeResult:
     """Both methods with parameters chosen on the validation points; compared with the library."""
     y = task.targets(ground.data.y)
     result = LargeResult(task, len(y))
@@ -240,14 +243,14 @@ def add_curves(result: LargeResult, ground: Ground, *, timed: bool) -> None:
     y = result.task.targets(ground.data.y)
     for answer in "fg":
         tuning = result.chosen[f"laperls {answer}"]
-        fits = (fit_draws("laperls", ground, y, [tuning], k) for k in SHOWN_N_EV)
+        fits = (fit_draws("laperls", ground, y, [tuning], k) for k in LARGE_N_EV)
         result.curves[f"laperls {answer}"] = [
             float(np.mean(errors(ground, y, fit)[answer])) for fit in fits
         ]
     if timed:
         result.curves["seconds"] = [
             _library("laperls", ground, y, result.chosen["laperls f"], k, N_LANDMARKS)[1]
-            for k in SHOWN_N_EV
+            for k in LARGE_N_EV
         ]
 
 
@@ -257,14 +260,14 @@ def validation_errors(
     """Errors on the validation points, (n_draws, len(grid)) for f and g."""
     shape = (len(ground.draws), len(grid))
     found = {"f": np.empty(shape), "g": np.empty(shape)}
-    for C in WEIGHTS:
+    for C in WEIGHT_VALUES:
         at = [number for number, tuning in enumerate(grid) if tuning.C == C]
         if not at:
             continue
         fit = fit_draws(method, ground, y, [grid[j] for j in at], n_ev)
         for number, one in enumerate(ground.draws):
             columns = slice(number * len(at), (number + 1) * len(at))
-            part = Fit(*(values[..., columns] for values in fit))
+            part = GridFit(*(values[..., columns] for values in fit))
             truth = y[one.validation, None] == 1
             for answer, values in _answers(ground.embedding, part, one.validation).items():
                 found[answer][number, at] = 100 * np.mean((values >= 0) != truth, axis=0)
@@ -273,7 +276,7 @@ def validation_errors(
 
 def fit_draws(
     method: str, ground: Ground, y: NDArray[np.int64], grid: Sequence[Tuning], n_ev: int
-) -> Fit:
+) -> GridFit:
     """Settings of one C on every draw: a column each, draw by draw."""
     sides = [
         ground.embedding.side(one.labeled, 2.0 * y[one.labeled, None] - 1, tuning, n_ev)
@@ -283,7 +286,7 @@ def fit_draws(
     return SOLVERS[method](ground.embedding, grid[0].C, sides)
 
 
-def errors(ground: Ground, y: NDArray[np.int64], fit: Fit) -> dict[str, list[float]]:
+def errors(ground: Ground, y: NDArray[np.int64], fit: GridFit) -> dict[str, list[float]]:
     """Error (%) of f and g on the unlabelled points of every draw."""
     found = {}
     for answer, values in _answers(ground.embedding, fit, slice(None)).items():
@@ -294,7 +297,7 @@ def errors(ground: Ground, y: NDArray[np.int64], fit: Fit) -> dict[str, list[flo
     return found
 
 
-def _answers(embedding: Embedding, fit: Fit, rows: Any) -> dict[str, Array]:
+def _answers(embedding: Embedding, fit: GridFit, rows: Any) -> dict[str, Array]:
     return {"f": embedding.values(fit, rows), "g": embedding.virtual(fit, rows)}
 
 
@@ -319,9 +322,7 @@ def _agreement(
 def _library(
     method: str, ground: Ground, y: NDArray[np.int64], tuning: Tuning, n_ev: int, n_landmarks: int
 ) -> tuple[Array, float]:
-    marked = np.full(len(y), -1)
-    labeled = ground.draws[0].labeled
-    marked[labeled] = y[labeled]
+    marked = mask_labels(y, labeled_indices=ground.draws[0].labeled)
     return library_values(
         method,
         ground.data.X,

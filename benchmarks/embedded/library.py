@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.embedded.grid import Embedding, Tuning, squared_fit
+from benchmarks.embedded.grid import Embedding, GridFit, GridSide, Tuning, squared_fit
 from benchmarks.embedded.tube import tube_fit
 from lapwing import LapERLSClassifier, LapESVC
 from lapwing.exceptions import LapwingWarning
-from lapwing.solvers.embedded.graph_side import GraphSide
-from lapwing.solvers.embedded.systems import Fit
 
 Array = NDArray[Any]
-Solve = Callable[[Embedding, float, Sequence[GraphSide]], Fit]
-SOLVERS: dict[str, Solve] = {"laperls": squared_fit, "lapesvr": tube_fit}
+GridSolver = Callable[[Embedding, float, Sequence[GridSide]], GridFit]
+SOLVERS: dict[str, GridSolver] = {"laperls": squared_fit, "lapesvr": tube_fit}
 ESTIMATORS: dict[str, Any] = {"laperls": LapERLSClassifier, "lapesvr": LapESVC}
 
 

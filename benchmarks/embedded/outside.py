@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.baselines import predict_seconds
-from benchmarks.embedded.grid import Tuning
+from benchmarks.embedded.grid import GridFit, Tuning
 from benchmarks.embedded.large import N_LANDMARKS, Ground, search_graph
 from benchmarks.embedded.library import library_fit
 from benchmarks.shared.data import Data, extended_usps_training
 from lapwing import Landmarks, LapERLSClassifier
-from lapwing.solvers.embedded.systems import Fit
 
-SIZES = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
+UNLABELED_COUNTS = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
 EVERY = 13  # of the points outside in Figure 4; no divisor of the 121 offsets
 
 
@@ -41,7 +40,7 @@ class OutsideResult:
 
 
 def run_outside(
-    ground: Ground, fits: Mapping[str, tuple[Ground, Fit]], models: Mapping[str, Any]
+    ground: Ground, fits: Mapping[str, tuple[Ground, GridFit]], models: Mapping[str, Any]
 ) -> OutsideResult:
     """All fits of the embedded regressions and one model a baseline, block by block."""
     wrong: dict[str, Any] = dict.fromkeys((*fits, *models), 0)
@@ -66,7 +65,7 @@ def run_outside(
 
 
 def run_sizes(
-    ground: Ground, tuning: Tuning, n_ev: int, n_draws: int, sizes: Sequence[int] = SIZES
+    ground: Ground, tuning: Tuning, n_ev: int, n_draws: int, sizes: Sequence[int] = UNLABELED_COUNTS
 ) -> dict[str, list[float]]:
     """Figure 4: mean error outside and seconds of a fit against the number of unlabelled points."""
     X, y = ground.data.X, ground.data.y

@@ -5,9 +5,9 @@ from __future__ import annotations
 from benchmarks.shared.stats import Stat
 
 # Table II: errors (%) on the unlabelled points of twelve splits with 10 labels.
-SETS = ("g241c", "g241d", "digit1", "usps", "coil2", "text")
+SMALL_NAMES = ("g241c", "g241d", "digit1", "usps", "coil2", "text")
 SMALL: dict[str, dict[str, Stat]] = {
-    method: {name: Stat(*row) for name, row in zip(SETS, rows, strict=True)}
+    method: {name: Stat(*row) for name, row in zip(SMALL_NAMES, rows, strict=True)}
     for method, rows in {
         "svm_linear": [
             (45.41, 4.37), (43.55, 5.17), (22.98, 5.16), (20.09, 0.24), (43.57, 5.38), (44.90, 6.16)

@@ -11,10 +11,10 @@ import numpy as np
 from benchmarks.embedded import paper
 from benchmarks.embedded.digits import LABELS, N_EV, DigitsResult
 from benchmarks.embedded.figures import Planes
-from benchmarks.embedded.large import SHOWN_N_EV, LargeResult
+from benchmarks.embedded.large import LARGE_N_EV, LargeResult
 from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.scaling import STAGES, Use
-from benchmarks.embedded.small import SETS, SmallResult
+from benchmarks.embedded.small import SMALL_SETS, SmallResult
 from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
@@ -137,13 +137,13 @@ def table2(results: Sequence[SmallResult]) -> Table:
         "by LapERLS. The defaults of lapwing were chosen on these sets among others.",
         "Tuned settings: "
         + "; ".join(
-            f"{SETS[result.name].title} {paper.TITLES[method]} "
+            f"{SMALL_SETS[result.name].title} {paper.TITLES[method]} "
             f"{result.chosen[f'{method} f'].show()}"
             for result in results
             for method in ("laperls", "lapesvr")
         ),
     ]
-    titles = [SETS[result.name].title for result in results]
+    titles = [SMALL_SETS[result.name].title for result in results]
     return Table("Table II", ["Method", *titles, "mean"], rows, notes)
 
 
@@ -188,7 +188,7 @@ def figure3(results: Sequence[LargeResult]) -> Table:
         for name, row in result.curves.items()
     ]
     return Table(
-        "Figure 3: errors (%) and seconds of a fit", ["Set", "", *map(str, SHOWN_N_EV)], rows
+        "Figure 3: errors (%) and seconds of a fit", ["Set", "", *map(str, LARGE_N_EV)], rows
     )
 
 
@@ -293,7 +293,7 @@ def _large(result: LargeResult) -> list[Check]:
 
 
 def _small(results: Sequence[SmallResult]) -> list[Check]:
-    if {result.name for result in results} != set(SETS):
+    if {result.name for result in results} != set(SMALL_SETS):
         return []
     checks = []
     for method, limit in SMALL_LIMITS.items():
@@ -308,7 +308,7 @@ def _small(results: Sequence[SmallResult]) -> list[Check]:
 
 def _agreements(run: Run) -> list[Check]:
     found = [
-        (SETS[r.name].title, method, agreement)
+        (SMALL_SETS[r.name].title, method, agreement)
         for r in run.small
         for method, agreement in r.agreement.items()
     ] + [

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.shared.process import resident_bytes, run_alone
+from lapwing.datasets import mask_labels
 
-SIZES = (10_000, 100_000, 1_000_000)
+POINT_COUNTS = (10_000, 100_000, 1_000_000)
 N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
 STAGES = ("neighbours", "eigenpairs", "fit", "predict")
 
@@ -53,7 +54,7 @@ class Use:
         return sum(self.seconds.values())
 
 
-def measure(points: str) -> Use:
+def measure_scaling(points: str) -> Use:
     """Run the measurement in a fresh process."""
     return Use(**run_alone("benchmarks.embedded.scaling", points))
 
@@ -118,10 +119,10 @@ def run_here(points: str) -> Use:
 
 def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:
     rng = np.random.default_rng(0)
-    marked = np.full(len(y), -1)
-    for c in range(N_CLASSES):
-        marked[rng.choice(np.flatnonzero(y == c), LABELS_A_CLASS, replace=False)] = c
-    return marked
+    labeled = [
+        rng.choice(np.flatnonzero(y == c), LABELS_A_CLASS, replace=False) for c in range(N_CLASSES)
+    ]
+    return mask_labels(y, labeled_indices=np.concatenate(labeled))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from lapwing.solvers.embedded.graph_side import GraphSide
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
@@ -20,23 +19,25 @@ from benchmarks.embedded.grid import (
     DEFAULT_N_EV,
     DEFAULTS,
     GRID,
-    WEIGHTS,
+    WEIGHT_VALUES,
     Embedding,
+    GridSide,
     Tuning,
     full_embedding,
     left_out,
     paper_gamma,
 )
-from benchmarks.embedded.library import SOLVERS, Agreement, Solve, library_values
+from benchmarks.embedded.library import SOLVERS, Agreement, GridSolver, library_values
 from benchmarks.shared.data import Data
 from benchmarks.shared.labels import error_rate
 from benchmarks.shared.stats import Stat
 from lapwing import AffinityGraph, KNNGraph
+from lapwing.datasets import mask_labels
 from lapwing.graphs import Laplacian, default_graph, smallest_eigenpairs
 from lapwing.kernels import make_kernel, scale_gamma
 
 Array = NDArray[Any]
-SHOWN_N_EV = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 1000)  # Figure 2
+SMALL_N_EV = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 1000)  # Figure 2
 
 
 class SmallSet(NamedTuple):
@@ -49,7 +50,7 @@ class SmallSet(NamedTuple):
     n_ev: int
 
 
-SETS: dict[str, SmallSet] = {
+SMALL_SETS: dict[str, SmallSet] = {
     row.name: row
     for row in (
         SmallSet("g241c", "g241c", 5, 2, 2),
@@ -90,7 +91,7 @@ class SmallResult:
         return Stat.of(self.errors[key]) if key in self.errors else None
 
 
-class Points(NamedTuple):
+class SmallGround(NamedTuple):
     """A set, its labelled rows a split, and the embedding of its points."""
 
     data: Data
@@ -101,7 +102,7 @@ class Points(NamedTuple):
     def targets(self, labeled: Array) -> Array:
         return 2.0 * self.data.y[labeled, None] - 1
 
-    def side(self, labeled: Array, tuning: Tuning, n_ev: int | None = None) -> GraphSide:
+    def side(self, labeled: Array, tuning: Tuning, n_ev: int | None = None) -> GridSide:
         return self.embedding.side(labeled, self.targets(labeled), tuning, n_ev)
 
     def errors(self, values: Array, labeled: Array) -> Array:
@@ -117,9 +118,9 @@ def run_set(
     """Everything on one set."""
     splits = data.splits[:n_splits]
     graph = KNNGraph(known.n_neighbors, power=known.power)
-    n_ev = max(known.n_ev, max(SHOWN_N_EV) if curves else 0)
-    points = prepare(data, splits, graph, paper_gamma(data.X), n_ev)
-    preset = prepare(data, splits, default_graph(data.X), scale_gamma(data.X), DEFAULT_N_EV)
+    n_ev = max(known.n_ev, max(SMALL_N_EV) if curves else 0)
+    points = prepare_small(data, splits, graph, paper_gamma(data.X), n_ev)
+    preset = prepare_small(data, splits, default_graph(data.X), scale_gamma(data.X), DEFAULT_N_EV)
     errors: dict[str, list[float]] = _supervised(data, splits)
     chosen: dict[str, Tuning] = {}
     followed = _without_labels(points, known.n_ev)
@@ -139,26 +140,26 @@ def run_set(
             for answer in "fg":
                 drawn[f"{method} {answer}"] = [
                     float(np.mean(_fixed(points, solve, chosen[f"{method} {answer}"], k)[answer]))
-                    for k in SHOWN_N_EV
+                    for k in SMALL_N_EV
                 ]
     return SmallResult(known.name, errors, chosen, drawn, _agreement(points, known, chosen))
 
 
-def prepare(
+def prepare_small(
     data: Data, splits: Sequence[NDArray[np.int64]], graph: KNNGraph, gamma: float, n_ev: int
-) -> Points:
+) -> SmallGround:
     """Kernel, graph and eigenpairs of a set."""
     affinity = graph.affinity(data.X)
     pairs = smallest_eigenpairs(Laplacian.from_affinity(affinity), n_ev)
     K = np.asarray(make_kernel("rbf", data.X, gamma=gamma).gram(data.X))
-    return Points(data, splits, full_embedding(K, pairs, graph.power), affinity)
+    return SmallGround(data, splits, full_embedding(K, pairs, graph.power), affinity)
 
 
-def grid_errors(points: Points, solve: Solve, n_ev: int) -> dict[str, Array]:
+def grid_errors(points: SmallGround, solve: GridSolver, n_ev: int) -> dict[str, Array]:
     """Errors of f and g on every split at every setting, (n_splits, len(GRID))."""
     shape = (len(points.splits), len(GRID))
     found = {"f": np.empty(shape), "g": np.empty(shape)}
-    for C in WEIGHTS:
+    for C in WEIGHT_VALUES:
         at = [number for number, tuning in enumerate(GRID) if tuning.C == C]
         sides = [points.side(rows, GRID[j], n_ev) for rows in points.splits for j in at]
         fit = solve(points.embedding, C, sides)
@@ -171,7 +172,7 @@ def grid_errors(points: Points, solve: Solve, n_ev: int) -> dict[str, Array]:
 
 
 def _fixed(
-    points: Points, solve: Solve, tuning: Tuning, n_ev: int | None
+    points: SmallGround, solve: GridSolver, tuning: Tuning, n_ev: int | None
 ) -> dict[str, list[float]]:
     """Errors of f and g a split at one setting."""
     sides = [points.side(rows, tuning, n_ev) for rows in points.splits]
@@ -186,7 +187,7 @@ def _fixed(
     }
 
 
-def _without_labels(points: Points, n_ev: int) -> dict[str, list[int]]:
+def _without_labels(points: SmallGround, n_ev: int) -> dict[str, list[int]]:
     """The setting of least left-out error, a split, of f and of g: wrong signs, then squares."""
     found: dict[str, list[int]] = {"f": [], "g": []}
     for labeled in points.splits:
@@ -205,10 +206,10 @@ def _supervised(data: Data, splits: Sequence[NDArray[np.int64]]) -> dict[str, li
     """SVMs on the labels, C tuned on the test labels as the paper did."""
     found = {}
     for name, kernel in (("svm_linear", "linear"), ("svm", "rbf")):
-        rates = np.empty((len(splits), len(WEIGHTS)))
+        rates = np.empty((len(splits), len(WEIGHT_VALUES)))
         for i, labeled in enumerate(splits):
             left = np.delete(np.arange(len(data.y)), labeled)
-            for j, C in enumerate(WEIGHTS):
+            for j, C in enumerate(WEIGHT_VALUES):
                 model = SVC(C=C, kernel=kernel, gamma=paper_gamma(data.X))
                 model.fit(data.X[labeled], data.y[labeled])
                 rates[i, j] = error_rate(data.y[left], model.predict(data.X[left]))
@@ -217,12 +218,11 @@ def _supervised(data: Data, splits: Sequence[NDArray[np.int64]]) -> dict[str, li
 
 
 def _agreement(
-    points: Points, known: SmallSet, chosen: Mapping[str, Tuning]
+    points: SmallGround, known: SmallSet, chosen: Mapping[str, Tuning]
 ) -> dict[str, Agreement]:
     """The library's estimators against the grid, first split, setting tuned for f."""
     labeled = points.splits[0]
-    y = np.full(len(points.data.y), -1)
-    y[labeled] = points.data.y[labeled]
+    y = mask_labels(points.data.y, labeled_indices=labeled)
     found = {}
     for method in SOLVERS:
         tuning = chosen[f"{method} f"]

@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.embedded.grid import Embedding
-from lapwing.solvers.embedded.graph_side import GraphSide
-from lapwing.solvers.embedded.systems import Fit
+from benchmarks.embedded.grid import Embedding, GridFit, GridSide
 
 Array = NDArray[Any]
 N_ITER, CHECK, RELAX = 300, 20, 1.6
 
 
-def tube_fit(embedding: Embedding, C: float, sides: Sequence[GraphSide], tol: float = 1e-3) -> Fit:
+def tube_fit(
+    embedding: Embedding, C: float, sides: Sequence[GridSide], tol: float = 1e-3
+) -> GridFit:
     """LapESVR of two classes (epsilon = 0, with a bias) for several graph sides, a column each.
 
     Parameters
     ----------
     embedding : Embedding
     C : float
-    sides : sequence of GraphSide
+    sides : sequence of GridSide
         Of one column and of as many eigenvectors each.
     tol : float, default=1e-3
         Stops when f has moved by no more in 20 steps, relative to f.
@@ -66,7 +66,7 @@ def tube_fit(embedding: Embedding, C: float, sides: Sequence[GraphSide], tol: fl
                 factor = min(max(factor, 0.1), 10.0)
                 rho, u = rho * factor, u / np.float32(factor)
                 ridge = _Ridge(embedding, basis, curvature, pull, rho)
-    return Fit(before, y[r], y[:r])
+    return GridFit(before, y[r], y[:r])
 
 
 class _Ridge:

@@ -16,18 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.lapsvm import figures
+from benchmarks.lapsvm.descents import Descent, descend, mean_descent
 from benchmarks.lapsvm.limits import NOTES, check_all
 from benchmarks.lapsvm.memory import MemoryUse, measure_memory
-from benchmarks.lapsvm.methods import METHODS, Outcome, run_method
+from benchmarks.lapsvm.methods import METHODS, MethodRun, run_method
 from benchmarks.lapsvm.moons import run_moons
-from benchmarks.lapsvm.paper import WEIGHTS, Weights
-from benchmarks.lapsvm.paths import Path as Descent
-from benchmarks.lapsvm.paths import descend, mean_path
+from benchmarks.lapsvm.paper import WEIGHTS, NormWeights
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
 from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
-from benchmarks.lapsvm.setting import Setting, prepare
-from benchmarks.lapsvm.spread import mean_error, spread_table
+from benchmarks.lapsvm.setting import Setting, prepare_setting
+from benchmarks.lapsvm.spread import mean_exact_error, spread_table
 from benchmarks.shared.checks import limits_table
 from benchmarks.shared.data import Data
 from benchmarks.shared.guide import Shelf
@@ -39,7 +38,7 @@ from benchmarks.shared.stats import Stat
 
 QUICK_SPLITS = 2
 # Minutes each: not part of a quick run unless asked for by name.
-LARGE = frozenset({"mnist3vs8", "facemit"})
+LARGE_SETS = frozenset({"mnist3vs8", "facemit"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the benchmark; the exit status is 1 if not one of the data sets is at hand."""
-    names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE)]
+    names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE_SETS)]
     folder: Path = arguments.output
     folder.mkdir(parents=True, exist_ok=True)
     results: list[SetResult] = []
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         results.append(result)
         if descent is not None:
             descents[name] = descent
-        if name not in LARGE and arguments.spread:
+        if name not in LARGE_SETS and arguments.spread:
             means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
     shelf.tell()
     if not results:
@@ -91,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
             memory = measure_memory()
     write(folder, results, memory, means)
     if not arguments.no_figures:
-        draw(folder, results, descents)
+        draw_figures(folder, results, descents)
     return 0
 
 
@@ -100,14 +99,14 @@ def run_problem(
 ) -> tuple[SetResult, Descent | None]:
     """All methods on the first splits of a problem, and the mean descent of PCG on them."""
     splits = problem.splits(data, seed)[:n_splits]
-    outcomes: dict[str, list[Outcome]] = {}
+    outcomes: dict[str, list[MethodRun]] = {}
     references: dict[str, list[float]] = {}
     descents: list[Descent] = []
     for number, split in enumerate(splits, start=1):
         first = number == 1
         with step(f"{problem.title}: split {number} of {len(splits)}"):
             # The large sets take minutes a descent: their figures show the first split.
-            descent = figures_wanted and (first or problem.name not in LARGE)
+            descent = figures_wanted and (first or problem.name not in LARGE_SETS)
             ran = run_split(problem, data, split, methods_of(problem, first=first), descent)
         for name, outcome in ran.outcomes.items():
             outcomes.setdefault(name, []).append(outcome)
@@ -116,14 +115,14 @@ def run_problem(
         descents += [ran.descent] if ran.descent else []
     last = splits[-1]
     sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
-    mean = mean_path(descents) if descents else None
+    mean = mean_descent(descents) if descents else None
     return SetResult(problem, sizes, outcomes, references), mean
 
 
 class SplitRun(NamedTuple):
     """What is kept of a split; its kernel matrix is not."""
 
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, MethodRun]
     references: dict[str, float]
     descent: Descent | None
 
@@ -132,7 +131,7 @@ def run_split(
     problem: Problem, data: Data, split: Split, methods: Sequence[str], descent: bool
 ) -> SplitRun:
     """Some methods on one split, and PCG iteration by iteration."""
-    setting = prepare(problem, data, split)
+    setting = prepare_setting(problem, data, split)
     known = WEIGHTS[problem.name]
     outcomes = {
         name: run_method(METHODS[name], setting, known[METHODS[name].weights]) for name in methods
@@ -149,9 +148,9 @@ def warm_up() -> None:
     y = np.repeat([0, 1], 50)
     data = Data(rng.standard_normal((100, 2)) + 4.0 * y[:, None], y)
     problem = Problem("warm-up", "warm-up", lambda: data, gaussian(2.0), 5, 2, (6, 6))
-    setting = prepare(problem, data, problem.splits(data)[0])
+    setting = prepare_setting(problem, data, problem.splits(data)[0])
     for method in METHODS.values():
-        run_method(method, setting, Weights(1e-2, 0.0 if method.supervised else 1.0))
+        run_method(method, setting, NormWeights(1e-2, 0.0 if method.supervised else 1.0))
 
 
 def methods_of(problem: Problem, *, first: bool) -> list[str]:
@@ -164,13 +163,13 @@ def methods_of(problem: Problem, *, first: bool) -> list[str]:
     ]
 
 
-def figure_weights(problem: Problem) -> Weights:
+def figure_weights(problem: Problem) -> NormWeights:
     """Figures 5 to 14 have the parameters selected for Newton (Section 6.4)."""
     known = WEIGHTS[problem.name]
     return known.get("newton", known["stability"])
 
 
-def reference_times(setting: Setting, outcomes: Mapping[str, Outcome]) -> dict[str, float]:
+def reference_times(setting: Setting, outcomes: Mapping[str, MethodRun]) -> dict[str, float]:
     """Seconds of what the expectations compare with, in the same run."""
     if setting.problem.name == "uspst":
         return {"lu": lu_seconds(setting.n_train)}
@@ -182,7 +181,7 @@ def reference_times(setting: Setting, outcomes: Mapping[str, Outcome]) -> dict[s
 def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:
     """Mean error on U of the exact solution for seeds 0, 1, ..."""
     with step(f"{problem.title}: {n_seeds} seeds"):
-        return [mean_error(problem, data, seed) for seed in range(n_seeds)]
+        return [mean_exact_error(problem, data, seed) for seed in range(n_seeds)]
 
 
 def write(
@@ -205,7 +204,7 @@ def write(
     write_results(folder, "lapsvm", tables, raw)
 
 
-def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
+def draw_figures(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent]) -> None:
     """Figures 3 to 14."""
     with step("figures"):
         drawn = figures.draw_moons(run_moons(), folder)
@@ -214,7 +213,7 @@ def draw(folder: Path, results: Sequence[SetResult], descents: dict[str, Descent
             line, label = horizontal_line(result, descents[name])
             drawn.append(figures.draw_errors(name, title, descents[name], line, label, folder))
         if descents:
-            titled = {PROBLEMS[name].title: path for name, path in descents.items()}
+            titled = {PROBLEMS[name].title: descent for name, descent in descents.items()}
             drawn.append(figures.draw_values(titled, folder))
     say("drawn: " + ", ".join(path.name for path in drawn))
 
@@ -227,5 +226,5 @@ def horizontal_line(result: SetResult, descent: Descent) -> tuple[dict[str, floa
     if "newton" not in result.outcomes:
         last = {part: float(curve[-1]) for part, curve in descent.errors.items()}
         return last, f"t = {descent.errors['U'].size}"
-    drawn = result.outcomes["newton"][: 1 if result.problem.name in LARGE else None]
+    drawn = result.outcomes["newton"][: 1 if result.problem.name in LARGE_SETS else None]
     return {part: Stat.of(o.errors[part] for o in drawn).mean for part in "LUVT"}, "Newton"

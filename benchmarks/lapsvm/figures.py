@@ -1,15 +1,15 @@
-"""Figures 3 to 14 of the LapSVM paper, from data that `moons` and `paths` computed."""
+"""Figures 3 to 14 of the LapSVM paper, from data that `moons` and `descents` computed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.lapsvm.descents import VALUES, Descent
 from benchmarks.lapsvm.moons import Moons
-from benchmarks.lapsvm.paths import VALUES, Path
 from benchmarks.shared.drawing import new_figure, save
 
 # Figures 5 to 12 in the paper's order of sets.
@@ -20,7 +20,7 @@ ERROR_FIGURES = {
 STYLES = {"objective": "-", "gradient": "--", "preconditioned": "-.", "mixed": ":"}
 
 
-def draw_moons(moons: Moons, folder: FilePath) -> list[FilePath]:
+def draw_moons(moons: Moons, folder: Path) -> list[Path]:
     """Figure 3: the boundary on the way and at the optimum. Figure 4: stopping values."""
     figure, axes = new_figure(2, 3, 3.4, 2.5)
     flat = axes.ravel()
@@ -51,15 +51,15 @@ def _draw_points(ax: Any, moons: Moons) -> None:
 
 
 def draw_errors(
-    name: str, title: str, path: Path, exact: Mapping[str, float], label: str, folder: FilePath
-) -> FilePath:
+    name: str, title: str, descent: Descent, exact: Mapping[str, float], label: str, folder: Path
+) -> Path:
     """Figures 5 to 12: errors on L, U, V and T against the iteration, the optimum as a line.
 
     Parameters
     ----------
     name, title : str
         Of the problem.
-    path : Path
+    descent : Descent
         Mean over splits.
     exact : mapping of str to float
         Error rates of the exact solution, mean over the same splits.
@@ -69,7 +69,7 @@ def draw_errors(
     """
     figure, axes = new_figure(1, 4, 2.6, 2.4, sharey=True)
     for ax, part in zip(axes[0], "LUVT", strict=True):
-        curve = path.errors[part]
+        curve = descent.errors[part]
         ax.plot(np.arange(1, curve.size + 1), curve, label=f"PCG ({part})")
         ax.axhline(exact[part], color="black", linestyle="--", label=f"{label} ({part})")
         ax.set_xlabel("t")
@@ -80,23 +80,23 @@ def draw_errors(
     return save(figure, folder, f"figure{ERROR_FIGURES[name]:02d}_{name}")
 
 
-def draw_values(paths: Mapping[str, Path], folder: FilePath) -> FilePath:
+def draw_values(descents: Mapping[str, Descent], folder: Path) -> Path:
     """Figures 13 and 14: the stopping values of all sets against the iteration."""
-    columns = min(2, len(paths))
-    rows = -(-len(paths) // columns)
+    columns = min(2, len(descents))
+    rows = -(-len(descents) // columns)
     figure, axes = new_figure(rows, columns, 4.6, 3.0)
-    for ax in axes.ravel()[len(paths) :]:
+    for ax in axes.ravel()[len(descents) :]:
         ax.remove()
-    for ax, (title, path) in zip(axes.ravel(), paths.items(), strict=False):
-        _draw_values(ax, path.values, settled_at(path))
+    for ax, (title, descent) in zip(axes.ravel(), descents.items(), strict=False):
+        _draw_values(ax, descent.values, settled_at(descent))
         ax.set_title(title, fontsize=9)
     return save(figure, folder, "figure13_14_stopping_values")
 
 
-def settled_at(path: Path, within: float = 1.0) -> int:
+def settled_at(descent: Descent, within: float = 1.0) -> int:
     """First iteration from which all errors stay within some points of their last values."""
     unsettled = [
-        np.flatnonzero(np.abs(curve - curve[-1]) > within) for curve in path.errors.values()
+        np.flatnonzero(np.abs(curve - curve[-1]) > within) for curve in descent.errors.values()
     ]
     return max(int(late[-1]) + 2 if late.size else 1 for late in unsettled)
 

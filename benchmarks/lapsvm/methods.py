@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.lapsvm.paper import Weights
+from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
 from benchmarks.shared.labels import error_rate, macro_error_rate
 from lapwing import LapRLSClassifier, LapSVC
-from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
+from lapwing.exceptions import (
+    NothingUnlabeledWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ STOPS = ("stability", "validation", "mixed")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodRun:
     """What one method did on one split.
 
     Attributes
@@ -107,7 +111,7 @@ class Outcome:
     status: str
 
 
-def run_method(method: Method, setting: Setting, weights: Weights) -> Outcome:
+def run_method(method: Method, setting: Setting, weights: NormWeights) -> MethodRun:
     """Fit a method on a split and measure it on all of L, U, V and T."""
     n_basis = setting.n_labeled if method.supervised else setting.n_train
     estimator = method.make(
@@ -120,7 +124,9 @@ def run_method(method: Method, setting: Setting, weights: Weights) -> Outcome:
     options = {"validation_data": setting.validation_data} if method.validated else {}
     with warnings.catch_warnings():
         # These belong to the protocol: COIL20's graph of 2 neighbours has unlabelled components,
-        # and two labels of FACEMIT may well put all points into one class.
+        # two labels of FACEMIT may well put all points into one class, and the supervised methods
+        # are given labelled points only.
+        warnings.simplefilter("ignore", NothingUnlabeledWarning)
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         warnings.simplefilter("ignore", SingleClassWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)  # kept as the status of the outcome
@@ -130,7 +136,7 @@ def run_method(method: Method, setting: Setting, weights: Weights) -> Outcome:
     predicted = np.concatenate(
         [estimator.predict(setting.K[:, :n_basis]), estimator.predict(setting.K_new[:, :n_basis])]
     )
-    return Outcome(
+    return MethodRun(
         errors_on_parts(setting, predicted),
         seconds,
         int(np.max(estimator.n_iter_)),

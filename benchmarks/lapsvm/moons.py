@@ -10,20 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-from benchmarks.lapsvm.paper import Weights
-from benchmarks.lapsvm.paths import VALUES, objective_of
+from benchmarks.lapsvm.descents import VALUES, classes_of, follow, lapsvm_objective, optimum
+from benchmarks.lapsvm.paper import NormWeights
+from benchmarks.shared.labels import error_rate
 from lapwing import KNNGraph
-from lapwing.classes.voting import elect
 from lapwing.kernels import make_kernel
-from lapwing.solvers.base import Iteration
-from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.pcg import pcg
 
 SHOWN = (1, 4, 8, 25)
 
 # The paper gives neither data nor parameters of this example, only 200 points and two labels.
 N_POINTS, NOISE, GAMMA, N_NEIGHBORS = 200, 0.06, 5.0, 6
-WEIGHTS = Weights(gamma_A=1e-2, gamma_I=1.0)
+MOON_WEIGHTS = NormWeights(gamma_A=1e-2, gamma_I=1.0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def run_moons(n_iter: int = 50, seed: int = 0) -> Moons:
     X, y = _points(seed)
     kernel = make_kernel("rbf", X, gamma=GAMMA)
     affinity = KNNGraph(n_neighbors=N_NEIGHBORS).affinity(X)
-    objective = objective_of(kernel.gram(X), affinity, 1, np.array([0, 1]), WEIGHTS)
+    objective = lapsvm_objective(kernel.gram(X), affinity, 1, np.array([0, 1]), MOON_WEIGHTS)
     grid = tuple(np.linspace(X[:, j].min() - 0.5, X[:, j].max() + 0.5, 150) for j in range(2))
     mesh = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
     maps: dict[str, NDArray[np.float64]] = {}
@@ -73,19 +70,15 @@ def run_moons(n_iter: int = 50, seed: int = 0) -> Moons:
     def evaluate(coef: Any) -> NDArray[np.float64]:
         return kernel.expand(mesh, X, coef).reshape(grid[1].size, grid[0].size)
 
-    def look(iteration: Iteration) -> bool:
-        state = iteration.state()
-        errors.append(100.0 * float(np.mean(elect(state.values) != y)))
-        if iteration.number in SHOWN:
-            maps[f"{iteration.number} PCG iteration" + "s" * (iteration.number > 1)] = evaluate(
-                state.coef
-            )
-        return False
+    def look(number: int, values: NDArray[Any], coef: NDArray[Any]) -> None:
+        errors.append(error_rate(y, classes_of(values)))
+        if number in SHOWN:
+            maps[f"{number} PCG iteration" + "s" * (number > 1)] = evaluate(coef)
 
-    result = pcg(objective, tol=0.0, max_iter=n_iter, on_iteration=look)
-    maps["Optimal solution"] = evaluate(newton(objective).state.coef)
-    history = {name: np.concatenate(result.history[name]) for name in VALUES}
-    values = {name: series / series[0] for name, series in history.items()}
+    history = follow(objective, n_iter, look)
+    maps["Optimal solution"] = evaluate(optimum(objective))
+    series = {name: np.concatenate(history[name]) for name in VALUES}
+    values = {name: row / row[0] for name, row in series.items()}
     return Moons(X, y, (grid[0], grid[1]), maps, values, np.array(errors))
 
 

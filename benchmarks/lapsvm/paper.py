@@ -11,7 +11,7 @@ from typing import NamedTuple
 from benchmarks.shared.stats import Stat
 
 
-class Weights(NamedTuple):
+class NormWeights(NamedTuple):
     """Weights of the ambient and of the intrinsic norm."""
 
     gamma_A: float
@@ -34,8 +34,8 @@ class Effort(NamedTuple):
     line_search: Stat
 
 
-def _weights(**methods: tuple[float, float]) -> dict[str, Weights]:
-    return {name: Weights(*pair) for name, pair in methods.items()}
+def _weights(**methods: tuple[float, float]) -> dict[str, NormWeights]:
+    return {name: NormWeights(*pair) for name, pair in methods.items()}
 
 
 def _errors(**methods: tuple[float, ...]) -> dict[str, Errors]:
@@ -53,7 +53,7 @@ def _effort(**methods: tuple[float, ...]) -> dict[str, Effort]:
 
 
 # Table 8 (svm to newton) and Table 9 (the three stops of PCG). No graph: gamma_I = 0.
-WEIGHTS: dict[str, dict[str, Weights]] = {
+WEIGHTS: dict[str, dict[str, NormWeights]] = {
     "g50c": _weights(
         svm=(1e-1, 0), rlsc=(1, 0), laprls=(1e-6, 1e-2), dual=(1, 10), newton=(1e-1, 10),
         stability=(1e-1, 10), validation=(1e-1, 10), mixed=(1e-1, 10),

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.labels import draw_covering
-
-IndexArray = NDArray[np.int64]
+from benchmarks.shared.labels import IndexArray, draw_covering
 
 
 @dataclass(frozen=True)

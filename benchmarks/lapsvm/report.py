@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmarks.lapsvm import paper
-from benchmarks.lapsvm.methods import METHODS, STOPS, Outcome
+from benchmarks.lapsvm.methods import METHODS, STOPS, MethodRun
 from benchmarks.lapsvm.problems import Problem
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
@@ -36,14 +36,14 @@ class SetResult:
 
     problem: Problem
     sizes: tuple[int, ...]
-    outcomes: Mapping[str, Sequence[Outcome]]
+    outcomes: Mapping[str, Sequence[MethodRun]]
     references: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def n_splits(self) -> int:
         return len(next(iter(self.outcomes.values())))
 
-    def stat(self, method: str, value: Callable[[Outcome], float]) -> Stat | None:
+    def stat(self, method: str, value: Callable[[MethodRun], float]) -> Stat | None:
         """Statistic of a value over the splits; None if the method did not run."""
         outcomes = self.outcomes.get(method)
         return Stat.of(map(value, outcomes)) if outcomes else None

@@ -84,7 +84,7 @@ class Setting:
         return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate("LUVT")}
 
 
-def prepare(problem: Problem, data: Data, split: Split) -> Setting:
+def prepare_setting(problem: Problem, data: Data, split: Split) -> Setting:
     """Compute kernel and graph of a split, once for all methods."""
     X = data.X[split.train]
     start = time.perf_counter()

@@ -10,16 +10,16 @@ from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.limits import ERROR_LIMITS
 from benchmarks.lapsvm.methods import METHODS, run_method
 from benchmarks.lapsvm.problems import Problem
-from benchmarks.lapsvm.setting import prepare
+from benchmarks.lapsvm.setting import prepare_setting
 from benchmarks.shared.data import Data
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 
 
-def mean_error(problem: Problem, data: Data, seed: int) -> float:
+def mean_exact_error(problem: Problem, data: Data, seed: int) -> float:
     """Error on U in % of the exact solution, mean over the splits of one seed."""
     weights = paper.WEIGHTS[problem.name]["newton"]
-    settings = (prepare(problem, data, split) for split in problem.splits(data, seed))
+    settings = (prepare_setting(problem, data, split) for split in problem.splits(data, seed))
     return float(np.mean([run_method(METHODS["exact"], s, weights).errors["U"] for s in settings]))
 
 

@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and fail if the limit is exceeded."""
-    use = measure(arguments.rows, arguments.columns, text=arguments.text, parquet=arguments.parquet)
+    use = measure_reading(
+        arguments.rows, arguments.columns, text=arguments.text, parquet=arguments.parquet
+    )
     print(
         f"{use.n_rows} rows, {use.n_columns} numbers each: {use.file_bytes / 1e6:.0f} MB read in "
         f"{use.seconds:.2f} s; peak {use.peak_bytes / 1e6:.0f} MB, {use.ratio:.2f} times the "
@@ -72,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if use.ratio <= LIMIT else 1
 
 
-def measure(n_rows: int, n_columns: int, *, text: bool = False, parquet: bool = False) -> ReadUse:
+def measure_reading(
+    n_rows: int, n_columns: int, *, text: bool = False, parquet: bool = False
+) -> ReadUse:
     """Make a table, read it in a fresh process, and remove it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"

@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from benchmarks.s3vm import paper_continuation as paper
-from benchmarks.s3vm.fits import METHODS, FloatArray, IndexArray, Task, Weights
+from benchmarks.s3vm.fits import FITTERS, FloatArray, Task
 from benchmarks.s3vm.plan import Part, Plan
-from benchmarks.s3vm.transduction import N_SPLITS, labeled_sets, space_of
+from benchmarks.s3vm.transduction import N_SPLITS, STANDARD, labeled_sets, space_of
 from benchmarks.shared.data import Data, load_uspst
 from benchmarks.shared.kernels import gaussian
-from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.labels import UNLABELED, IndexArray, error_rate
 from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
@@ -23,7 +23,6 @@ from lapwing import S3VC
 
 NAMES = ("svc", "continuation", "gradient")
 QUICK_DIGITS = (3, 4, 5, 6)
-WEIGHTS = Weights(paper.C, paper.C)
 
 
 def classes_part(plan: Plan) -> Part:
@@ -34,12 +33,12 @@ def classes_part(plan: Plan) -> Part:
     errors: dict[tuple[str, str], list[float]] = {}
     for number, labeled in enumerate(labeled_sets(data, plan.seed)[: plan.n_splits(N_SPLITS)]):
         with step(f"Uspst, all classes: split {number + 1}"):
-            for key, error in run_split(plan, data, labeled).items():
+            for key, error in run_class_split(plan, data, labeled).items():
                 errors.setdefault(key, []).append(error)
     return Part([table_of(errors)], raw={" ".join(key): value for key, value in errors.items()})
 
 
-def run_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[str, str], float]:
+def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[str, str], float]:
     """Errors by setting and method."""
     rows = np.arange(len(data.y))
     if plan.quick:
@@ -51,7 +50,7 @@ def run_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[str, st
     def values(name: str, positive: NDArray[np.bool_]) -> FloatArray:
         targets = np.where(positive, 1.0, -1.0)
         task = Task(space, targets, np.flatnonzero(seen), np.flatnonzero(~seen))
-        return METHODS[name].fit(task, WEIGHTS).values(space.features)[~seen]
+        return FITTERS[name].fit(task, STANDARD.weights).values(space.features)[~seen]
 
     errors = {}
     for name in NAMES:
@@ -86,5 +85,5 @@ def table_of(errors: dict[tuple[str, str], list[float]]) -> Table:
         "1-vs-1 is not in the paper: SVC by votes, and S3VC's default for several classes, which "
         "weighs the unlabelled points of every pair by shares of the votes."
     ]
-    header = ["Uspst", "splits", *(METHODS[name].title for name in NAMES)]
+    header = ["Uspst", "splits", *(FITTERS[name].title for name in NAMES)]
     return Table("Continuation paper, Table 4: errors (%) on U", header, rows, notes)

@@ -48,7 +48,7 @@ SECTIONS: dict[str, Section] = {
     "scaling": Section(scaling_part, "its Figure 7"),
     "speed": Section(speed_part, "times expected of single fits and evaluations"),
 }
-SETS = (
+DATA_NAMES = (
     "uspst", "coil20", "text", "usps", "mnist", "gaussian2c", "gaussian4c", "moons", "sparse",
 )  # fmt: skip
 
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help=f"which parts (default: all). {sections}",
     )
-    add_choice(parser, "--sets", SETS, "data")
+    add_choice(parser, "--sets", DATA_NAMES, "data")
     parser.add_argument(
         "--splits",
         type=int,

@@ -51,7 +51,7 @@ def draw_landmarks(rows: Sequence[tuple[int, float, float]], svc: float, folder:
     return save(figure, folder, "s3vm_continuation_figure7")
 
 
-def draw_moons(
+def draw_moon_panels(
     panels: Sequence[tuple[str, NDArray[Any], NDArray[Any], NDArray[Any]]], folder: Path
 ) -> Path:
     """QN-S3VM paper, Figure 4: points, predicted sides, and the labelled ones (rows, sign)."""

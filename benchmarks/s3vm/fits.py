@@ -20,21 +20,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.shared.labels import UNLABELED
-from lapwing.losses.labeled import Hinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge, UnlabeledLoss
+from benchmarks.shared.labels import UNLABELED, IndexArray
+from lapwing.losses import GaussianBump, Hinge, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.solvers.low_density.methods import Settings, minimize_low_density
 
 FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.int64]
 
-EXACT = Settings(tol=1e-6, max_iter=20_000)  # the estimator's defaults
+EXACT = Settings(tol=1e-6, max_iter=20_000)  # a hundredth of S3VC's default tolerance
 # S3VM-light and CCCP are for the symmetric hinge, the others for exp(-3 f^2) (errata X1).
 _COMBINATORIAL = ("cccp", "switching")
 
 
-class Weights(NamedTuple):
+class LossWeights(NamedTuple):
     """Weights of the labelled and of the unlabelled losses."""
 
     C: float
@@ -66,7 +64,7 @@ class Task:
         return 100 * float(np.mean(predicted != self.y[self.unlabeled]))
 
 
-class Outcome(NamedTuple):
+class LinearFit(NamedTuple):
     """What a fit found."""
 
     coef: FloatArray  # (r,)
@@ -80,8 +78,8 @@ class Outcome(NamedTuple):
         return np.asarray(features @ self.coef) + self.intercept
 
 
-def objective_of(
-    task: Task, weights: Weights, unlabeled_loss: UnlabeledLoss | None = None
+def s3vm_objective(
+    task: Task, weights: LossWeights, unlabeled_loss: UnlabeledLoss | None = None
 ) -> LowDensityObjective:
     """The objective, with the mean decision value on U that of the labels (balance='labels')."""
     shares = np.zeros(task.space.n_points)
@@ -107,16 +105,16 @@ def uncentered(objective: LowDensityObjective, coef: FloatArray, intercept: floa
     return intercept - (0.0 if center is None else float(center @ coef))
 
 
-def solve(task: Task, method: str, weights: Weights, settings: Settings = EXACT) -> Outcome:
+def solve(task: Task, method: str, weights: LossWeights, settings: Settings = EXACT) -> LinearFit:
     """Fit by a method of `S3VC`."""
     start = time.perf_counter()
     loss = SymmetricHinge() if method in _COMBINATORIAL else GaussianBump()
-    objective = objective_of(task, weights, loss)
+    objective = s3vm_objective(task, weights, loss)
     found = minimize_low_density(objective, method, settings).minimum
     coef, intercept = found.function
     seconds = time.perf_counter() - start
     bias = uncentered(objective, coef, intercept)
-    return Outcome(coef, bias, found.value, seconds, found.n_evaluations)
+    return LinearFit(coef, bias, found.value, seconds, found.n_evaluations)
 
 
 class LinearSVC(NamedTuple):
@@ -158,17 +156,17 @@ class MarginSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.stack([1 - positive, positive], axis=1)
 
 
-def svc(task: Task, C: float) -> Outcome:
+def svc(task: Task, C: float) -> LinearFit:
     """scikit-learn's SVC on the labels."""
     start = time.perf_counter()
     targets = task.y[task.labeled]
     if abs(targets.sum()) == len(targets):  # one class
-        return Outcome(np.zeros(task.space.n_coef), float(targets[0]), np.nan, 0.0)
+        return LinearFit(np.zeros(task.space.n_coef), float(targets[0]), np.nan, 0.0)
     found = LinearSVC.fit(task.space.features[task.labeled], targets, C)
-    return Outcome(*found, np.nan, time.perf_counter() - start)
+    return LinearFit(*found, np.nan, time.perf_counter() - start)
 
 
-def self_training(task: Task, C: float) -> Outcome:
+def self_training(task: Task, C: float) -> LinearFit:
     """scikit-learn's SelfTrainingClassifier around that SVC.
 
     A tenth of the unlabelled points, those farthest from the boundary, is labelled in each of ten
@@ -182,27 +180,27 @@ def self_training(task: Task, C: float) -> Outcome:
         MarginSVC(C), criterion="k_best", k_best=-(-len(task.unlabeled) // 10), max_iter=10
     )
     model.fit(task.space.features[rows], y)
-    return Outcome(*model.estimator_.function_, np.nan, time.perf_counter() - start)
+    return LinearFit(*model.estimator_.function_, np.nan, time.perf_counter() - start)
 
 
-class Method(NamedTuple):
+class Fitter(NamedTuple):
     """A compared method."""
 
     title: str
-    fit: Callable[[Task, Weights], Outcome]
+    fit: Callable[[Task, LossWeights], LinearFit]
     slow: bool = False  # runs on the first splits only
 
 
-def _s3vc(method: str) -> Callable[[Task, Weights], Outcome]:
+def _s3vc(method: str) -> Callable[[Task, LossWeights], LinearFit]:
     return lambda task, weights: solve(task, method, weights)
 
 
-METHODS: dict[str, Method] = {
-    "svc": Method("SVC (labels)", lambda task, weights: svc(task, weights.C)),
-    "self-training": Method("self-training", lambda task, w: self_training(task, w.C)),
-    "continuation": Method("continuation", _s3vc("continuation")),
-    "gradient": Method("gradient", _s3vc("gradient")),
-    "quasi-newton": Method("quasi-newton", _s3vc("quasi-newton")),
-    "cccp": Method("cccp", _s3vc("cccp"), slow=True),
-    "switching": Method("switching", _s3vc("switching"), slow=True),
+FITTERS: dict[str, Fitter] = {
+    "svc": Fitter("SVC (labels)", lambda task, weights: svc(task, weights.C)),
+    "self-training": Fitter("self-training", lambda task, w: self_training(task, w.C)),
+    "continuation": Fitter("continuation", _s3vc("continuation")),
+    "gradient": Fitter("gradient", _s3vc("gradient")),
+    "quasi-newton": Fitter("quasi-newton", _s3vc("quasi-newton")),
+    "cccp": Fitter("cccp", _s3vc("cccp"), slow=True),
+    "switching": Fitter("switching", _s3vc("switching"), slow=True),
 }

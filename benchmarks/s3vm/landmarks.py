@@ -24,25 +24,25 @@ from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
 
 DIGITS = (5, 8)
-N_LABELED, N_UNLABELED = 10, 5000  # labelled: of each class
+LABELS_A_DIGIT, N_UNLABELED = 10, 5000  # labelled: of each class
 N_DRAWS = 10  # the paper's number is not stated
 REFERENCE, EXPECTED = 5000, 1250  # landmarks that the expectation is about
 
 
-class Draw(NamedTuple):
+class DigitPair(NamedTuple):
     """Points and their classes, 0 and 1; the labelled ones are first."""
 
     X: Any
     y: Any
 
 
-def draw(data: Data, n_unlabeled: int, rng: np.random.Generator) -> Draw:
+def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> DigitPair:
     """Ten labelled points of each digit and 5000 unlabelled ones."""
     pools = [rng.permutation(np.flatnonzero(data.y == digit)) for digit in DIGITS]
-    labeled = np.concatenate([pool[:N_LABELED] for pool in pools])
-    others = rng.permutation(np.concatenate([pool[N_LABELED:] for pool in pools]))[:n_unlabeled]
-    rows = np.concatenate([labeled, others])
-    return Draw(data.X[rows], (data.y[rows] == DIGITS[1]).astype(np.int64))
+    labeled = np.concatenate([pool[:LABELS_A_DIGIT] for pool in pools])
+    others = rng.permutation(np.concatenate([pool[LABELS_A_DIGIT:] for pool in pools]))
+    rows = np.concatenate([labeled, others[:n_unlabeled]])
+    return DigitPair(data.X[rows], (data.y[rows] == DIGITS[1]).astype(np.int64))
 
 
 def landmarks_part(plan: Plan) -> Part:
@@ -56,7 +56,7 @@ def landmarks_part(plan: Plan) -> Part:
     seconds: dict[int, list[float]] = {r: [] for r in counts}
     baseline = []
     for number in range(plan.n_splits(N_DRAWS)):
-        points = draw(data, n_unlabeled, np.random.default_rng([plan.seed, number]))
+        points = draw_digit_pair(data, n_unlabeled, np.random.default_rng([plan.seed, number]))
         with step(f"MNIST 5 v 8: draw {number + 1}"):
             baseline.append(_svc_error(points))
             for r in counts:
@@ -89,10 +89,10 @@ def landmarks_part(plan: Plan) -> Part:
     return Part([Table(title, header, rows, [note])], checks, raw, [drawn])
 
 
-def _fit(points: Draw, r: int) -> tuple[float, float]:
+def _fit(points: DigitPair, r: int) -> tuple[float, float]:
     """Error on U and seconds of a fit with r landmarks."""
     y = points.y.copy()
-    y[2 * N_LABELED :] = UNLABELED
+    y[2 * LABELS_A_DIGIT :] = UNLABELED
     model = S3VC(
         C=paper.C,
         C_star=paper.C,
@@ -104,11 +104,12 @@ def _fit(points: Draw, r: int) -> tuple[float, float]:
         start = time.perf_counter()
         model.fit(points.X, y)
         seconds = time.perf_counter() - start
-    hidden = slice(2 * N_LABELED, None)
+    hidden = slice(2 * LABELS_A_DIGIT, None)
     return error_rate(points.y[hidden], model.transduction_[hidden]), seconds
 
 
-def _svc_error(points: Draw) -> float:
+def _svc_error(points: DigitPair) -> float:
     machine = SVC(C=paper.C, **gaussian(paper.SIGMA_MNIST))
-    machine.fit(points.X[: 2 * N_LABELED], points.y[: 2 * N_LABELED])
-    return error_rate(points.y[2 * N_LABELED :], machine.predict(points.X[2 * N_LABELED :]))
+    l = 2 * LABELS_A_DIGIT
+    machine.fit(points.X[:l], points.y[:l])
+    return error_rate(points.y[l:], machine.predict(points.X[l:]))

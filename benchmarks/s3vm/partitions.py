@@ -21,6 +21,7 @@ from benchmarks.shared.labels import draw_covering
 from lapwing.kernels import make_kernel
 from lapwing.spaces import LinearSpace, full_map
 
+N_PARTITIONS = 10
 N_GAUSSIAN = 500  # points, and dimensions
 
 
@@ -46,7 +47,7 @@ class Partition:
     X: Any
 
 
-class Points(NamedTuple):
+class SignedPoints(NamedTuple):
     """Points with classes -1 and +1."""
 
     X: Any
@@ -77,7 +78,7 @@ class QnSet:
     classes: tuple[int, int] = (0, 1)
     scale: float = 1.0
 
-    def points(self, data: Data | None, rng: np.random.Generator) -> Points:
+    def points(self, data: Data | None, rng: np.random.Generator) -> SignedPoints:
         """All points of the problem, newly drawn if it is an artificial one."""
         if data is None:
             return _clusters(2 if self.base == "gaussian2c" else 4, rng)
@@ -85,7 +86,7 @@ class QnSet:
         X = data.X[rows]
         # float64 throughout, as the fits of the table are compared to the last point.
         X = X.astype(np.float64) * self.scale if self.scale != 1 else X.astype(np.float64)
-        return Points(X, np.where(data.y[rows] == self.classes[1], 1.0, -1.0))
+        return SignedPoints(X, np.where(data.y[rows] == self.classes[1], 1.0, -1.0))
 
 
 def _objects(i: int, j: int) -> QnSet:
@@ -93,7 +94,7 @@ def _objects(i: int, j: int) -> QnSet:
     return QnSet(f"coil({i},{j})", "coil20", load_coil20, (i - 1, j - 1))
 
 
-SETS: dict[str, QnSet] = {
+QN_SETS: dict[str, QnSet] = {
     problem.name: problem
     for problem in (
         QnSet("gaussian2c", "gaussian2c"),
@@ -112,7 +113,7 @@ SETS: dict[str, QnSet] = {
 }
 
 
-def _clusters(count: int, rng: np.random.Generator) -> Points:
+def _clusters(count: int, rng: np.random.Generator) -> SignedPoints:
     """Gaussian2C and Gaussian4C: unit Gaussians in 500 dimensions, a label from the first one."""
     centers = np.zeros((count, N_GAUSSIAN))
     centers[:, 0] = np.tile([-2.5, 2.5], count // 2)
@@ -120,17 +121,17 @@ def _clusters(count: int, rng: np.random.Generator) -> Points:
         centers[:, 1] = [-5.0, -5.0, 5.0, 5.0]
     which = np.arange(N_GAUSSIAN) % count
     X = rng.standard_normal((N_GAUSSIAN, N_GAUSSIAN)) + centers[which]
-    return Points(X, np.sign(centers[which, 0]))
+    return SignedPoints(X, np.sign(centers[which, 0]))
 
 
-def moons(noise: float, rng: np.random.Generator) -> Points:
+def moons(noise: float, rng: np.random.Generator) -> SignedPoints:
     """The moons of Figure 4, 500 points."""
     X, code = make_moons(N_GAUSSIAN, noise=noise, random_state=int(rng.integers(2**31)))
-    return Points(X, 2.0 * code - 1)
+    return SignedPoints(X, 2.0 * code - 1)
 
 
 def partition(
-    points: Points,
+    points: SignedPoints,
     sizes: tuple[int, int, int],
     rng: np.random.Generator,
     sigma: float | None = None,

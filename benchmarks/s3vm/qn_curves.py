@@ -11,14 +11,20 @@ import numpy as np
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_qn as paper
 from benchmarks.s3vm.fits import FloatArray, solve
-from benchmarks.s3vm.partitions import SETS, Partition, box_diagonal, moons, partition
+from benchmarks.s3vm.partitions import (
+    N_PARTITIONS,
+    QN_SETS,
+    Partition,
+    box_diagonal,
+    moons,
+    partition,
+)
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import Contender, Grid, best, contenders, on_test, weights_of
 from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 
-N_PARTITIONS = 10
 # The paper's "slightly varying distributions" of the moons, and its four labels, are our guess.
 NOISES = (0.05, 0.1, 0.15)
 MOON_SIZES = (4, 246, 250)
@@ -60,7 +66,7 @@ def moons_part(plan: Plan) -> Part:
     )
     header = ["noise", "labels", "partitions", "SVC", "quasi-newton"]
     title = "QN-S3VM paper, Figure 4: moons, errors (%) on the test points"
-    drawing = partial(figures.draw_moons, panels)
+    drawing = partial(figures.draw_moon_panels, panels)
     return Part([Table(title, header, rows, [note])], (), raw, [drawing])
 
 
@@ -141,7 +147,7 @@ def _amount(plan: Plan, sizes: tuple[int, int, int]) -> dict[str, list[float]]:
     errors: dict[str, list[float]] = {}
     for number in range(plan.n_splits(N_PARTITIONS)):
         rng = np.random.default_rng([plan.seed, number])
-        part = partition(SETS["gaussian4c"].points(None, rng), sizes, rng)
+        part = partition(QN_SETS["gaussian4c"].points(None, rng), sizes, rng)
         for name, (candidates, final) in contenders(grid).items():
             chosen = best(on_test(part, candidates))
             errors.setdefault(name, []).append(final(part, chosen))

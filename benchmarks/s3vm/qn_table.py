@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.s3vm import paper_qn as paper
 from benchmarks.s3vm.fits import self_training
 from benchmarks.s3vm.limits import TEXT_ON_LABELS, TEXT_ON_TEST, at_most
-from benchmarks.s3vm.partitions import SETS, Partition, QnSet, partition
+from benchmarks.s3vm.partitions import N_PARTITIONS, QN_SETS, Partition, QnSet, partition
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import Grid, best, contenders, on_labels, on_test, test_error
 from benchmarks.shared.checks import Check
@@ -18,11 +18,10 @@ from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat, beside
 from benchmarks.shared.tables import Table
 
-N_PARTITIONS = 10
 QUICK = ("gaussian2c", "coil(3,6)", "text")
-QUICK_GRID = Grid((1.0, 2.0**-5, 2.0**-10), (1.0,))
+QUICK_TABLE_GRID = Grid((1.0, 2.0**-5, 2.0**-10), (1.0,))
 
-Errors = Mapping[str, Sequence[float]]
+ErrorsByMethod = Mapping[str, Sequence[float]]
 
 
 def table_part(plan: Plan) -> Part:
@@ -31,7 +30,7 @@ def table_part(plan: Plan) -> Part:
     checks: list[Check] = []
     raw = {}
     loaded: dict[str, Data | None] = {}
-    for problem in SETS.values():
+    for problem in QN_SETS.values():
         if not plan.wants(problem.base) or (plan.quick and problem.name not in QUICK):
             continue
         if problem.load is not None and problem.base not in loaded:
@@ -53,7 +52,7 @@ def run_line(
 ) -> dict[str, list[float]]:
     """All methods on the partitions of one line; the same points whatever the other options."""
     errors: dict[str, list[float]] = {}
-    grid = QUICK_GRID if plan.quick else Grid()
+    grid = QUICK_TABLE_GRID if plan.quick else Grid()
     with step(f"{problem.name}, {sizes[0]} labels"):
         for number in range(plan.n_splits(N_PARTITIONS)):
             rng = np.random.default_rng([plan.seed, number, sizes[0]])
@@ -78,7 +77,7 @@ def run_partition(part: Partition, grid: Grid, rng: np.random.Generator) -> dict
     return errors
 
 
-def _row(name: str, line: paper.Row, errors: Errors) -> list[str]:
+def _row(name: str, line: paper.Row, errors: ErrorsByMethod) -> list[str]:
     found = {method: Stat.of(values) for method, values in errors.items()}
     return [
         name,
@@ -109,7 +108,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Table:
     return Table("QN-S3VM paper, Table 1: errors (%) on the test points", header, rows, notes)
 
 
-def _checks(line: paper.Row, errors: Errors, number: int) -> list[Check]:
+def _checks(line: paper.Row, errors: ErrorsByMethod, number: int) -> list[Check]:
     checks = []
     for key, limits, column in (
         ("test", TEXT_ON_TEST, 0),

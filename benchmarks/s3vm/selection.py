@@ -22,15 +22,15 @@ import numpy as np
 
 from benchmarks.s3vm.fits import (
     FloatArray,
-    IndexArray,
+    LossWeights,
     Task,
-    Weights,
-    objective_of,
+    s3vm_objective,
     solve,
     svc,
     uncentered,
 )
 from benchmarks.s3vm.partitions import Partition
+from benchmarks.shared.labels import IndexArray
 from lapwing.solvers.low_density.schedules import Stage, quasi_newton, run_stages
 
 N_FOLDS = 5
@@ -66,10 +66,10 @@ Values = Callable[[Any], FloatArray]
 Candidates = Callable[[Task], Iterator[tuple[Any, Values]]]
 
 
-def weights_of(task: Task, lam: float, lam_prime: float) -> Weights:
+def weights_of(task: Task, lam: float, lam_prime: float) -> LossWeights:
     """Errata Q8."""
     l, u = len(task.labeled), len(task.unlabeled)
-    return Weights(1 / (2 * lam * l), lam_prime / (2 * lam * u))
+    return LossWeights(1 / (2 * lam * l), lam_prime / (2 * lam * u))
 
 
 def _quasi_newton_candidates(grid: Grid) -> Candidates:
@@ -79,7 +79,7 @@ def _quasi_newton_candidates(grid: Grid) -> Candidates:
         for lam in grid.lam:
             start = None
             for lam_prime in grid.lam_prime:
-                objective = objective_of(task, weights_of(task, lam, lam_prime))
+                objective = s3vm_objective(task, weights_of(task, lam, lam_prime))
                 stages = quasi_newton(objective)
                 if start is None:
                     supervised = Stage(0.0, stages[0].objective.supervised())

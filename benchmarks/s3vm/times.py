@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.s3vm import figures
-from benchmarks.s3vm.fits import Task, Weights, objective_of, solve
+from benchmarks.s3vm.fits import LossWeights, Task, s3vm_objective, solve
 from benchmarks.s3vm.limits import (
     CONTINUATION_SECONDS,
     EVALUATION_RATIO,
     QUASI_NEWTON_SECONDS,
     at_most,
 )
-from benchmarks.s3vm.partitions import SETS
+from benchmarks.s3vm.partitions import QN_SETS
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
@@ -29,6 +29,7 @@ from benchmarks.shared.references import products_seconds
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
+from lapwing.datasets import mask_labels
 from lapwing.exceptions import SingleClassWarning
 from lapwing.kernels import make_kernel
 from lapwing.objectives.low_density import Function
@@ -36,8 +37,8 @@ from lapwing.spaces import LinearSpace, landmark_map
 
 REPEATS = 10
 LABELED = {"gaussian2c": 25, "usps(8,0)": 22, "text": 48}
-SIZES = (2000, 4000, 6000, 8000, 10_000)
-QUICK_SIZES = (200, 400)
+TRAINING_COUNTS = (2000, 4000, 6000, 8000, 10_000)
+QUICK_COUNTS = (200, 400)
 LANDMARKS, N_LABELED = 2000, 20
 WIDE = (100_000, 50_000, 100)  # rows, columns, entries a row
 QUICK_WIDE = (2000, 1000, 20)
@@ -47,7 +48,7 @@ def times_part(plan: Plan) -> Part:
     """Figure 6: seconds of a fit with lambda = lambda' = 1 against the unlabelled points."""
     rows, panels, raw = [], {}, {}
     for name, l in LABELED.items():
-        problem = SETS[name]
+        problem = QN_SETS[name]
         data = plan.load(problem.base, problem.load) if problem.load is not None else None
         if not plan.wants(problem.base) or (problem.load is not None and data is None):
             continue
@@ -97,8 +98,8 @@ def scaling_part(plan: Plan) -> Part:
     data = plan.load("mnist", load_mnist)
     if data is None:
         return Part([])
-    points = SETS["mnist(1,7)"].points(data, np.random.default_rng(plan.seed))
-    sizes = QUICK_SIZES if plan.quick else SIZES
+    points = QN_SETS["mnist(1,7)"].points(data, np.random.default_rng(plan.seed))
+    sizes = QUICK_COUNTS if plan.quick else TRAINING_COUNTS
     rows, times, calls, raw = [], [], [], {}
     with step("MNIST(1,7): times"):
         for n in sizes:
@@ -165,9 +166,7 @@ def _best(repeats: int, run: Callable[[], object]) -> float:
 
 def _text_checks(plan: Plan, data: Data) -> list[Check]:
     repeats = 1 if plan.quick else REPEATS
-    labeled = data.splits[0]
-    y = np.full(len(data.y), UNLABELED)
-    y[labeled] = data.y[labeled]
+    y = mask_labels(data.y, labeled_indices=data.splits[0])
     follow = S3VC("linear", C=100.0, C_star=100.0)
     seconds = _best(repeats, lambda: follow.fit(data.X, y))
     what = "Text, one continuation fit, n = 1946, best"
@@ -196,7 +195,7 @@ def _evaluation_check(plan: Plan) -> Check:
     X = sp.csr_array((rng.random(n * k), columns, np.arange(0, n * k + 1, k)), shape=(n, d))
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     task = Task(LinearSpace(X), y, np.arange(100), np.arange(100, n))
-    objective = objective_of(task, Weights(1.0, 100 / n))
+    objective = s3vm_objective(task, LossWeights(1.0, 100 / n))
     start = Function(rng.standard_normal(d) / d, 0.0)
     ours, theirs = [], []
     for _ in range(3 if plan.quick else REPEATS):  # in turn: a machine's speed drifts

@@ -17,11 +17,12 @@ from scipy.stats import spearmanr
 
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
-from benchmarks.s3vm.fits import METHODS, IndexArray, Task, Weights
-from benchmarks.s3vm.limits import ERRORS, HYBRID, at_most
+from benchmarks.s3vm.fits import FITTERS, LossWeights, Task
+from benchmarks.s3vm.limits import ERROR_LIMITS, HYBRID, at_most
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.shared.data import Data, load_coil20, load_pcmac, load_uspst
 from benchmarks.shared.kernels import gaussian
+from benchmarks.shared.labels import IndexArray
 from benchmarks.shared.output import step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
@@ -34,7 +35,7 @@ N_SPLITS = 10
 SLOW_SPLITS = 1
 QUICK_PAIRS = 2
 SAME = 1e-3  # objectives this close are of one minimum, relative to their median
-FAST = tuple(name for name, method in METHODS.items() if not method.slow)
+FAST = tuple(name for name, method in FITTERS.items() if not method.slow)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Family:
 class Variant(NamedTuple):
     """Parameters of all fits; sigma None is the family's own."""
 
-    weights: Weights
+    weights: LossWeights
     sigma: float | None = None
     gamma_I: float = 0.0
 
@@ -82,7 +83,7 @@ FAMILIES = {
         Family("text", "Text", load_pcmac, None),
     )
 }
-STANDARD = Variant(Weights(paper.C, paper.C))
+STANDARD = Variant(LossWeights(paper.C, paper.C))
 
 
 def labeled_sets(data: Data, seed: int) -> Sequence[IndexArray]:
@@ -131,9 +132,9 @@ def run_pairs(
             task = Task(space, y, np.flatnonzero(seen), np.flatnonzero(~seen))
             for name in methods:
                 # The only pair of a two-class set is cheap enough for all of its splits.
-                if METHODS[name].slow and number >= SLOW_SPLITS and len(pairs) > 1:
+                if FITTERS[name].slow and number >= SLOW_SPLITS and len(pairs) > 1:
                     continue
-                found = METHODS[name].fit(task, variant.weights)
+                found = FITTERS[name].fit(task, variant.weights)
                 error = task.error(found.values(space.features))
                 records.append(Record(pair, number, name, error, found.objective, found.seconds))
     return records
@@ -186,7 +187,7 @@ def error_row(
 
 def methods_part(plan: Plan) -> Part:
     """Table 1, with all methods and both baselines, and Figure 3."""
-    names = list(METHODS)
+    names = list(FITTERS)
     rows, times, tables, checks, drawings = [], [], [], [], []
     raw = {}
     for family, data in _loaded(plan, FAMILIES):
@@ -197,14 +198,14 @@ def methods_part(plan: Plan) -> Part:
             Stat.of(record.seconds for record in of_method(records, name)).show(3) for name in names
         ]
         times.append([family.title, *seconds])
-        for name, limit in ERRORS.get(family.name, {}).items():
+        for name, limit in ERROR_LIMITS.get(family.name, {}).items():
             what = f"error U, {name}, {family.title}"
             known = paper.ERRORS[family.name, paper.C, paper.C][name]
             checks.append(at_most(what, mean_error(records, name), limit, " %", known))
         if family.name == "uspst":
             tables.append(agreement(records))
             drawings.append(partial(figures.draw_agreement, differences(records)))
-    titles = [METHODS[name].title for name in names]
+    titles = [FITTERS[name].title for name in names]
     notes = [
         "SVC is scikit-learn's, with its free bias; self-training is its SelfTrainingClassifier "
         "around it, a tenth of the unlabelled points in each of ten rounds. 'switching' is the "
@@ -258,11 +259,11 @@ def weights_part(plan: Plan) -> Part:
     rows, raw = [], {}
     for family, data in _loaded(plan, wanted):
         for pair in wanted[family.name]:
-            variant = Variant(Weights(*pair))
+            variant = Variant(LossWeights(*pair))
             records = told(plan, family, data, variant, names)
             raw[f"{family.name} {pair}"] = [record._asdict() for record in records]
             rows.append(error_row(family, variant, records, names))
-    header = ["Dataset", "C", "C*", "problems", *(METHODS[name].title for name in names)]
+    header = ["Dataset", "C", "C*", "problems", *(FITTERS[name].title for name in names)]
     title = "Continuation paper, Tables 2 (C = C*) and 3 (C* < C): errors (%) on U"
     return Part([Table(title, header, rows)], raw=raw)
 
@@ -321,7 +322,7 @@ def _sweep(
             count = len({(record.pair, record.split) for record in records})
             cells = [shown(records, name, None) for name in names]
             rows.append([f"{value:g}", str(count), *cells])
-    header = [parameter, "problems", *(METHODS[name].title for name in names)]
+    header = [parameter, "problems", *(FITTERS[name].title for name in names)]
     drawings = []
     if means:
         drawings = [partial(figures.draw_sweep, parameter, list(variants), means)]

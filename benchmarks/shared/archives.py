@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.shared.catalogue import LABEL_SETS, SETS, Archive, SetRecord
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive, SetRecord
 
 HOME_VARIABLE = "LAPWING_DATA_HOME"
 Arrays = Mapping[str, NDArray[Any]]
@@ -97,8 +97,8 @@ def find_archive(archive: Archive) -> Path:
 
 
 def read_set(name: str) -> CheckedSet:
-    """A data set of `benchmarks.shared.catalogue.SETS`."""
-    record = SETS[name]
+    """A data set of `benchmarks.shared.catalogue.RECORDS`."""
+    record = RECORDS[name]
     path = find_archive(record.archive)
     return check_set(read_arrays(path, record.keys, ("x_scale",)), record, str(path))
 
@@ -124,7 +124,7 @@ def read_label_sets(y: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]
     if any((np.bincount(y[rows], minlength=10) != count).any() for rows in chosen):
         raise DataError(
             f"{path} does not fit MNIST: a set has not the same number of points of every digit. "
-            f"Make it and {SETS['mnist'].archive.file} anew from the published files."
+            f"Make it and {RECORDS['mnist'].archive.file} anew from the published files."
         )
     return chosen
 

@@ -294,7 +294,7 @@ _RECORDS = (
     _book(9, "text", "Text: newsgroups on computers", sparse=True),
 )
 
-SETS: Mapping[str, SetRecord] = MappingProxyType({record.name: record for record in _RECORDS})
+RECORDS: Mapping[str, SetRecord] = MappingProxyType({record.name: record for record in _RECORDS})
 
 LABEL_SETS = Archive(
     file="labelperm_MNIST.npz",

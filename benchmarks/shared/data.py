@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from benchmarks.shared.archives import read_set
-from benchmarks.shared.catalogue import SETS
+from benchmarks.shared.catalogue import RECORDS
 
 
 class Data(NamedTuple):
@@ -24,7 +24,7 @@ class Data(NamedTuple):
 
 def _load(name: str, classes: Sequence[int] | None = None) -> Data:
     """A set, or some classes of it, in the type that its record names."""
-    found, dtype = read_set(name), SETS[name].dtype
+    found, dtype = read_set(name), RECORDS[name].dtype
     X, y, is_test = found.X, found.y, found.is_test
     if classes is not None:
         rows = np.flatnonzero(np.isin(y, classes))

@@ -11,7 +11,7 @@ from benchmarks.shared.archives import (
     MissingArchiveError,
     data_folder,
 )
-from benchmarks.shared.catalogue import LABEL_SETS, SETS, Archive
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive
 from benchmarks.shared.output import say
 
 STEPS = f"""\
@@ -34,7 +34,7 @@ def how_to_get(archives: Iterable[Archive]) -> str:
 
 def how_to_get_all() -> str:
     """The same for every archive."""
-    return how_to_get([*(record.archive for record in SETS.values()), LABEL_SETS])
+    return how_to_get([*(record.archive for record in RECORDS.values()), LABEL_SETS])
 
 
 def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:

@@ -4,19 +4,30 @@ Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 """
 
 __all__ = [
+    "BalanceWarning",
     "ClassPriorWarning",
     "ConstantFitWarning",
     "FeatureScaleWarning",
     "LapwingWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
+    "NothingUnlabeledWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
+    "UnlabeledMarkerWarning",
 ]
 
 
 class LapwingWarning(UserWarning):
     """Base class of lapwing's warnings."""
+
+
+class NothingUnlabeledWarning(LapwingWarning):
+    """No row of y is unlabelled: perhaps the marker is counted as a class."""
+
+
+class UnlabeledMarkerWarning(LapwingWarning):
+    """What marks the unlabelled rows of y may not be what was meant."""
 
 
 class UnlabeledComponentWarning(LapwingWarning):
@@ -25,6 +36,10 @@ class UnlabeledComponentWarning(LapwingWarning):
 
 class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
+
+
+class BalanceWarning(LapwingWarning):
+    """The shares of the classes that S3VC was to hold contradict the labelled points."""
 
 
 class ClassPriorWarning(LapwingWarning):

@@ -185,7 +185,7 @@ KERNELS: dict[str, Formula] = {
 class Kernel:
     """A kernel function with its parameters resolved.
 
-    Attributes
+    Parameters
     ----------
     name : str or callable
         One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
@@ -206,6 +206,7 @@ class Kernel:
 
     @property
     def precomputed(self) -> bool:
+        """Whether X is the kernel matrix itself."""
         return self.name == "precomputed"
 
     @property
@@ -220,7 +221,13 @@ class Kernel:
         return KERNELS.get(self.name) if isinstance(self.name, str) else None
 
     def forecast(self, X: Any) -> None:
-        """Raise MemoryError if the kernel matrix of the points X will not fit."""
+        """Raise MemoryError if the kernel matrix of the points X will not fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+        """
         if self.precomputed:
             return
         n, itemsize = X.shape[0], X.dtype.itemsize
@@ -236,6 +243,7 @@ class Kernel:
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features); (n, n) if precomputed
+            The points.
 
         Returns
         -------
@@ -291,12 +299,16 @@ class Kernel:
         Parameters
         ----------
         X : array-like or sparse of shape (n, n_features); (n, n_basis) if precomputed
+            The points, or their kernel values with the basis.
         basis : array-like or sparse of shape (n_basis, n_features)
+            Points that the functions are expansions over.
         alpha : ndarray of shape (n_basis, n_columns)
+            Coefficients, a column a function.
 
         Returns
         -------
         ndarray of shape (n, n_columns)
+            Values of the functions.
         """
         if self.precomputed:
             return np.asarray(X @ alpha)
@@ -306,7 +318,22 @@ class Kernel:
         return values
 
     def cross_blocks(self, X: Any, Z: Any) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of the kernel matrix between X and Z, one in memory at a time."""
+        """Row blocks of the kernel matrix between X and Z, one in memory at a time.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            Points of the rows.
+        Z : array-like or sparse of shape (m, n_features)
+            Points of the columns.
+
+        Yields
+        ------
+        rows : slice
+            Which rows.
+        block : ndarray of shape (n_rows, m)
+            Their kernel values.
+        """
         blocks = row_blocks(X.shape[0], Z.shape[0] * X.dtype.itemsize)
         if callable(self.name):
             for rows in blocks:

@@ -23,7 +23,7 @@ from benchmarks.shared.archives import (
     read_label_sets,
     read_set,
 )
-from benchmarks.shared.catalogue import LABEL_SETS, SETS
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
 from lapwing.datasets import mask_labels
 
 Arrays = dict[str, Any]
@@ -77,7 +77,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
 
     def write_archive(name: str, arrays: Arrays) -> Path:
-        path = tmp_path / (LABEL_SETS.file if name == "label sets" else SETS[name].archive.file)
+        path = tmp_path / (LABEL_SETS.file if name == "label sets" else RECORDS[name].archive.file)
         np.savez_compressed(path, **arrays)
         return path
 
@@ -178,13 +178,13 @@ def test_home_that_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         sets.load_g50c()
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", RECORDS)
 def test_text_of_a_missing_archive(write: Write, tmp_path: Path, name: str) -> None:
     with pytest.raises(MissingArchiveError) as info:
         read_set(name)
-    assert info.value.archive is SETS[name].archive
+    assert info.value.archive is RECORDS[name].archive
     assert str(info.value).startswith(
-        f"{SETS[name].archive.file} is missing: it is not in {tmp_path}"
+        f"{RECORDS[name].archive.file} is missing: it is not in {tmp_path}"
     )
 
 
@@ -377,17 +377,17 @@ TEST_COUNTS = {
 
 
 def real(archive: Callable[[str], Path], name: str) -> CheckedSet:
-    archive(SETS[name].archive.file.removesuffix(".npz"))
+    archive(RECORDS[name].archive.file.removesuffix(".npz"))
     return read_set(name)
 
 
 def test_counts_are_of_all_sets() -> None:
-    assert set(COUNTS) == set(SETS)
+    assert set(COUNTS) == set(RECORDS)
 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_real_set(name: str, archive: Callable[[str], Path]) -> None:
-    record, data = SETS[name], real(archive, name)
+    record, data = RECORDS[name], real(archive, name)
     assert data.X.shape == (sum(COUNTS[name]), record.n_features)
     assert np.bincount(data.y).tolist() == COUNTS[name]
     values = data.X.data if record.sparse else data.X
@@ -398,14 +398,14 @@ def test_real_set(name: str, archive: Callable[[str], Path]) -> None:
     assert tests == TEST_COUNTS.get(name)
 
 
-@pytest.mark.parametrize("name", [name for name, record in SETS.items() if record.splits])
+@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.splits])
 def test_published_splits(name: str, archive: Callable[[str], Path]) -> None:
     data = real(archive, name)
     for count, splits in data.splits.items():
         assert len(splits) == (12 if name.startswith("ssl_") else 10)
         assert len({tuple(sorted(split)) for split in splits}) == len(splits)
         for split in splits:
-            assert np.unique(data.y[split]).size == len(SETS[name].labels)
+            assert np.unique(data.y[split]).size == len(RECORDS[name].labels)
             y = mask_labels(data.y, labeled_indices=split)
             assert np.sum(y >= 0) == count
 

@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,9 +24,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from benchmarks.__main__ import main
 from benchmarks.convert.builders import BUILDERS
-from benchmarks.convert.command import ARCHIVES, RECORDS
+from benchmarks.convert.command import ARCHIVES, RECORD_OF_FILE
 from benchmarks.shared.archives import HOME_VARIABLE
-from benchmarks.shared.catalogue import LABEL_SETS, SETS
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
 
 Convert = Callable[..., dict[str, Any]]
 
@@ -48,9 +49,11 @@ def convert(
     monkeypatch.delenv(HOME_VARIABLE, raising=False)
 
     def run(name: str, n: int | None = None) -> dict[str, Any]:
-        record = SETS[name]
+        record = RECORDS[name]
         if n is not None:
-            monkeypatch.setitem(RECORDS, record.archive.file, replace(record, n_samples=(n,)))
+            monkeypatch.setitem(
+                RECORD_OF_FILE, record.archive.file, replace(record, n_samples=(n,))
+            )
         folder = tmp_path / "archives"
         assert main(["convert", str(source), "--output", str(folder)]) == 0
         told = capsys.readouterr().err
@@ -293,10 +296,10 @@ def test_label_sets_that_would_run_something(
 
 
 def test_every_format_has_a_builder() -> None:
-    formats = {download.format for r in SETS.values() for download in r.archive.downloads}
+    formats = {download.format for r in RECORDS.values() for download in r.archive.downloads}
     assert formats == set(BUILDERS)
     names = [archive.file for archive in ARCHIVES]
-    assert len(set(names)) == len(names) == len(SETS) + 1
+    assert len(set(names)) == len(names) == len(RECORDS) + 1
 
 
 def test_archive_of_the_papers_is_made_again(
@@ -478,6 +481,15 @@ def test_image_of_another_size(told: Callable[..., str], source: Path) -> None:
     text = told()
     assert "obj1__0.png cannot be read as an image" in text
     assert "(128, 64) pixels of kind L, not 128 x 128 grey" in text
+
+
+def test_images_without_pillow(
+    told: Callable[..., str], source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_image(source / "coil-20-proc" / "obj1__0.png", np.zeros((128, 128)))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    assert "Images are read by Pillow. Install it: pip install pillow" in told()
 
 
 def test_what_was_there_stays(told: Callable[..., str], source: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from benchmarks.embedded.large import (
     Ground,
     LargeResult,
     Recipe,
-    draw,
+    draw_rows,
     errors,
     fit_draws,
     prepare_ground,
@@ -33,7 +33,13 @@ from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
 from benchmarks.embedded.scaling import N_FEATURES, Use, run_here, sheets
-from benchmarks.embedded.small import SETS, Points, SmallResult, grid_errors, prepare
+from benchmarks.embedded.small import (
+    SMALL_SETS,
+    SmallGround,
+    SmallResult,
+    grid_errors,
+    prepare_small,
+)
 from benchmarks.embedded.tube import tube_fit
 from benchmarks.shared.data import Data, shifted
 from benchmarks.shared.stats import Stat
@@ -41,7 +47,7 @@ from lapwing import AffinityGraph, KNNGraph, Landmarks
 
 
 @pytest.fixture(scope="module")
-def points() -> Points:
+def points() -> SmallGround:
     """Two bent clouds, twice ten labels."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat([0, 1], 60))
@@ -50,10 +56,10 @@ def points() -> Points:
         np.concatenate([np.flatnonzero(y == c)[5 * k : 5 * k + 5] for c in (0, 1)])
         for k in range(2)
     ]
-    return prepare(Data(X, y), splits, KNNGraph(5, power=2), paper_gamma(X), 20)
+    return prepare_small(Data(X, y), splits, KNNGraph(5, power=2), paper_gamma(X), 20)
 
 
-def marked(points: Points, split: int = 0) -> np.ndarray:
+def marked(points: SmallGround, split: int = 0) -> np.ndarray:
     y = np.full(len(points.data.y), -1)
     y[points.splits[split]] = points.data.y[points.splits[split]]
     return y
@@ -66,7 +72,7 @@ def marked(points: Points, split: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(
     "tuning", [Tuning(0.1, 1e2, 1.0), Tuning(10.0, 1e4, 1e2), Tuning(1e4, 1e2, 1e-2)]
 )
-def test_grid_is_the_library(points: Points, method: str, tuning: Tuning) -> None:
+def test_grid_is_the_library(points: SmallGround, method: str, tuning: Tuning) -> None:
     sides = [points.side(rows, tuning) for rows in points.splits]
     fit = SOLVERS[method](points.embedding, tuning.C, sides)
     theirs, seconds = library_values(
@@ -86,7 +92,7 @@ def test_grid_is_the_library(points: Points, method: str, tuning: Tuning) -> Non
 
 
 @pytest.mark.parametrize("method", SOLVERS)
-def test_landmark_grid_is_the_library(points: Points, method: str) -> None:
+def test_landmark_grid_is_the_library(points: SmallGround, method: str) -> None:
     tuning, X, y = Tuning(1.0, 1e4, 1.0), points.data.X, points.data.y
     recipe = Recipe(KNNGraph(5, power=1), 15, paper_gamma(X), 30)
     none = np.arange(0)
@@ -111,7 +117,7 @@ def test_landmark_grid_is_the_library(points: Points, method: str) -> None:
 
 
 @pytest.mark.parametrize("tuning", [GRID[0], GRID[70], GRID[-1]])
-def test_left_out_is_a_fit_without_the_label(points: Points, tuning: Tuning) -> None:
+def test_left_out_is_a_fit_without_the_label(points: SmallGround, tuning: Tuning) -> None:
     e, labeled = points.embedding, points.splits[0]
     y = points.targets(labeled)
     f, g = left_out(e, tuning, labeled, y)
@@ -122,7 +128,7 @@ def test_left_out_is_a_fit_without_the_label(points: Points, tuning: Tuning) -> 
         assert_allclose(g[i], e.virtual(fit, [row])[0], rtol=1e-5, atol=1e-7)
 
 
-def test_grid_errors_are_those_of_single_fits(points: Points) -> None:
+def test_grid_errors_are_those_of_single_fits(points: SmallGround) -> None:
     grid = grid_errors(points, squared_fit, 8)
     assert grid["f"].shape == grid["g"].shape == (2, len(GRID))
     for j in (0, 50, 146):
@@ -131,7 +137,7 @@ def test_grid_errors_are_those_of_single_fits(points: Points) -> None:
         assert_array_equal(grid["g"][1, [j]], expected)
 
 
-def test_errors_leave_the_labels_out(points: Points) -> None:
+def test_errors_leave_the_labels_out(points: SmallGround) -> None:
     labeled = points.splits[0]
     values = np.where(points.data.y == 1, 1.0, -1.0)[:, None]
     values[labeled] *= -1
@@ -145,7 +151,7 @@ def test_paper_gamma_is_the_mean_squared_distance() -> None:
     assert paper_gamma(X) == pytest.approx(30**2 / squares)
 
 
-def test_tube_of_a_wide_box_interpolates(points: Points) -> None:
+def test_tube_of_a_wide_box_interpolates(points: SmallGround) -> None:
     # Without an active bound f = g: the exact solution has no loss.
     sides = [points.side(points.splits[0], Tuning(1e6, 1e2, 1.0))]
     fit = tube_fit(points.embedding, 1e6, sides)
@@ -158,7 +164,7 @@ def test_tube_of_a_wide_box_interpolates(points: Points) -> None:
 
 def test_draws_have_ten_labels_a_class() -> None:
     y = np.repeat([0, 1, 2], [20, 3000, 500])
-    one, same, other = draw(y, 0, 0), draw(y, 0, 0), draw(y, 0, 1)
+    one, same, other = draw_rows(y, 0, 0), draw_rows(y, 0, 0), draw_rows(y, 0, 1)
     assert_array_equal(np.bincount(y[one.labeled]), [LABELS_A_CLASS] * 3)
     assert one.validation.size == N_VALIDATION
     assert_array_equal(np.sort(np.concatenate(one)), np.arange(y.size))
@@ -166,7 +172,7 @@ def test_draws_have_ten_labels_a_class() -> None:
     assert not np.array_equal(one.labeled, other.labeled)
 
 
-def test_validation_errors_are_on_validation_points(points: Points) -> None:
+def test_validation_errors_are_on_validation_points(points: SmallGround) -> None:
     y, labeled = points.data.y, points.splits[0]
     rest = np.setdiff1d(np.arange(len(y)), labeled)
     ground = Ground(
@@ -205,7 +211,7 @@ def test_digits_meet_the_prior() -> None:
     y = np.repeat(np.arange(10), 20)
     X = rng.standard_normal((200, 5)) + 3 * rng.standard_normal((10, 5))[y]
     labeled = np.flatnonzero(np.arange(200) % 20 == 0)
-    e = prepare(Data(X, y), [labeled], KNNGraph(5, power=2), paper_gamma(X), 30).embedding
+    e = prepare_small(Data(X, y), [labeled], KNNGraph(5, power=2), paper_gamma(X), 30).embedding
     found = predictions(e, y, labeled, 20)
     assert set(found) == {"g", "g prior", "f", "f prior"}
     assert_array_equal(np.bincount(found["g prior"]), np.full(10, 20))
@@ -244,7 +250,7 @@ def small(name: str, error: float, difference: float = 0.0) -> SmallResult:
 
 @pytest.mark.parametrize(("error", "passed"), [(27.9, True), (28.2, False)])
 def test_limit_of_table_2(error: float, passed: bool) -> None:
-    run = Run(small=[small(name, error) for name in SETS])
+    run = Run(small=[small(name, error) for name in SMALL_SETS])
     checks = {check.what: check for check in check_all(run)}
     assert checks["Table II, mean of six sets, LapERLS"].passed is passed
     assert checks["Table II, mean of six sets, LapERLS"].paper == "27.86 %"
@@ -300,8 +306,8 @@ def test_limit_of_growth(seconds: float, passed: bool) -> None:
 
 
 def test_paper_tables_are_complete() -> None:
-    assert set(SETS) == set(paper.SETS)
-    assert all(set(rows) == set(paper.SETS) for rows in paper.SMALL.values())
+    assert set(SMALL_SETS) == set(paper.SMALL_NAMES)
+    assert all(set(rows) == set(paper.SMALL_NAMES) for rows in paper.SMALL.values())
     assert paper.SMALL["lapesvr"]["coil2"] == Stat(35.10, 5.91)
     tasks = [task.name for source in SOURCES.values() for task in source.tasks]
     assert set(tasks) == set(paper.TASKS)

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.shared.archives import HOME_VARIABLE, MissingArchiveError
-from benchmarks.shared.catalogue import LABEL_SETS, SETS
+from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
 from benchmarks.shared.guide import Shelf, how_to_get, how_to_get_all
 
-ALL = [*(record.archive for record in SETS.values()), LABEL_SETS]
+ALL = [*(record.archive for record in RECORDS.values()), LABEL_SETS]
 STEPS = ("python -m benchmarks convert", "--output FOLDER", f"export {HOME_VARIABLE}=FOLDER")
 
 # What each benchmark needs, in the parts that are nothing without it.
@@ -27,7 +27,7 @@ NEEDED = {
     ),
     "embedded": (
         ["--tables", "small", "large", "digits", "scaling", "--points", "mnist"],
-        ("usps", "mnist", "cbcl_face", *(name for name in SETS if name.startswith("ssl_"))),
+        ("usps", "mnist", "cbcl_face", *(name for name in RECORDS if name.startswith("ssl_"))),
     ),
 }
 
@@ -52,15 +52,15 @@ def test_benchmark_without_data(
     printed = capsys.readouterr()
     assert printed.out == ""
     for name in needed:
-        archive = SETS[name].archive
+        archive = RECORDS[name].archive
         assert f"{archive.file} is missing: {where}." in printed.err
         assert printed.err.count(f"{archive.file} from ") == 1
         for part in (archive.title, archive.reference, archive.downloads[0].page):
             assert part in printed.err
         for file in archive.downloads[0].files:
             assert file in printed.err
-    for name in set(SETS) - set(needed):
-        assert f"{SETS[name].archive.file} from" not in printed.err
+    for name in set(RECORDS) - set(needed):
+        assert f"{RECORDS[name].archive.file} from" not in printed.err
     for part in STEPS:
         assert printed.err.count(part) == 1
 
@@ -79,12 +79,12 @@ def test_data_that_cannot_be_used(
     told = capsys.readouterr().err
     assert told.count("nowhere is not a folder. Set it to the folder that holds") == 1
     for name in needed:
-        (tmp_path / SETS[name].archive.file).write_bytes(b"damaged")
+        (tmp_path / RECORDS[name].archive.file).write_bytes(b"damaged")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     assert main(run) == 1
     told = capsys.readouterr().err
     for name in needed:
-        assert f"{SETS[name].archive.file} cannot be read" in told
+        assert f"{RECORDS[name].archive.file} cannot be read" in told
     assert "skipped: " in told
     assert "make it anew with `python -m benchmarks convert`" in told
 
@@ -120,18 +120,18 @@ def test_guide_names_every_download() -> None:
             assert download.page in text
         assert archive.terms in text
     # What is published together stands together.
-    assert text.count(SETS["g50c"].archive.reference) == 1
+    assert text.count(RECORDS["g50c"].archive.reference) == 1
 
 
 def test_guide_names_only_what_is_asked_for() -> None:
-    text = how_to_get([SETS["g50c"].archive])
+    text = how_to_get([RECORDS["g50c"].archive])
     assert "g50c.mat" in text
     assert "uspst" not in text
 
 
 def missing(name: str) -> Callable[[], None]:
     def load() -> None:
-        raise MissingArchiveError(SETS[name].archive, None)
+        raise MissingArchiveError(RECORDS[name].archive, None)
 
     return load
 

@@ -15,17 +15,16 @@ from numpy.testing import assert_array_equal
 
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.lapsvm import paper
+from benchmarks.lapsvm.descents import Descent, descend, mean_descent
 from benchmarks.lapsvm.figures import ERROR_FIGURES, settled_at
 from benchmarks.lapsvm.limits import NOTES, accuracy_loss, check_all
 from benchmarks.lapsvm.memory import MemoryUse
-from benchmarks.lapsvm.methods import METHODS, STOPS, Outcome, run_method
+from benchmarks.lapsvm.methods import METHODS, STOPS, MethodRun, run_method
 from benchmarks.lapsvm.moons import SHOWN, run_moons
-from benchmarks.lapsvm.paths import Path as Descent
-from benchmarks.lapsvm.paths import descend, mean_path
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
 from benchmarks.lapsvm.protocol import cross_validation_splits, official_splits, stratified_folds
 from benchmarks.lapsvm.report import SetResult, all_tables
-from benchmarks.lapsvm.setting import Setting, prepare
+from benchmarks.lapsvm.setting import Setting, prepare_setting
 from benchmarks.lapsvm.spread import spread_table
 from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.kernels import gaussian
@@ -210,12 +209,12 @@ def test_the_papers_loss_of_accuracy_is_half_a_point() -> None:
 # Expectations
 
 
-def outcome(error: float = 1.0, seconds: float = 1.0, objective: float = 2.0) -> Outcome:
-    return Outcome(dict.fromkeys("LUVT", error), seconds, 7, (objective,), "pcg", "converged")
+def outcome(error: float = 1.0, seconds: float = 1.0, objective: float = 2.0) -> MethodRun:
+    return MethodRun(dict.fromkeys("LUVT", error), seconds, 7, (objective,), "pcg", "converged")
 
 
 def result_of(
-    problem: Problem, outcomes: dict[str, list[Outcome]], **references: list[float]
+    problem: Problem, outcomes: dict[str, list[MethodRun]], **references: list[float]
 ) -> SetResult:
     return SetResult(problem, (1, 2, 3, 4), outcomes, references)
 
@@ -305,12 +304,12 @@ def setting() -> Setting:
     X = rng.standard_normal((120, 2)) + 7.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
     problem = Problem("g50c", "Clouds", lambda: Data(X, y), gaussian(2.0), 5, 2, (6, 6))
     data = problem.load()
-    return prepare(problem, data, problem.splits(data)[0])
+    return prepare_setting(problem, data, problem.splits(data)[0])
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_learns_three_clouds(setting: Setting, name: str) -> None:
-    weights = paper.Weights(1e-2, 0.0 if METHODS[name].supervised else 1.0)
+    weights = paper.NormWeights(1e-2, 0.0 if METHODS[name].supervised else 1.0)
     found = run_method(METHODS[name], setting, weights)
     assert found.errors == dict.fromkeys("LUVT", 0.0)
     assert found.seconds > 0
@@ -319,7 +318,7 @@ def test_every_method_learns_three_clouds(setting: Setting, name: str) -> None:
 
 
 def test_exact_methods_agree(setting: Setting) -> None:
-    weights = paper.Weights(1e-2, 1.0)
+    weights = paper.NormWeights(1e-2, 1.0)
     newton, exact, pcg = (
         run_method(METHODS[name], setting, weights).objective for name in ("newton", "exact", "pcg")
     )
@@ -341,7 +340,7 @@ def test_setting_is_in_the_order_of_its_parts(setting: Setting) -> None:
 
 
 def test_descent_is_that_of_the_estimator(setting: Setting) -> None:
-    weights = paper.Weights(1e-2, 1.0)
+    weights = paper.NormWeights(1e-2, 1.0)
     path = descend(setting, weights, 30)
     assert all(curve.shape == (30,) for curve in (*path.errors.values(), *path.values.values()))
     assert all(curve[0] == 1 for curve in path.values.values())
@@ -357,7 +356,7 @@ def test_mean_path_continues_short_curves() -> None:
         array = np.array(curve)
         return Descent(dict.fromkeys("LUVT", array), dict.fromkeys(values, array))
 
-    mean = mean_path([path([4.0, 2.0]), path([2.0, 2.0, 0.0])])
+    mean = mean_descent([path([4.0, 2.0]), path([2.0, 2.0, 0.0])])
     assert_array_equal(mean.errors["U"], [3.0, 2.0, 1.0])
     assert [settled_at(mean, within) for within in (0.5, 1.0, 2.0)] == [3, 2, 1]
 

@@ -13,21 +13,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.__main__ import main
 from benchmarks.s3vm import paper_qn
-from benchmarks.s3vm.command import SECTIONS, SETS
+from benchmarks.s3vm.command import DATA_NAMES, SECTIONS
 from benchmarks.s3vm.fits import (
-    METHODS,
-    Outcome,
+    FITTERS,
+    LinearFit,
+    LossWeights,
     Task,
-    Weights,
-    objective_of,
+    s3vm_objective,
     self_training,
     solve,
     svc,
 )
-from benchmarks.s3vm.landmarks import N_LABELED, draw
+from benchmarks.s3vm.landmarks import LABELS_A_DIGIT, draw_digit_pair
 from benchmarks.s3vm.limits import NOTES, TEXT_ON_LABELS, TEXT_ON_TEST, at_most
-from benchmarks.s3vm.partitions import SETS as PROBLEMS
-from benchmarks.s3vm.partitions import Points, box_diagonal, moons, partition
+from benchmarks.s3vm.partitions import QN_SETS as PROBLEMS
+from benchmarks.s3vm.partitions import SignedPoints, box_diagonal, moons, partition
 from benchmarks.s3vm.plan import Plan
 from benchmarks.s3vm.selection import (
     Grid,
@@ -54,8 +54,8 @@ from lapwing.spaces import LinearSpace
 from tests.helpers.data import two_clouds
 
 
-def clouds(n: int = 60, apart: float = 4.0) -> Points:
-    return Points(*two_clouds(n, apart=(apart, 0, 0), first=-1.0))
+def clouds(n: int = 60, apart: float = 4.0) -> SignedPoints:
+    return SignedPoints(*two_clouds(n, apart=(apart, 0, 0), first=-1.0))
 
 
 @pytest.fixture
@@ -67,16 +67,16 @@ def task() -> Task:
 # Fits
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", FITTERS)
 def test_every_method_separates_two_clouds(task: Task, name: str) -> None:
-    found = METHODS[name].fit(task, Weights(1.0, 0.1))
+    found = FITTERS[name].fit(task, LossWeights(1.0, 0.1))
     assert task.error(found.values(task.space.features)) == 0
     assert found.seconds > 0
     assert np.isnan(found.objective) == (name in ("svc", "self-training"))
 
 
 def test_values_of_a_fit_are_those_of_its_objective(task: Task) -> None:
-    weights = Weights(1.0, 0.1)
+    weights = LossWeights(1.0, 0.1)
     found = solve(task, "gradient", weights)
     values = found.values(task.space.features)
     assert values[task.unlabeled].mean() == pytest.approx(task.y[task.labeled].mean())
@@ -89,8 +89,8 @@ def test_values_of_a_fit_are_those_of_its_objective(task: Task) -> None:
 def test_parameters_of_the_qn_paper(task: Task) -> None:
     # Errata Q8: dividing by 2 lambda turns means into sums.
     lam, lam_prime = 0.3, 7.0
-    objective = objective_of(task, weights_of(task, lam, lam_prime))
-    w = 0.2 * solve(task, "gradient", Weights(1.0, 0.1)).coef  # within the margin
+    objective = s3vm_objective(task, weights_of(task, lam, lam_prime))
+    w = 0.2 * solve(task, "gradient", LossWeights(1.0, 0.1)).coef  # within the margin
     values = objective.values(objective.zero()._replace(coef=w))
     hinge = np.maximum(0, 1 - task.y * values)[task.labeled].mean()
     bump = np.exp(-3 * values**2)[task.unlabeled].mean()
@@ -145,7 +145,7 @@ def test_labels_may_be_as_many_of_either_class() -> None:
 def test_coordinates_keep_the_kernel(sigma: float | None) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 50 if sigma is None else 2))
-    points = Points(X, np.where(np.arange(30) % 2, 1.0, -1.0))
+    points = SignedPoints(X, np.where(np.arange(30) % 2, 1.0, -1.0))
     part = partition(points, (4, 16, 10), np.random.default_rng(1), sigma)
     order = np.random.default_rng(1).permutation(30)
     train, test = X[order[:20]], X[order[20:]]
@@ -186,10 +186,10 @@ def test_box_diagonal() -> None:
 
 def test_draw_of_two_digits() -> None:
     data = Data(np.arange(400.0)[:, None], np.arange(400) % 10)
-    X, y = draw(data, 30, np.random.default_rng(0))
-    assert_array_equal(y[: 2 * N_LABELED], np.repeat([0, 1], N_LABELED))
+    X, y = draw_digit_pair(data, 30, np.random.default_rng(0))
+    assert_array_equal(y[: 2 * LABELS_A_DIGIT], np.repeat([0, 1], LABELS_A_DIGIT))
     assert_array_equal(np.where(X.ravel() % 10 == 5, 0, 1), y)
-    assert len(np.unique(X)) == len(X) == 2 * N_LABELED + 30
+    assert len(np.unique(X)) == len(X) == 2 * LABELS_A_DIGIT + 30
 
 
 # Model selection
@@ -227,7 +227,7 @@ def test_selection_scores_every_candidate(name: str) -> None:
 def test_cross_validation_hides_the_fold() -> None:
     # Noise: whoever saw the labels would have them right, with as many dimensions as points.
     rng = np.random.default_rng(0)
-    points = Points(rng.standard_normal((60, 80)), rng.choice([-1.0, 1.0], 60))
+    points = SignedPoints(rng.standard_normal((60, 80)), rng.choice([-1.0, 1.0], 60))
     part = partition(points, (40, 10, 10), rng)
     candidates, _ = contenders(Grid((2.0**-10,), (0.01,)))["svc"]
     (score,) = on_labels(part, candidates, rng).values()
@@ -381,7 +381,7 @@ def test_quick_run_of_everything(
     assert all(what in known or what.split(" labels")[0] in lines for what in NOTES)
     assert set(raw["parts"]) == set(SECTIONS)
     methods = {record["method"] for record in raw["parts"]["methods"]["text"]}
-    assert methods == set(METHODS)
+    assert methods == set(FITTERS)
     assert len(list(tmp_path.glob("*.png"))) == 8
 
 
@@ -400,5 +400,5 @@ def test_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["s3vm", "--tables", "eleven"])
     assert "landmarks" in capsys.readouterr().err
-    assert {problem.base for problem in PROBLEMS.values()} <= set(SETS)
-    assert Outcome(np.ones(2), 1.0, 0.0, 0.0).values(np.eye(2)).tolist() == [2.0, 2.0]
+    assert {problem.base for problem in PROBLEMS.values()} <= set(DATA_NAMES)
+    assert LinearFit(np.ones(2), 1.0, 0.0, 0.0).values(np.eye(2)).tolist() == [2.0, 2.0]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lapwing.classes.labels import code_classes, unlabeled_mask
+from lapwing.classes.labels import code_classes
+from lapwing.classes.markers import unlabeled_mask
 from lapwing.datasets import mask_labels
 
 LABELS = {
@@ -100,6 +101,7 @@ def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype:
         ({"labeled_indices": [[0]]}, "one-dimensional"),
         ({"labeled_indices": [True]}, r"mask of shape \(1,\); y has shape \(5,\)"),
         ({"n_labeled_per_class": 1, "unlabeled": 2}, "unlabeled=2 is already in y"),
+        ({"n_labeled_per_class": 1, "unlabeled": "auto"}, "give the one to write, such as -1"),
     ],
 )
 def test_masking_refuses(options: dict[str, Any], message: str) -> None:

@@ -29,9 +29,11 @@ from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
     LapwingWarning,
+    NothingUnlabeledWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.losses import Hinge
 from lapwing.solvers.manifold import libsvm
 
 N = 40
@@ -101,8 +103,10 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("fit_intercept", None, "must be True or False."),
 ]
 OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
-    (LapSVC, "loss", "squared", "must be one of 'squared_hinge', 'hinge'."),
-    (LapSVC, "loss", None, "must be one of 'squared_hinge', 'hinge'."),
+    *(
+        (LapSVC, "loss", value, "must be one of 'squared_hinge', 'hinge', or an object of lapwing")
+        for value in ("squared", None, 3.0, Hinge)
+    ),
     (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),
     (LapSVR, "epsilon", None, "must be a number >= 0, in the units of y."),
     *(
@@ -244,25 +248,25 @@ def test_wrong_new_points(estimator: type) -> None:
 # ---- labels ------------------------------------------------------------------------------------
 
 LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "no label": (np.full(N, -1), {}, r"y holds no label: all 40 entries .* unlabeled=-1\. Label"),
+    "no label": (np.full(N, -1), {}, r"y holds no label: all 40 entries .* unlabeled='auto'\. L"),
     "one class": (
         np.where(Y == 0, -1, Y),
-        {},
+        {"unlabeled": -1},
         r"one class only, 1, beside the unlabelled marker unlabeled=-1: a classifier needs labels "
         r"of at least 2 classes",
     ),
     "a collision": (
         2 * TRUTH - 1,
-        {},
+        {"unlabeled": -1},
         r"one class only, 1, .*choose another marker .* unlabeled=None \(missing values\) or "
         r"unlabeled=0, and mark them with it",
     ),
     "an unknown marker": (Y, {"unlabeled": [-1]}, r"unlabeled=\[-1\] cannot mark unlabelled"),
     "a marker that is not there": (
         np.where(TRUTH == 1, np.nan, 0),
-        {},
-        r"Input y contains NaN, which is not the unlabelled marker unlabeled=-1\. If NaN marks "
-        r"unlabelled points, pass unlabeled=None",
+        {"unlabeled": -1},
+        r"Input y contains NaN besides the unlabelled marker unlabeled=-1\. If that marks "
+        r"unlabelled points, leave unlabeled='auto'",
     ),
     "measurements": (X[:, 0], {}, r"Unknown label type: continuous"),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
@@ -428,14 +432,14 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
         f"{solver} and kinks": (
             LapSVC(loss="hinge", solver=solver),
             {},
-            rf"solver='{solver}' needs a piecewise quadratic loss.*'hinge'.*Use solver='dual'",
+            rf"solver='{solver}' needs a loss without kinks.*'hinge'.*Use solver='dual'",
         )
         for solver in ("newton", "pcg")
     },
     "newton and LapSVR": (
         LapSVR(solver="newton"),
         {},
-        r"solver='newton' needs a piecewise quadratic loss.*Use solver='dual' \(or 'auto'\)",
+        r"solver='newton' needs a loss without kinks.*Use solver='dual' \(or 'auto'\)",
     ),
     **{
         f"stopping and {solver}": (
@@ -448,7 +452,7 @@ COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "stopping and kinks": (
         LapSVC(stopping="stability", loss="hinge"),
         {},
-        r"stopping needs the iterates of solver='pcg' and a squared loss.*loss='hinge'",
+        r"stopping needs the iterates of solver='pcg' and a loss without kinks.*loss='hinge'",
     ),
     "nothing to validate on": (
         LapSVC(stopping="validation", validation_fraction=None),
@@ -515,6 +519,7 @@ def test_what_does_not_go_together(estimator: Any, options: dict[str, Any], mess
 
 
 @pytest.mark.parametrize("stopping", ["stability", "mixed"])
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_stability_watches_unlabelled_points(stopping: str) -> None:
     message = rf"stopping='{stopping}' watches the unlabelled points, and there are none\. Use"
     with pytest.raises(ValueError, match=message):
@@ -653,7 +658,8 @@ def test_one_class_for_one_unlabelled_point_is_no_wonder() -> None:
     y = TRUTH.copy()
     y[7] = -1
     assert told(lambda: LapSVC().fit(X, y)) == []
-    assert told(lambda: LapSVC(unlabeled=None).fit(X, TRUTH)) == []
+    caught = told(lambda: LapSVC().fit(X, TRUTH))
+    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -731,14 +737,25 @@ def test_warnings_can_be_filtered_together() -> None:
         LapSVC(graph=KNNGraph(20)).fit(X * [1, 1e5, 1], Y)
 
 
-@pytest.mark.parametrize("blank", ["", " ", "nan", "None", "<NA>"])
-@pytest.mark.parametrize("marker", [-1, None])
-def test_a_text_that_looks_unlabelled_is_no_class(blank: str, marker: Any) -> None:
+@pytest.mark.parametrize("text", ["nan", "None", "<NA>", "unlabelled", "Unknown", "?", "-1"])
+@pytest.mark.parametrize("marker", ["auto", -1])
+def test_a_text_that_looks_unlabelled_is_no_class(text: str, marker: Any) -> None:
+    y = np.array([text, "a", "b", text] * 3, dtype=object)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(ValueError, match=f"holds the text {re.escape(repr(text))}") as caught:
+        LapSVC(unlabeled=marker).fit(points, y)
+    assert f"Pass unlabeled={text!r} if it marks unlabelled rows" in str(caught.value)
+    assert LapSVC(unlabeled=text).fit(points, y).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize("marker", ["auto", None])
+def test_a_text_of_nothing_is_no_label(blank: str, marker: Any) -> None:
     y = np.array([blank, "a", "b", blank] * 3, dtype=object)
     points = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.raises(ValueError, match=f"holds the text {blank!r}.*Pass unlabeled={blank!r}"):
-        LapSVC(unlabeled=marker).fit(points, y)
-    assert LapSVC(unlabeled=blank).fit(points, y).classes_.tolist() == ["a", "b"]
+    model = LapSVC(unlabeled=marker).fit(points, y)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.unlabeled_ == ("",)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
@@ -779,5 +796,5 @@ def test_solvers_are_checked_before_anything_is_computed() -> None:
     def never(a: Any, b: Any) -> Any:
         raise AssertionError("the kernel was computed")
 
-    with pytest.raises(ValueError, match="needs a piecewise quadratic loss"):
+    with pytest.raises(ValueError, match="needs a loss without kinks"):
         LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)

@@ -64,6 +64,7 @@ def test_the_two_classes_are_mirror_images() -> None:
     np.testing.assert_allclose(g, -f, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_ties_are_predicted_positive() -> None:
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     fitted = LapSVC("linear", gamma_I=0, unlabeled=None).fit(X, ["a", "a", "b", "b"])

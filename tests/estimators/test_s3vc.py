@@ -272,6 +272,7 @@ def test_without_the_unlabelled_term_it_is_an_svm(C: float, kernel: str, method:
     assert fitted.C_star_ == 0
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled_is_an_svm_whatever_the_balance() -> None:
     X, _, truth = clusters()
     svm = SVC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)
@@ -281,6 +282,7 @@ def test_all_points_labelled_is_an_svm_whatever_the_balance() -> None:
         np.testing.assert_allclose(fitted.decision_function(X), svm.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled_in_three_classes() -> None:
     X, _, truth = clusters(3)
     fitted = S3VC(gamma=0.2, C=2.0, tol=1e-10).fit(X, truth)
@@ -745,8 +747,8 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("C_star", "auto", "must be a finite number >= 0, or None for C l / u."),
     ("s", 0, "must be a finite number > 0."),
     ("method", "newton", "must be one of 'continuation', 'quasi-newton', 'gradient', 'cccp', "),
-    ("loss", "squared", "must be one of 'squared_hinge', 'hinge'."),
-    ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge'."),
+    ("loss", "squared", "must be one of 'squared_hinge', 'hinge', or an object of lapwing.losses."),
+    ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge', or an object"),
     ("multi_class", "crammer", "must be one of 'ovo', 'ovr'."),
     ("n_init", 0, "must be a whole number of starts, at least 1."),
     ("n_init", 1.0, "must be a whole number of starts, at least 1."),
@@ -900,11 +902,11 @@ def test_a_minimum_worse_than_the_supervised_solution_is_not_returned(
 
     def mirrored(objective: Any, *given: Any) -> Any:
         """To the basin of the wrong labels, which the unlabelled points hold."""
-        found = usual(objective, *given)
+        found = usual.run(objective, *given)
         wrong = Function(-found.function.coef, found.function.intercept)
         return replace(found, function=wrong)
 
-    monkeypatch.setitem(s3vm.METHODS, "gradient", mirrored)
+    monkeypatch.setitem(s3vm.METHODS, "gradient", replace(usual, run=mirrored))
     options = {"kernel": "linear", "C": 0.5, "method": "gradient", "multi_class": "ovr"}
     which = {2: "The", 3: "In [123] of 3 columns the"}[n_classes]
     message = f"{which} minimum found by method='gradient' has a higher objective than the superv"

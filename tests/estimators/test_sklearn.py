@@ -26,11 +26,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import (
-    check_classifiers_classes,
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lapwing
 from lapwing import (
@@ -66,32 +62,29 @@ EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
 # ---- scikit-learn's own checks -----------------------------------------------------------------
 
-# One of the checks fits labels {-1, +1} with no point unlabelled, which needs another marker.
 CHECKED = [
-    LapSVC(unlabeled=None),
-    LapSVC(loss="hinge", unlabeled=None),
-    LapSVC(solver="newton", unlabeled=None),
-    LapSVC(solver="pcg", gamma_A=1e-2, unlabeled=None),
-    LapSVC(kernel="linear", fit_intercept=True, unlabeled=None),
-    LapRLSClassifier(unlabeled=None),
+    LapSVC(),
+    LapSVC(loss="hinge"),
+    LapSVC(solver="newton"),
+    LapSVC(solver="pcg", gamma_A=1e-2),
+    LapSVC(kernel="linear", fit_intercept=True),
+    LapRLSClassifier(),
     LapRLSRegressor(),
     LapRLSRegressor(solver="pcg", gamma_A=1e-2),
     LapSVR(),
-    AnchorGraphClassifier(unlabeled=None),
-    AnchorGraphClassifier(
-        AnchorGraph(5, weights="embedding"), class_mass_normalization=False, unlabeled=None
-    ),
-    EigenfunctionClassifier(unlabeled=None),
-    LapERLSClassifier(unlabeled=None),
-    LapERLSClassifier(n_eigenvectors=None, unlabeled=None),
-    LapERLSClassifier("linear", fit_intercept=True, unlabeled=None),
+    AnchorGraphClassifier(),
+    AnchorGraphClassifier(AnchorGraph(5, weights="embedding"), class_mass_normalization=False),
+    EigenfunctionClassifier(),
+    LapERLSClassifier(),
+    LapERLSClassifier(n_eigenvectors=None),
+    LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(),
     LapERLSRegressor(space=Landmarks(20)),
-    LapESVC(unlabeled=None),
-    LapESVC(epsilon=0.1, space=Landmarks(20), unlabeled=None),
+    LapESVC(),
+    LapESVC(epsilon=0.1, space=Landmarks(20)),
     LapESVR(),
-    S3VC(unlabeled=None),
-    S3VC("linear", C=1.0, multi_class="ovr", unlabeled=None),
+    S3VC(),
+    S3VC("linear", C=1.0, multi_class="ovr"),
 ]
 
 
@@ -114,37 +107,9 @@ def test_every_estimator_is_tried(examples: list[str], place: str) -> None:
 
 
 @parametrize_with_checks(CHECKED)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
-
-
-COLLIDING = "check_classifiers_classes"
-
-
-@pytest.mark.parametrize(
-    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC()], ids=repr
-)
-def test_checks_of_the_defaults(default: Any) -> None:
-    """With the usual marker -1 all but the check whose labels are {-1, +1}."""
-    names = []
-    for estimator, check in estimator_checks_generator(default):
-        names.append(check.func.__name__)
-        if names[-1] not in (COLLIDING, "check_array_api_input"):
-            check(estimator)
-    assert names.count(COLLIDING) == 1
-    assert len(names) > 50
-
-
-@pytest.mark.parametrize(
-    "default", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC()], ids=repr
-)
-def test_the_check_whose_labels_collide_with_the_marker(default: Any) -> None:
-    message = (
-        r"one class only, 1, beside the unlabelled marker unlabeled=-1: .* If -1 is a class and "
-        r"not the marker, choose another marker for unlabelled points, such as unlabeled=None"
-    )
-    with pytest.raises(ValueError, match=message):
-        check_classifiers_classes(type(default).__name__, default)
 
 
 # ---- data --------------------------------------------------------------------------------------
@@ -214,7 +179,7 @@ def test_signatures_follow_the_contract(estimator: type) -> None:
         "fit_intercept": estimator in REGRESSORS,
     }
     if estimator in CLASSIFIERS:
-        expected |= {"unlabeled": -1, "class_weight": None, "class_prior": None}
+        expected |= {"unlabeled": "auto", "class_weight": None, "class_prior": None}
     if estimator is not LapSVR:
         expected |= {"stopping": None, "warm_start": False, "random_state": None}
     assert {name: parameters[name].default for name in expected} == expected
@@ -321,6 +286,7 @@ def test_grid_search_over_the_graph_and_the_weights() -> None:
     assert search.cv_results_["split0_test_score"][i] == score
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_grid_search_over_anchors() -> None:
     X, truth = labeled_points()
     grid = {"graph__n_anchors": [5, 20], "graph__weights": ["kernel", "embedding"]}
@@ -332,6 +298,7 @@ def test_grid_search_over_anchors() -> None:
 
 
 @pytest.mark.parametrize("estimator", EVERY)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_cross_validation(estimator: type) -> None:
     X, truth = labeled_points()
     if estimator in EVERY_CLASSIFIER:
@@ -343,6 +310,7 @@ def test_cross_validation(estimator: type) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
     X, truth = labeled_points()
     K = rbf_kernel(X, gamma=0.1)
@@ -352,6 +320,7 @@ def test_cross_validation_of_a_precomputed_kernel_slices_both_ways() -> None:
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_one_vs_rest_of_scikit_learn_agrees_with_the_joint_fit(estimator: type) -> None:
     X, truth = labeled_points()
     model = estimator(gamma_A=1e-2)
@@ -605,6 +574,7 @@ def test_the_progress_bar_shows_conjugate_gradient() -> None:
     assert progress(lambda: clone(pcg).fit(X, y)) == ""
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_the_progress_bar_goes_through_a_grid_search() -> None:
     X, truth = labeled_points()
     search = GridSearchCV(LapSVC(gamma_A=0.1), {"gamma_I": [0.1, 1.0]}, cv=2)

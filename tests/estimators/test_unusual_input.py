@@ -32,6 +32,7 @@ def test_a_constant_feature_changes_nothing() -> None:
     np.testing.assert_allclose(g, f, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_all_points_labelled() -> None:
     X, _, truth = labeled_clusters(3)
     fitted = LapSVC(unlabeled=None).fit(X, truth)

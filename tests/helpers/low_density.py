@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from lapwing.losses.labeled import Hinge, Loss
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge, UnlabeledLoss
+from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.spaces import LinearSpace
 

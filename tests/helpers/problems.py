@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Loss, Squared, SquaredHinge
+from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge, TargetKind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
 # A loss of the registry `lapwing.losses.labeled.LOSSES` needs an example here, and its formulas in
 # LOSS_VALUES and LOSS_SLOPES.
 ALL_LOSSES: tuple[Loss, ...] = (SquaredHinge(), Squared(), Hinge(), EpsilonInsensitive(0.3))
-QUADRATIC_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.piecewise_quadratic)
-KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if not loss.piecewise_quadratic)
+QUADRATIC_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind is Kind.PIECEWISE_QUADRATIC)
+KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind is Kind.KINKED)
 
 # name: (normalised, power); L 1 = 0 for the unnormalised ones only (errata L3).
 GRAPHS: dict[str, tuple[bool, int] | None] = {
@@ -169,7 +169,7 @@ def make_case(
     )
     index = rng.permutation(n)[:n_labels]
     y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((n_labels, c)) + 0.2
-    if loss.name in ("squared_hinge", "hinge"):
+    if loss.targets is TargetKind.SIGNS:
         y = np.where(y >= 0, 1.0, -1.0)
         y[0], y[1] = 1.0, -1.0  # both classes in every column
     weights = np.ones(n_labels) if unit_weights else rng.uniform(0.5, 2.0, n_labels)

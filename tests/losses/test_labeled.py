@@ -5,17 +5,14 @@ from __future__ import annotations
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, SquaredHinge
+from lapwing.losses import LOSSES, EpsilonInsensitive, Kind, SquaredHinge
 from tests.helpers.members import check_examples
 from tests.helpers.problems import (
     ALL_LOSSES,
     KINKED_LOSSES,
     LOSS_SLOPES,
     LOSS_VALUES,
-    QUADRATIC_LOSSES,
     loss_value,
 )
 
@@ -116,7 +113,7 @@ def test_curvature_is_zero_or_one_and_says_which_observations_count(loss):
     y, f = grid(loss)
     curvature = loss.curvature(y, f)
     assert set(np.unique(curvature)) <= {0.0, 1.0}
-    if loss.piecewise_quadratic:
+    if loss.kind is Kind.PIECEWISE_QUADRATIC:
         np.testing.assert_allclose(loss.value(y, f), curvature * 0.5 * (f - y) ** 2, rtol=1e-12)
         np.testing.assert_allclose(loss.derivative(y, f), curvature * (f - y), rtol=1e-12)
 
@@ -139,8 +136,7 @@ def test_losses_keep_precision_shape_and_input(loss, dtype):
         out = method(y, f)
         assert out.dtype == dtype
         assert out.shape == f.shape
-    if loss.piecewise_quadratic:
-        assert loss.switch_steps(y, f, f).dtype == dtype
+    assert all(at.dtype == dtype for at in loss.breaks(y))
     np.testing.assert_array_equal(y, y_before)
     np.testing.assert_array_equal(f, f_before)
 
@@ -156,67 +152,5 @@ def test_losses_in_another_array_namespace(loss):
         plain, strict = (getattr(loss, name)(*pair) for pair in arguments)
         assert isinstance(strict, type(strict_f))
         np.testing.assert_array_equal(np.from_dlpack(strict), plain)
-    if loss.piecewise_quadratic:
-        plain, strict = (loss.switch_steps(*pair, pair[1]) for pair in arguments)
+    for plain, strict in zip(loss.breaks(y), loss.breaks(strict_y), strict=True):
         np.testing.assert_array_equal(np.from_dlpack(strict), plain)
-
-
-# --- the active set along a ray -------------------------------------------------------------------
-
-scores = st.one_of(st.sampled_from([-1.0, 0.0, 1.0, 2.0]), st.floats(-4, 4, width=16))
-
-
-@given(st.sampled_from([-1.0, 1.0]), scores, scores)
-def test_switch_steps_of_the_squared_hinge_by_brute_force(y, f, df):
-    """Errata L17 (b): no flip before the step, one there, none after; inf where there is none."""
-    arrays = [np.array([[value]]) for value in (y, f, df)]
-    step = float(SquaredHinge().switch_steps(*arrays)[0, 0])
-
-    def active(s):
-        return y * (f + s * df) < 1
-
-    assert step >= 0
-    assert not np.isnan(step)
-    if np.isinf(step):
-        # Scores are multiples of 2^-24 at least, so a flip would come before 2^30.
-        probes = [2.0**k for k in range(-30, 31)]
-        assert {active(s) for s in probes} == {active(0.0)}
-        return
-    margin = 1e-9 * max(1.0, step)
-    if step > 2 * margin:
-        assert {active(step * part) for part in np.linspace(0, 1 - 1e-9, 17)} == {active(0.0)}
-    # Beyond the step, far enough for f + s df to differ from the break point in rounding.
-    beyond = step + max(1e-6 * max(1.0, step), 1e-9 / abs(df))
-    assert {active(beyond * factor) for factor in (1, 1.5, 10, 1e4)} == {not active(0.0)}
-
-
-@pytest.mark.parametrize(
-    ("f", "df", "expected"),
-    [
-        (1.0, 0.5, np.inf),  # on the margin and moving out: it is not in E and stays out
-        (1.0, -0.5, 0.0),  # on the margin and moving in: enters E at once
-        (1.0, 0.0, np.inf),  # 0/0
-        (0.0, 0.0, np.inf),
-        (0.0, -1.0, np.inf),  # in E, ever deeper
-        (0.0, 2.0, 0.5),
-        (3.0, -1.0, 2.0),
-        (3.0, 1.0, np.inf),
-    ],
-)
-def test_switch_steps_at_the_corners(f, df, expected):
-    for y in (-1.0, 1.0):
-        arrays = (np.array([[y]]), np.array([[y * f]]), np.array([[y * df]]))
-        assert SquaredHinge().switch_steps(*arrays)[0, 0] == expected
-
-
-def test_the_squared_loss_never_switches():
-    squared = next(loss for loss in QUADRATIC_LOSSES if loss.name == "squared")
-    f = np.random.default_rng(0).standard_normal((5, 2))
-    np.testing.assert_array_equal(squared.switch_steps(f, f, -f), np.inf)
-
-
-@pytest.mark.parametrize("loss", KINKED_LOSSES, ids=lambda loss: loss.name)
-def test_losses_with_kinks_name_the_solver_to_use(loss):
-    assert not loss.piecewise_quadratic
-    with pytest.raises(NotImplementedError, match=r"not piecewise quadratic; use solver='dual'"):
-        loss.switch_steps(np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)))

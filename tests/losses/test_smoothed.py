@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lapwing.losses.labeled import Hinge, SquaredHinge
+from lapwing.losses import LOSSES, Hinge, Kind, ModifiedLogistic, SquaredHinge
 from lapwing.losses.smoothed import (
-    SMOOTHED,
-    ModifiedLogistic,
     SmoothedHinge,
     SmoothedSquaredHinge,
     smooth_pulse,
@@ -55,11 +53,11 @@ def convolved(function, f, variance, *, kinks):
     return sum(quad(integrand, *piece, epsabs=1e-12, epsrel=1e-11)[0] for piece in pieces)
 
 
-def test_every_smoothed_loss_has_its_sharp_one():
+def test_every_loss_that_is_smoothed_is_tried():
     check_examples(
         SHARP,
-        SMOOTHED,
-        registry="SMOOTHED in lapwing.losses.smoothed",
+        [name for name, loss in LOSSES.items() if loss().smoothed(1.0) is not None],
+        registry="LOSSES in lapwing.losses.registry",
         place="SHARP in tests/losses/test_smoothed.py",
     )
 
@@ -68,7 +66,7 @@ def test_every_smoothed_loss_has_its_sharp_one():
 @pytest.mark.parametrize("name", SHARP)
 def test_smoothed_losses_are_convolutions(name, variance):
     """Errata C2, for the squared hinge too."""
-    smoothed = SMOOTHED[name](variance)
+    smoothed = SHARP[name].smoothed(variance)
     for y in (-1.0, 1.0):
         for f in (-3.0, -1.0, -0.2, 0.0, 0.9, 1.0, 1.1, 2.5):
             expected = convolved(
@@ -104,9 +102,9 @@ def test_the_modified_logistic_loss_is_that_of_the_paper():
     assert 2 * loss.value(1.0, 1.0) == pytest.approx(np.log(2) / 20)
 
 
-@pytest.mark.parametrize("name", SMOOTHED)
+@pytest.mark.parametrize("name", SHARP)
 def test_objective_scale_is_that_of_the_sharp_loss(name):
-    assert SMOOTHED[name](0.1).objective_scale == SHARP[name].objective_scale
+    assert SHARP[name].smoothed(0.1).objective_scale == SHARP[name].objective_scale
 
 
 @FOR_ALL
@@ -148,40 +146,40 @@ def test_tails_are_those_of_the_sharp_loss(loss, size):
     np.testing.assert_allclose(loss.curvature(y, f), sharp.curvature(y, f), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SMOOTHED)
+@pytest.mark.parametrize("name", SHARP)
 def test_without_variance_it_is_the_sharp_loss(name):
     """Errata C9: a branch, where the formula is 0 inf; kinks included."""
     y, f = grid()
     y, f = np.append(y, [1.0, -1.0]), np.append(f, [1.0, -1.0])
-    smoothed, sharp = SMOOTHED[name](0.0), SHARP[name]
+    smoothed, sharp = SHARP[name].smoothed(0.0), SHARP[name]
     np.testing.assert_allclose(smoothed.value(y, f), sharp.value(y, f), rtol=1e-15)
     np.testing.assert_array_equal(smoothed.derivative(y, f), sharp.derivative(y, f))
     np.testing.assert_array_equal(smoothed.curvature(y, f), sharp.curvature(y, f))
 
 
-@pytest.mark.parametrize("name", SMOOTHED)
+@pytest.mark.parametrize("name", SHARP)
 def test_small_variances_tend_to_the_sharp_loss(name):
     y, f = grid()
     errors = [
-        np.abs(SMOOTHED[name](v).value(y, f) - SHARP[name].value(y, f)).max()
+        np.abs(SHARP[name].smoothed(v).value(y, f) - SHARP[name].value(y, f)).max()
         for v in (1e-2, 1e-4, 1e-8)
     ]
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 1e-4
     for v in (1e-100, 1e-300):
-        loss = SMOOTHED[name](v)
+        loss = SHARP[name].smoothed(v)
         np.testing.assert_allclose(loss.value(y, f), SHARP[name].value(y, f), rtol=1e-15)
         assert np.isfinite(loss.curvature(y, f)).all()
 
 
-@pytest.mark.parametrize("name", SMOOTHED)
+@pytest.mark.parametrize("name", SHARP)
 def test_variances_of_each_observation(name):
     """Also none for some: points at the origin (errata C5)."""
     y, f = grid()
     variances = np.resize([0.0, 1e-3, 0.5], len(f))
-    together = SMOOTHED[name](variances)
+    together = SHARP[name].smoothed(variances)
     for v in (0.0, 1e-3, 0.5):
-        of_v, alone = variances == v, SMOOTHED[name](v)
+        of_v, alone = variances == v, SHARP[name].smoothed(v)
         for function in ("value", "derivative", "curvature"):
             np.testing.assert_array_equal(
                 getattr(together, function)(y, f)[of_v],
@@ -191,10 +189,9 @@ def test_variances_of_each_observation(name):
 
 def test_smoothing_never_lowers_a_convex_loss():
     y, f = grid()
-    for name, make in SMOOTHED.items():
-        values = [make(v).value(y, f) for v in (0.0, 0.01, 0.3, 2.0)]
+    for sharp in SHARP.values():
+        values = [sharp.smoothed(v).value(y, f) for v in (0.0, 0.01, 0.3, 2.0)]
         assert all((high >= low - 1e-12).all() for low, high in pairwise(values))
-        assert name in SHARP
 
 
 def test_step_pulse_and_ramp_are_derivatives_of_each_other():
@@ -207,7 +204,6 @@ def test_step_pulse_and_ramp_are_derivatives_of_each_other():
 
 
 @FOR_ALL
-def test_newton_is_told_that_it_does_not_serve(loss):
-    assert not loss.piecewise_quadratic
-    with pytest.raises(NotImplementedError, match=r"loss is not piecewise quadratic; L-BFGS"):
-        loss.switch_steps(1.0, 0.0, 1.0)
+def test_they_are_differentiable_and_no_more_is_promised(loss):
+    assert loss.kind is Kind.SMOOTH
+    assert loss.breaks(np.ones(3)) == ()

@@ -31,7 +31,7 @@ UNLABELED = [
     GaussianBump(),
     GaussianBump(1.0, 2.0),
     SymmetricHinge(),
-    SymmetricHinge(0.3),
+    SymmetricHinge().smoothed(0.3),
 ]
 points = partial(gaussian_points, center=0.8)
 BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)}

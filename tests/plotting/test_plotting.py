@@ -110,13 +110,15 @@ def test_three_classes_meet_where_two_scores_are_equal(X: Points) -> None:
         (["a", "b"], ""),
         (["a", "b"], None),
         ([0.0, 1.0], float("nan")),
+        ([0, 1], 9),
     ],
 )
 def test_labelled_and_unlabelled_points_are_told_apart(
     X: Points, labels: list[Any], marker: Any
 ) -> None:
+    known = {} if marker != 9 else {"unlabeled": 9}  # the others are known by themselves
     y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
-    axes = decision_map(Linear((1.0, 0.0), classes=labels), X, y, unlabeled=marker)
+    axes = decision_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
     unlabelled, first, second = drawn(axes)
     np.testing.assert_array_equal(unlabelled, X[3:])
     np.testing.assert_array_equal(first, X[:2])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar
 
 import joblib
@@ -61,13 +62,41 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def single_blas_thread() -> AbstractContextManager[Any]:
+class _Hold:
+    """BLAS at one thread while anybody wants it so.
+
+    The limit is the process's, not the caller's: of two fits in a pool of threads the second would
+    note one thread as what to restore, and leave the process with it. So holders are counted.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holders = Lock(), 0
+        self._limit: AbstractContextManager[Any] = nullcontext()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limit.__exit__(None, None, None)
+
+
+_HOLD = _Hold()
+
+
+def single_blas_thread() -> AbstractContextManager[None]:
     """Hold BLAS at one thread.
 
     For many calls on small operands: waiting for threads then costs more than they save, thirty
     times as much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
     """
-    return _controller().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    return _HOLD
 
 
 @cache

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
-from lapwing.classes.labels import unlabeled_mask
+from lapwing.classes.markers import is_auto, unlabeled_mask
 
 __all__ = ["check_count", "mask_labels"]
 
@@ -36,7 +36,8 @@ def mask_labels(
         Keep the labels of these points: distinct row indices from 0, or a boolean mask
         of shape (n_samples,). Nothing is drawn.
     unlabeled : int, float, str or None, default=-1
-        The marker of an unlabelled point; it must not be a label. Pass the same to the estimator.
+        The marker of an unlabelled point; it must not be a label. Estimators know -1 and None by
+        themselves; pass them any other as ``unlabeled``.
     random_state : int, RandomState instance or None, default=None
         Source of the draw; give an int for the same labelled points in every call.
 
@@ -60,6 +61,11 @@ def mask_labels(
     array([-1,  0, -1, -1,  2])
     """
     labels = np.asarray(column_or_1d(y))
+    if is_auto(unlabeled):
+        raise ValueError(
+            "unlabeled='auto' is how estimators read markers; give the one to write, such as -1 or "
+            "None."
+        )
     if unlabeled_mask(labels, unlabeled).any():
         raise ValueError(
             f"unlabeled={unlabeled!r} is already in y, so labelled and unlabelled points could not "

@@ -168,8 +168,16 @@ class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, d
     None shifts nothing.
 """,
     "unlabeled": """
-unlabeled : number, str, None or NaN, default=-1
-    What marks unlabelled points in y. None and NaN both mean any missing value.
+unlabeled : 'auto', number, str, None or NaN, default='auto'
+    What marks unlabelled points in y. 'auto' is missing values of any kind (None, NaN, NaT,
+    pandas.NA, empty texts) and the number -1; but where -1 and +1 are the only numbers, both are
+    classes. None, NaN and '' mean missing values alone, anything else that one value. A fit warns
+    where no point is unlabelled or the marker is in doubt; `unlabeled_` tells what was found.
+""",
+    "unlabeled_": """
+unlabeled_ : tuple
+    What marked unlabelled points in y: -1, None (missing values), '' (empty texts) or the marker
+    that was asked for. Empty if every point is labelled.
 """,
     "warm_start": """
 warm_start : bool, default=False

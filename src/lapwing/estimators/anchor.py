@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
@@ -57,6 +56,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     alpha_ : ndarray of shape (n_anchors, n_columns)
@@ -115,35 +115,13 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         gamma_I: float = 0.1,
         class_mass_normalization: bool = True,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
     ) -> None:
         self.graph = graph
         self.gamma_I = gamma_I
         self.class_mass_normalization = class_mass_normalization
         self.class_prior = class_prior
         self.unlabeled = unlabeled
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AnchorGraphClassifier:
-        """Fit to labelled and unlabelled points.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All points, labelled or not.
-        y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points; 1 by default. Those of unlabelled points must be finite
-            and have no effect. A labelled point of weight 0 is left out of the fit altogether.
-
-        Returns
-        -------
-        AnchorGraphClassifier
-            The fitted estimator.
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     def _graph(self) -> WantedGraph:
         return WantedGraph(True, self._recipe())

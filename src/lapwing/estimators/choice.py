@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Loss
+from lapwing.losses.registry import shown
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.objectives.manifold import Objective
+from lapwing.solvers.manifold import registry
 from lapwing.spaces import FullKernelSpace
 
 __all__ = [
@@ -25,7 +27,7 @@ __all__ = [
 
 _LOG = logging.getLogger("lapwing")
 
-SOLVERS = ("auto", "newton", "pcg", "dual")
+SOLVERS = ("auto", *registry.SOLVERS)
 
 # Beyond these sizes conjugate gradient to the optimum takes less than a factorisation, and three
 # matrices of order n^2 are the larger concern.
@@ -84,21 +86,29 @@ def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
     if solver not in SOLVERS:
         known = ", ".join(map(repr, SOLVERS))
         raise ValueError(f"solver={solver!r} is not known. Use one of {known}.")
-    if not loss.piecewise_quadratic and solver not in ("auto", "dual"):
+    if not loss.kind.differentiable and solver not in ("auto", *_taking_kinks()):
+        instead = " or ".join(f"solver={name!r}" for name in _taking_kinks())
         raise ValueError(
-            f"solver={solver!r} needs a piecewise quadratic loss, and loss={loss.name!r} has "
-            "kinks. Use solver='dual' (or 'auto') with it."
+            f"solver={solver!r} needs a loss without kinks, and loss={shown(loss)} has some. Use "
+            f"{instead} (or 'auto') with it."
         )
-    if early_stopping and (solver not in ("auto", "pcg") or not loss.piecewise_quadratic):
+    stopping = [name for name, each in registry.SOLVERS.items() if each.stops_early]
+    kinked = not loss.kind.differentiable
+    if early_stopping and (solver not in ("auto", *stopping) or kinked):
+        instead = " or ".join(f"solver={name!r}" for name in stopping)
         raise ValueError(
-            f"stopping needs the iterates of solver='pcg' and a squared loss, not "
-            f"solver={solver!r} with loss={loss.name!r}. Use solver='pcg', or stopping=None."
+            f"stopping needs the iterates of {instead} and a loss without kinks, not "
+            f"solver={solver!r} with loss={shown(loss)}. Use {instead}, or stopping=None."
         )
+
+
+def _taking_kinks() -> list[str]:
+    return [name for name, solver in registry.SOLVERS.items() if solver.kinks]
 
 
 def _automatic(objective: Objective, early_stopping: bool) -> Choice:
     space, n = objective.space, objective.space.n_points
-    if not objective.loss.piecewise_quadratic:
+    if not objective.loss.kind.differentiable:
         return Choice("dual", f"the only solver of the {objective.loss.name} loss")
     if early_stopping:
         return Choice("pcg", "a stopping rule looks at its iterates")

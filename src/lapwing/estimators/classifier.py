@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode
+from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, read_known
 from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
@@ -29,13 +30,17 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
 
     def _read_targets(self, y: Any) -> Targets:
         labels = code_classes(y, self.unlabeled)
-        attributes: dict[str, Any] = {"classes_": labels.classes}
+        attributes: dict[str, Any] = {
+            "classes_": labels.classes,
+            "unlabeled_": labels.unlabeled,
+        }
         if self._holds_prior and self.class_prior is not None:
             attributes["class_prior_"] = resolve_prior(
                 self.class_prior, labels.codes, len(labels.classes)
             )
         columns = coded_columns(labels.codes, len(labels.classes))
-        return Targets(columns, labels.labeled, self._class_weights(labels), attributes)
+        weights = self._class_weights(labels)
+        return Targets(columns, labels.labeled, weights, attributes, labels.doubt)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""
@@ -122,8 +127,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none: those rows are left
-            out, so that a search or cross-validation may hold out any rows.
+            Labels, read as `fit` reads them: rows without one are left out, so that a search or
+            cross-validation may hold out any rows. -1 is a label here if it is in `classes_`.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -137,8 +142,10 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         ValueError
             If no row is labelled.
         """
-        X, y, sample_weight = only_labeled(self.unlabeled, X, y, sample_weight)
-        return float(super().score(X, y, sample_weight=sample_weight))
+        check_is_fitted(self)
+        labels, labeled = read_known(y, self.unlabeled, self.classes_)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, labels, sample_weight=sample_weight))
 
 
 class ManifoldClassifier(SemiSupervisedClassifier, StoppableEstimator):

@@ -10,9 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.warn import warn
 from lapwing.exceptions import (
+    BalanceWarning,
     ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
+    LapwingWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -28,7 +30,9 @@ __all__ = [
     "check_target_scale",
     "drowned",
     "warn_constant_values",
+    "warn_contradicted_balance",
     "warn_descent_not_converged",
+    "warn_doubt",
     "warn_drowned_labels",
     "warn_embedding_not_solved",
     "warn_empty_expansion",
@@ -51,6 +55,12 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 _FOLLOWS = 0.05
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
+
+
+def warn_doubt(doubt: LapwingWarning | None) -> None:
+    """Warn of how y was read, if there is anything to tell."""
+    if doubt is not None:
+        warn(str(doubt), type(doubt))
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:
@@ -227,9 +237,11 @@ def warn_empty_expansion(columns: Array, epsilon: float) -> None:
         )
 
 
-def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) -> None:
-    """Warn that a solver ran out of iterations."""
-    cure = "Raise max_iter or tol, or use a larger gamma_A (better conditioned)"
+def warn_not_converged(
+    solver: str, n_iter: int, max_iter: int, optimality: float, tol: float
+) -> None:
+    """Warn that a solver ran out of iterations, or of progress before them."""
+    cure = f"{_more(n_iter, max_iter)}, or use a larger gamma_A (better conditioned)"
     if solver == "pcg":
         cure += (
             "; stop by predictions (stopping='stability'), or use solver='dual' if memory allows"
@@ -241,13 +253,30 @@ def warn_not_converged(solver: str, n_iter: int, optimality: float, tol: float) 
     )
 
 
-def warn_descent_not_converged(n_iter: int, optimality: float, tol: float) -> None:
-    """Warn that L-BFGS ran out of iterations."""
+def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, tol: float) -> None:
+    """Warn that L-BFGS ran out of iterations, or of progress before them."""
     warn(
         f"L-BFGS did not converge in {n_iter} iterations: the relative optimality is "
-        f"{optimality:.1e}, tol={tol:g}. Raise max_iter or tol, scale the features, or use a "
+        f"{optimality:.1e}, tol={tol:g}. {_more(n_iter, max_iter)}, scale the features, or use a "
         "smaller C.",
         ConvergenceWarning,
+    )
+
+
+def _more(n_iter: int, max_iter: int) -> str:
+    """What to do about a tolerance that was not met; more iterations help only if all were used."""
+    return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
+
+
+def warn_contradicted_balance(contradicted: int, n_labels: int, n_columns: int) -> None:
+    """Warn that the shares of the labels were not held, as labelled points contradict them."""
+    which = "" if n_columns == 1 else f" in some of {n_columns} columns"
+    warn(
+        f"balance='labels' was not held{which}: with the shares that the classes have among the "
+        f"labels, {contradicted} of {n_labels} labelled points are on the wrong side. The classes "
+        "probably have other shares among the unlabelled points. If you know them, pass them, e.g. "
+        "balance={'a': 0.1, 'b': 0.9}; balance=None holds no shares.",
+        BalanceWarning,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.callback import with_callbacks
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -61,6 +60,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
@@ -119,7 +119,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         lam: float = 100.0,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
     ) -> None:
         self.n_eigenfunctions = n_eigenfunctions
         self.n_components = n_components
@@ -130,28 +130,6 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         self.class_weight = class_weight
         self.class_prior = class_prior
         self.unlabeled = unlabeled
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EigenfunctionClassifier:
-        """Fit to labelled and unlabelled points.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All points, labelled or not.
-        y : array-like of shape (n_samples,)
-            Labels, with the unlabelled marker where there is none.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labelled points; 1 by default. Those of unlabelled points must be finite
-            and have no effect. A labelled point of weight 0 is left out of the fit altogether.
-
-        Returns
-        -------
-        EigenfunctionClassifier
-            The fitted estimator.
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     def _wants_graph(self) -> bool:
         return False

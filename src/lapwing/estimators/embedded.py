@@ -26,12 +26,14 @@ from lapwing.estimators.template import (
     WantedGraph,
 )
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
-from lapwing.losses.labeled import Loss
+from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.methods import (
+    COPIES,
     EMBEDDED_METHODS,
+    EXACT_COPIES,
     EmbeddedSettings,
     require_matrices,
 )
@@ -82,6 +84,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
     ) -> Prepared:
+        self._forecast(problem)
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem)
         with progress.stage("eigenpairs", None) as tick:
@@ -112,15 +115,23 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
-            large = problem.n_points > matrix_points(self._loss()) and not kernel.precomputed
-            recipe = Landmarks() if large else None
-            if large:
-                _LOG.info("space=%r: %d points", recipe, problem.n_points)
+            recipe = None if self._takes_full_kernel(problem) else Landmarks()
+            _LOG.info("space=%r: %d points", recipe, problem.n_points)
         if recipe is None:
-            require_matrices(problem.n_points, 1 if kernel.precomputed else 2)
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
         space: Space = recipe.space(kernel, problem.X)
         return space
+
+    def _forecast(self, problem: Problem) -> None:
+        """Refuse a full kernel that will not fit before the search for neighbours, not after."""
+        if not self._linear() and self._takes_full_kernel(problem):
+            exact = self.n_eigenvectors is None
+            require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
+
+    def _takes_full_kernel(self, problem: Problem) -> bool:
+        if not isinstance(self.space, str):
+            return self.space is None
+        return self._pairwise() or problem.n_points <= matrix_points(self._loss())
 
     def _linear(self) -> bool:
         named = isinstance(self.kernel, str) and self.kernel == "linear"

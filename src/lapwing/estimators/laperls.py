@@ -8,7 +8,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.losses.labeled import Loss, Squared
+from lapwing.losses import Loss, Squared
 
 __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
 
@@ -62,6 +62,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included, by g.
     {virtual_labels_}
@@ -133,7 +134,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         memory: Any = None,
     ) -> None:
         self.kernel = kernel

@@ -8,7 +8,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
-from lapwing.losses.labeled import EpsilonInsensitive, Loss
+from lapwing.losses import EpsilonInsensitive, Loss
 
 __all__ = ["LapESVC", "LapESVR"]
 
@@ -65,6 +65,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included, by g.
     {virtual_labels_}
@@ -132,7 +133,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         max_iter: int = 200,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         memory: Any = None,
     ) -> None:
         self.kernel = kernel

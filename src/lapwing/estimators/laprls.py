@@ -7,7 +7,8 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import StoppableRegressor
-from lapwing.losses.labeled import Loss, Squared
+from lapwing.losses.base import Loss
+from lapwing.losses.labeled import Squared
 
 __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 
@@ -49,6 +50,7 @@ class LapRLSClassifier(ManifoldClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {alpha_}
@@ -106,7 +108,7 @@ class LapRLSClassifier(ManifoldClassifier):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import ManifoldRegressor
-from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, Loss
+from lapwing.losses.base import Loss, TargetKind
+from lapwing.losses.labeled import EpsilonInsensitive
+from lapwing.losses.registry import as_loss
 
 __all__ = ["LapSVC", "LapSVR"]
 
@@ -57,6 +59,7 @@ class LapSVC(ManifoldClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {alpha_}
@@ -119,7 +122,7 @@ class LapSVC(ManifoldClassifier):
         gamma_A: float = 1e-4,
         gamma_I: float = 1.0,
         graph: Any = None,
-        loss: str = "squared_hinge",
+        loss: Any = "squared_hinge",
         solver: str = "auto",
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
@@ -128,7 +131,7 @@ class LapSVC(ManifoldClassifier):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -153,7 +156,7 @@ class LapSVC(ManifoldClassifier):
         self.random_state = random_state
 
     def _loss(self) -> Loss:
-        return LOSSES[self.loss]()
+        return as_loss(self.loss, TargetKind.SIGNS)
 
 
 @document

@@ -29,7 +29,7 @@ from lapwing.estimators.template import (
 )
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Loss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
@@ -173,7 +173,9 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         result, problem = solution.result, prepared.problem
         optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
-            diagnostics.warn_not_converged(solution.solver, result.n_iter, optimality, self.tol)
+            diagnostics.warn_not_converged(
+                solution.solver, result.n_iter, self.max_iter, optimality, self.tol
+            )
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
         if prepared.laplacian is not None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
-from lapwing.losses.unlabeled import UNLABELED_LOSSES
+from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
+from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
+from lapwing.solvers.low_density.methods import Method
 
 __all__ = ["check_parameters"]
 
@@ -37,6 +39,20 @@ def _one_of(*allowed: Any) -> tuple[Callable[[Any], bool], str]:
     )
 
 
+def _named(
+    names: Callable[[], Iterable[str]], kind: type, shown: str
+) -> tuple[Callable[[Any], bool], Callable[[], str]]:
+    """A name in a registry, as it is when asked, or an object of its kind."""
+
+    def wanted() -> str:
+        return f"one of {', '.join(map(repr, names()))}, or an object of {shown}"
+
+    return (
+        lambda value: value in names() if isinstance(value, str) else isinstance(value, kind),
+        wanted,
+    )
+
+
 _FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "True or False")
 
 
@@ -46,7 +62,7 @@ def _prior(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, Mapping)  # read in `resolve_prior`
 
 
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+_RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "kernel": (
         lambda v: isinstance(v, str) or callable(v),
         "a name, such as 'rbf', or a function (X, Z) -> matrix",
@@ -67,8 +83,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a finite number >= 0, or None for C l / u",
     ),
     "s": (lambda v: _number(v) and v > 0, "a finite number > 0"),
-    "method": _one_of(*S3VM_METHODS),
-    "unlabeled_loss": _one_of("auto", *UNLABELED_LOSSES),
+    "method": _named(lambda: S3VM_METHODS, Method, "lapwing.solvers.low_density.methods.Method"),
+    "unlabeled_loss": _named(
+        lambda: ("auto", *UNLABELED_LOSSES), UnlabeledLoss, "lapwing.losses.UnlabeledLoss"
+    ),
     "multi_class": _one_of("ovo", "ovr"),
     "n_init": (_count, "a whole number of starts, at least 1"),
     "gamma_I": (lambda v: _number(v) and v >= 0, "a number >= 0; 0 means no graph"),
@@ -82,7 +100,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: v is None or (_number(v) and 0 < v < 1),
         "a number between 0 and 1, or None",
     ),
-    "loss": _one_of("squared_hinge", "hinge"),
+    "loss": _named(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
     "class_prior": (_prior, "'labels', 'uniform', None or an array of one number a class"),
     "solver": _one_of(*SOLVERS),
     "stopping": _one_of(*STOPPING),
@@ -117,4 +135,5 @@ def check_parameters(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         holds, wanted = _RULES.get(name, (None, ""))
         if holds is not None and not holds(value):
-            raise ValueError(f"{name}={value!r} must be {wanted}.")
+            text = wanted if isinstance(wanted, str) else wanted()
+            raise ValueError(f"{name}={value!r} must be {text}.")

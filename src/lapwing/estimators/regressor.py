@@ -1,4 +1,4 @@
-"""What regressions share: NaN is unlabelled, values are the answers."""
+"""What regressions share: missing targets are unlabelled, values are the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import read_targets
+from lapwing.classes.labels import as_targets, read_targets
+from lapwing.classes.slips import doubt_targets
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
 from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
@@ -18,13 +19,14 @@ __all__ = ["ManifoldRegressor", "SemiSupervisedRegressor", "StoppableRegressor"]
 
 
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
-    """What regressions share: NaN is unlabelled, values are the answers."""
+    """What regressions share: missing targets are unlabelled, values are the answers."""
 
     _regression = True
 
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
-        return Targets(targets[:, None], labeled, np.ones(len(targets)), {})
+        doubt = doubt_targets(labeled)
+        return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         super()._answer(X, problem, solution)
@@ -58,8 +60,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points, as for `predict`.
         y : array-like of shape (n_samples,)
-            Targets, with the unlabelled marker where there is none: those rows are left
-            out, so that a search or cross-validation may hold out any rows.
+            Targets, missing (NaN, say) where there is none: those rows are left out, so that a
+            search or cross-validation may hold out any rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -73,8 +75,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         ValueError
             If no row is labelled.
         """
-        X, y, sample_weight = only_labeled(None, X, y, sample_weight)
-        return float(super().score(X, y, sample_weight=sample_weight))
+        targets = as_targets(y)
+        labeled = ~np.isnan(targets)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, targets[labeled], sample_weight=sample_weight))
 
 
 class ManifoldRegressor(SemiSupervisedRegressor, ManifoldEstimator):

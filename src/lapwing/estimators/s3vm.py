@@ -27,7 +27,8 @@ from lapwing.estimators.s3vm_choice import (
 )
 from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.losses.labeled import LOSSES
+from lapwing.losses.base import TargetKind
+from lapwing.losses.registry import as_loss
 from lapwing.problem import Problem
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import (
@@ -143,6 +144,7 @@ class S3VC(SemiSupervisedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
+    {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {alpha_}
@@ -234,10 +236,10 @@ class S3VC(SemiSupervisedClassifier):
         space: Any = None,
         C: float = 100.0,
         C_star: float | None = None,
-        loss: str = "hinge",
-        unlabeled_loss: str = "auto",
+        loss: Any = "hinge",
+        unlabeled_loss: Any = "auto",
         s: float = 3.0,
-        method: str = "gradient",
+        method: Any = "gradient",
         balance: Any = "labels",
         fit_intercept: bool = True,
         graph: Any = None,
@@ -247,7 +249,7 @@ class S3VC(SemiSupervisedClassifier):
         tol: float = 1e-4,
         max_iter: int = 20_000,
         class_weight: Any = None,
-        unlabeled: Any = -1,
+        unlabeled: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -404,7 +406,7 @@ class S3VC(SemiSupervisedClassifier):
         return Recipe(
             float(self.C),
             float(C_star),
-            LOSSES[self.loss](),
+            as_loss(self.loss, TargetKind.SIGNS),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
             balance,
             self.method,
@@ -455,9 +457,15 @@ class S3VC(SemiSupervisedClassifier):
         unimproved = [result for result in results if not result.improved]
         if unimproved:
             diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
+        contradicted = max(machine.contradicted for machine in solution.machines.columns)
+        if contradicted:
+            n_labels = len(prepared.problem.index)
+            diagnostics.warn_contradicted_balance(contradicted, n_labels, len(results))
         optimality = float(self.optimality_.max())
         if self.status_ == Status.MAX_ITER:
-            diagnostics.warn_descent_not_converged(self.n_iter_, optimality, self.tol)
+            diagnostics.warn_descent_not_converged(
+                self.n_iter_, self.max_iter, optimality, self.tol
+            )
         elif self.status_ in (Status.CONVERGED, Status.PRECISION):
             # float32 ends the method of multipliers earlier: its penalties multiply the rounding
             tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol

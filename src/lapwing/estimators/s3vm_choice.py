@@ -11,10 +11,12 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, UnlabeledLoss
+from lapwing.losses.base import TargetKind, UnlabeledLoss
+from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import Balance, Observations
+from lapwing.solvers.low_density.methods import as_method, check_losses
 from lapwing.spaces import Linear
 
 __all__ = [
@@ -59,23 +61,17 @@ def check_combination(estimator: Any) -> None:
     ValueError
         Naming both parameters and what to change.
     """
-    method, loss = estimator.method, estimator.loss
     for name in ("C", "C_star"):
         if (getattr(estimator, name) or 0) > _LARGEST:
             raise ValueError(
                 f"{name}={getattr(estimator, name)!r} must be at most {_LARGEST:g}: beyond, the "
                 "norm is below the rounding of the losses. Scale the features instead."
             )
-    if method in ("cccp", "switching") and loss != "hinge":
-        raise ValueError(
-            f"method={method!r} labels the unlabelled points and knows the hinge only, not "
-            f"loss={loss!r}. Use loss='hinge', or another method."
-        )
-    if estimator.unlabeled_loss == "symmetric_hinge" and loss != "hinge":
-        raise ValueError(
-            f"unlabeled_loss='symmetric_hinge' goes with loss='hinge', not loss={loss!r}: it is "
-            "the hinge of the nearer label. Use loss='hinge', or unlabeled_loss='gaussian'."
-        )
+    check_losses(
+        estimator.method,
+        as_loss(estimator.loss, TargetKind.SIGNS),
+        choose_unlabeled_loss(estimator.unlabeled_loss, estimator.method, float(estimator.s)),
+    )
     precomputed = isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
     if precomputed and isinstance(estimator.space, Linear):
         raise ValueError(
@@ -181,11 +177,11 @@ def observe(problem: Problem, n_classes: int) -> Observations:
     )
 
 
-def choose_unlabeled_loss(name: str, method: str, s: float) -> UnlabeledLoss:
-    """The loss of that name; of 'auto' that of the method."""
-    if name == "auto":
-        name = "symmetric_hinge" if method in ("cccp", "switching") else "gaussian"
-    return GaussianBump(s) if name == "gaussian" else UNLABELED_LOSSES[name]()
+def choose_unlabeled_loss(loss: Any, method: Any, s: float) -> UnlabeledLoss:
+    """The loss of that name or the object; of 'auto' that of the method."""
+    if isinstance(loss, str) and loss == "auto":
+        loss = as_method(method).unlabeled_loss
+    return as_unlabeled_loss(loss, {"s": s})
 
 
 def worst(statuses: Sequence[Status]) -> Status:

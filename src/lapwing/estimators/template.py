@@ -22,10 +22,10 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.labels import labeled_rows
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import SILENT, Progress, Stages
+from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import (
     AffinityGraph,
     Eigenpairs,
@@ -59,6 +59,7 @@ class Targets(NamedTuple):
     labeled: Array  # (n_rows,) bool
     class_weights: Array  # (n_rows,) factors of the sample weights
     attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
+    doubt: LapwingWarning | None = None  # of how y was read
 
 
 class WantedGraph(NamedTuple):
@@ -140,8 +141,8 @@ def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
     return estimator._solve(prepared, SILENT)
 
 
-def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """X, y and weights of the rows that hold a label, to score on.
+def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """X and weights of the rows that hold a label, by their mask, to score on.
 
     scikit-learn's own scorers would count the unlabelled marker as one more class, and a search
     over partly labelled data would always choose by it.
@@ -151,10 +152,9 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
     ValueError
         If no row is labelled.
     """
-    check_consistent_length(X, y, sample_weight)
-    labeled = labeled_rows(y, marker)
+    check_consistent_length(X, labeled, sample_weight)
     if labeled.all():
-        return X, y, sample_weight
+        return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
     if not labeled.any():
         raise ValueError(
@@ -163,7 +163,7 @@ def only_labeled(marker: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, 
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    return _safe_indexing(X, rows), _safe_indexing(y, rows), weights
+    return _safe_indexing(X, rows), weights
 
 
 def is_fitted_name(name: str) -> bool:
@@ -220,7 +220,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self._set({"labeled_": targets.labeled, "basis_": problem.rows})
         prepared = self._prepare(targets, problem, graph, progress)
         solution = self._solve(prepared, progress, previous=previous, **wishes)
-        self._set(solution.function.attributes)
+        self._set(_own(solution.function.attributes, X))
         self._set(solution.attributes)
         self._answer(X, problem, solution)
         self._diagnose(prepared, solution)
@@ -262,6 +262,35 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def _wants_graph(self) -> bool:
         return True
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, those of the graph and the space by ``graph__name`` and ``space__name``.
+
+        Parameters
+        ----------
+        **params : dict
+            New values by name.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, or a part of a recipe that is not there.
+        """
+        for name in ("graph", "space"):
+            of_part = [key for key in params if key.startswith(f"{name}__")]
+            recipe = params.get(name, getattr(self, name, None))
+            if of_part and not hasattr(recipe, "set_params"):
+                example = {"graph": "KNNGraph()", "space": "Landmarks()"}[name]
+                raise ValueError(
+                    f"{of_part[0]}: {name}={recipe!r} is chosen by the fit and has no parameters "
+                    f"to set. Give one first, e.g. {type(self).__name__}({name}={example})."
+                )
+        return super().set_params(**params)
+
     def _set(self, attributes: Mapping[str, Any]) -> None:
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -275,7 +304,9 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         X = self._read_points(X, reset=True)
         check_consistent_length(X, y)
-        return X, self._read_targets(y)
+        targets = self._read_targets(y)
+        diagnostics.warn_doubt(targets.doubt)
+        return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(
@@ -390,6 +421,17 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
+    """Attributes that do not change when the user writes into X later."""
+    memory = X.data if is_sparse(X) else X
+
+    def shared(value: Any) -> bool:
+        part = value.data if is_sparse(value) else value
+        return isinstance(part, np.ndarray) and np.may_share_memory(part, memory)
+
+    return {name: value.copy() if shared(value) else value for name, value in attributes.items()}
 
 
 def _canonical(X: Any) -> Any:

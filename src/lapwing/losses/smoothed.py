@@ -1,34 +1,44 @@
-"""Differentiable stand-ins for the hinges, and Gaussian smoothing.
+"""Differentiable stand-ins for losses with kinks, and Gaussian smoothing.
 
-In the half convention of `lapwing.losses.labeled`. Smoothing is convolution with a Gaussian of a
+In the half convention of `lapwing.losses.base`. Smoothing is convolution with a Gaussian of a
 *given variance* a score; a Gaussian of variance gamma a coordinate of w, which the continuation
 paper means (errata C1), moves the score w'x by a Gaussian of variance gamma |x|^2.
+
+A loss that knows its convolution says so (`smoothed`); of any other the mean over the nodes of a
+Gauss-Hermite rule is taken. That mean is itself a loss, convex if the loss is, with the derivatives
+that it says; it is near the convolution where the loss hardly changes between nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit, ndtr
 
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Kind, Loss, UnlabeledLoss
 
 __all__ = [
-    "SMOOTHED",
     "ModifiedLogistic",
     "SmoothedHinge",
     "SmoothedSquaredHinge",
+    "differentiable",
+    "smooth",
     "smooth_pulse",
     "smooth_ramp",
     "smooth_step",
 ]
 
+# Of stand-ins: a deviation of 0.05, over which the modified logistic loss bends too.
+_STAND_IN = 0.0025
+_NODES, _SHARES = hermegauss(32)
+_SHARES = _SHARES / _SHARES.sum()
 
-@dataclass(frozen=True)
-class ModifiedLogistic:
+
+@dataclass
+class ModifiedLogistic(Loss):
     """1/(2 g) log(1 + exp(g (1 - y f))): half the modified logistic loss of the QN-S3VM paper, (5).
 
     A differentiable stand-in for the hinge: log(2)/g = 0.035 above it at the margin, never zero
@@ -36,9 +46,7 @@ class ModifiedLogistic:
     """
 
     slope: float = 20.0
-    name: ClassVar[str] = "modified_logistic"
-    piecewise_quadratic: ClassVar[bool] = False
-    objective_scale: ClassVar[float] = 2.0
+    kind: ClassVar[Kind] = Kind.SMOOTH
 
     def value(self, y: Any, f: Any) -> Any:
         return np.logaddexp(0, self.slope * (1 - y * f)) / (2 * self.slope)  # errata Q4
@@ -50,12 +58,9 @@ class ModifiedLogistic:
         rise = expit(self.slope * (1 - y * f))
         return self.slope * rise * (1 - rise) / 2
 
-    def switch_steps(self, y: Any, f: Any, df: Any) -> Any:
-        raise NotImplementedError(_NOT_QUADRATIC.format("modified logistic"))
-
 
 @dataclass(frozen=True, eq=False)
-class SmoothedHinge:
+class SmoothedHinge(Loss):
     """1/2 E max(0, 1 - y (f + sqrt(v) Z)), Z standard normal: the smoothed hinge of cS3VM.
 
     Continuation paper, (7), as errata C2 corrects it, in the form t P(t) + v p(t) with t = 1 - y f,
@@ -63,9 +68,7 @@ class SmoothedHinge:
     """
 
     variance: Any = 0.1  # one for all observations, or one each
-    name: ClassVar[str] = "smoothed_hinge"
-    piecewise_quadratic: ClassVar[bool] = False
-    objective_scale: ClassVar[float] = 2.0
+    kind: ClassVar[Kind] = Kind.SMOOTH
 
     def value(self, y: Any, f: Any) -> Any:
         return smooth_ramp(1 - y * f, self.variance) / 2
@@ -76,17 +79,13 @@ class SmoothedHinge:
     def curvature(self, y: Any, f: Any) -> Any:
         return smooth_pulse(1 - y * f, self.variance) / 2
 
-    def switch_steps(self, y: Any, f: Any, df: Any) -> Any:
-        raise NotImplementedError(_NOT_QUADRATIC.format("smoothed hinge"))
-
 
 @dataclass(frozen=True, eq=False)
-class SmoothedSquaredHinge:
+class SmoothedSquaredHinge(Loss):
     """1/2 E max(0, 1 - y (f + sqrt(v) Z))^2: the same smoothing of the squared hinge."""
 
     variance: Any = 0.1
-    name: ClassVar[str] = "smoothed_squared_hinge"
-    piecewise_quadratic: ClassVar[bool] = False
+    kind: ClassVar[Kind] = Kind.SMOOTH
     objective_scale: ClassVar[float] = 1.0
 
     def value(self, y: Any, f: Any) -> Any:
@@ -100,12 +99,6 @@ class SmoothedSquaredHinge:
 
     def curvature(self, y: Any, f: Any) -> Any:
         return smooth_step(1 - y * f, self.variance)
-
-    def switch_steps(self, y: Any, f: Any, df: Any) -> Any:
-        raise NotImplementedError(_NOT_QUADRATIC.format("smoothed squared hinge"))
-
-
-_NOT_QUADRATIC = "The {} loss is not piecewise quadratic; L-BFGS minimises it."
 
 
 def smooth_step(t: Any, variance: Any) -> Any:
@@ -130,8 +123,91 @@ def smooth_ramp(t: Any, variance: Any) -> Any:
     return t * smooth_step(t, variance) + variance * smooth_pulse(t, variance)
 
 
-SMOOTHED: dict[str, Callable[[Any], Loss]] = {
-    "hinge": SmoothedHinge,
-    "squared_hinge": SmoothedSquaredHinge,
-}
-"""Losses to their convolution with a Gaussian, given the variance of every score."""
+@dataclass(frozen=True, eq=False)
+class Averaged(Loss):
+    """The mean of a loss over scores f + sqrt(v) z, z the nodes of the rule."""
+
+    loss: Loss
+    variance: Any
+    kind: ClassVar[Kind] = Kind.SMOOTH
+
+    def value(self, y: Any, f: Any) -> Any:
+        return self._mean(self.loss.value, y, f)
+
+    def derivative(self, y: Any, f: Any) -> Any:
+        return self._mean(self.loss.derivative, y, f)
+
+    def curvature(self, y: Any, f: Any) -> Any:
+        return self._mean(self.loss.curvature, y, f)
+
+    def _mean(self, function: Any, y: Any, f: Any) -> Any:
+        return function(np.asarray(y)[..., None], _spread(f, self.variance)) @ _SHARES
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedUnlabeled(UnlabeledLoss):
+    """The same of a loss on unlabelled scores."""
+
+    loss: UnlabeledLoss
+    variance: Any
+    kind: ClassVar[Kind] = Kind.SMOOTH
+
+    def value(self, f: Any) -> Any:
+        return self.loss.value(_spread(f, self.variance)) @ _SHARES
+
+    def derivative(self, f: Any) -> Any:
+        return self.loss.derivative(_spread(f, self.variance)) @ _SHARES
+
+    def curvature(self, f: Any) -> Any:
+        return self.loss.curvature(_spread(f, self.variance)) @ _SHARES
+
+
+def _spread(f: Any, variance: Any) -> Any:
+    deviation = np.sqrt(np.asarray(variance, dtype=np.float64))
+    return np.asarray(f)[..., None] + deviation[..., None] * _NODES
+
+
+@overload
+def smooth(loss: Loss, variance: Any) -> Loss: ...
+@overload
+def smooth(loss: UnlabeledLoss, variance: Any) -> UnlabeledLoss: ...
+def smooth(loss: Loss | UnlabeledLoss, variance: Any) -> Loss | UnlabeledLoss:
+    """Convolve a loss with a Gaussian: by its formula if it has one, else by averages.
+
+    Parameters
+    ----------
+    loss : Loss or UnlabeledLoss
+    variance : float or ndarray
+        One for all scores, or one each.
+
+    Returns
+    -------
+    Loss or UnlabeledLoss
+        Differentiable, apart from the steps of the averages of a loss with kinks.
+    """
+    known = loss.smoothed(variance)
+    if known is not None:
+        return known
+    if isinstance(loss, Loss):
+        return Averaged(loss, variance)
+    return AveragedUnlabeled(loss, variance)
+
+
+@overload
+def differentiable(loss: Loss) -> Loss: ...
+@overload
+def differentiable(loss: UnlabeledLoss) -> UnlabeledLoss: ...
+def differentiable(loss: Loss | UnlabeledLoss) -> Loss | UnlabeledLoss:
+    """The loss itself if it has no kinks, else what it names to stand in, else smoothed a little.
+
+    Parameters
+    ----------
+    loss : Loss or UnlabeledLoss
+
+    Returns
+    -------
+    Loss or UnlabeledLoss
+    """
+    if loss.kind.differentiable:
+        return loss
+    return loss.stand_in() or smooth(loss, _STAND_IN)

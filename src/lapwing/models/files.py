@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.optional import require
+from lapwing._host.warn import warn
 from lapwing._version import __version__
 from lapwing.exceptions import ModelVersionWarning
 from lapwing.models.archive import (
@@ -87,8 +88,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the model is not fitted, holds what no file may, such as a kernel that is a Python function; if `info`
-        is not JSON; or if nothing can be written at `path`.
+        If the model is not fitted, or holds what no file may, such as a kernel that is a Python
+        function; if `info` is not JSON; or if nothing can be written at `path`.
     ImportError
         If skops is not installed.
     """
@@ -153,12 +154,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from None
     made_with = header["sklearn_version"]
     if made_with != sklearn.__version__:
-        warnings.warn(
+        warn(
             f"{path} was made with scikit-learn {made_with} and is read with "
             f"{sklearn.__version__}: its preprocessing may give other numbers. Fit it anew, or "
             f"install scikit-learn {made_with}.",
             ModelVersionWarning,
-            stacklevel=2,
         )
     return model
 

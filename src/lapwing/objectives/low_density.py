@@ -24,8 +24,7 @@ from sklearn.utils.extmath import row_norms
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.threads import matvec, rmatvec
-from lapwing.losses.labeled import Loss
-from lapwing.losses.unlabeled import UnlabeledLoss
+from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.linear import LinearSpace
 

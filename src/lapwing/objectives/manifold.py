@@ -23,7 +23,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from lapwing.linalg import column_dot, to_host
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Loss
 from lapwing.spaces.base import Array, QuadraticSystem, Smoothness, Space
 
 __all__ = ["Line", "Objective", "State"]

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
+from lapwing.classes.column import read_column
+from lapwing.classes.markers import unlabeled_among
 from lapwing.plotting.drawing import (
     INK,
     MARKERS,
@@ -42,7 +44,7 @@ def decision_map(
     y: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
-    unlabeled: Any = -1,
+    unlabeled: Any = "auto",
     resolution: int = 240,
     title: str | None = None,
     legend: bool = True,
@@ -62,8 +64,9 @@ def decision_map(
         Their labels; None means that all are unlabelled.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
-    unlabeled : object, default=-1
-        The marker of unlabelled points in `y`; NaN and None are also accepted.
+    unlabeled : 'auto', number, str, None or NaN, default='auto'
+        The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto', -1
+        is a label if it is one of the estimator's classes.
     resolution : int, default=240
         Points of the grid along each axis; the estimator is asked for their square.
     title : str, default=None
@@ -92,11 +95,11 @@ def decision_map(
         raise ValueError(f"decision_map draws two features, but X has {points.shape[1]}.")
     if resolution < 2:
         raise ValueError(f"resolution must be 2 or more, got {resolution}.")
-    labels = np.full(len(points), None, dtype=object) if y is None else np.asarray(y)
-    check_consistent_length(points, labels)
-    hidden = np.ones(len(points), dtype=bool) if y is None else _is_marker(labels, unlabeled)
-    axes = new_axes((5.2, 4.2)) if ax is None else ax
     classes = np.asarray(estimator.classes_)
+    labels = read_column([None] * len(points) if y is None else y)
+    check_consistent_length(points, labels)
+    hidden = unlabeled_among(labels, None if y is None else unlabeled, classes)
+    axes = new_axes((5.2, 4.2)) if ax is None else ax
     draw_ground(axes, estimator, points, classes, resolution)
     axes.scatter(
         points[hidden, 0],
@@ -206,10 +209,3 @@ def scatter_predictions(
     if legend:
         explain_signs(axes, bool(known.any()), bool(wrong.any()), confidence is not None)
     return axes
-
-
-def _is_marker(labels: NDArray[Any], unlabeled: Any) -> NDArray[np.bool_]:
-    if unlabeled is None or unlabeled != unlabeled:
-        # None and NaN differ from everything, NaN from itself too.
-        return np.array([v is None or v != v for v in labels.tolist()], dtype=bool)
-    return np.asarray(labels == unlabeled)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.optional import require
+from lapwing.classes.voting import as_columns, n_columns, of_each_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +82,7 @@ def draw_ground(
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     scores = np.asarray(estimator.decision_function(grid.reshape(-1, 2)), dtype=float)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
+    scores = of_each_class(as_columns(scores))
     ahead = np.stack([_ahead(scores, k) for k in range(len(classes))], axis=-1)
     margin = ahead.max(axis=1)
     # The 80th percentile, not the maximum: a narrow peak at a label would leave all else white.
@@ -98,7 +98,7 @@ def draw_ground(
         interpolation="bilinear",
         zorder=0,
     )
-    for k in range(1 if len(classes) == 2 else len(classes)):
+    for k in range(n_columns(len(classes))):
         level = ahead[:, k].reshape(resolution, resolution)
         if level.min() < 0 < level.max():
             axes.contour(x, y, level, levels=[0.0], colors=INK, linewidths=1.6, zorder=2)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.losses.labeled import SquaredHinge
+from lapwing.losses import Hinge, SquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density import methods as s3vm
 from lapwing.solvers.low_density.cccp import RAMP, concave_convex, labeled_by
 from lapwing.solvers.low_density.methods import (
     METHODS,
+    Method,
     Settings,
     local_minimum,
     minimize_low_density,
@@ -95,7 +96,7 @@ def test_a_method_that_went_up_is_not_returned(monkeypatch):
     def stay(objective, start, settings):
         return replace(bad, function=start, value=objective.value(start))
 
-    monkeypatch.setitem(METHODS, "astray", astray)
+    monkeypatch.setitem(METHODS, "astray", Method(astray))
     monkeypatch.setattr(s3vm, "local_minimum", stay)
     result = fit(tiny, "astray")
     assert not result.improved
@@ -351,7 +352,7 @@ def test_switches_keep_the_ratio_and_lower_the_losses():
         u = int(rng.integers(1, 12))
         labels, scores = rng.choice([-1.0, 1.0], u), 2 * rng.standard_normal(u)
         weights = rng.uniform(0, 2, u)
-        switched = switch(labels, scores, weights)
+        switched = switch(Hinge(), labels, scores, weights)
         assert (switched > 0).sum() == (labels > 0).sum()
         before, after = (weights @ np.maximum(0, 1 - each * scores) for each in (labels, switched))
         assert after <= before

@@ -11,12 +11,12 @@ from scipy.optimize import minimize as scipy_minimize
 from sklearn.svm import SVC
 
 from lapwing.kernels import make_kernel
-from lapwing.losses.labeled import Hinge, SquaredHinge
-from lapwing.losses.unlabeled import GaussianBump
+from lapwing.losses import GaussianBump, Hinge, SquaredHinge
+from lapwing.losses.augmented import ShiftedHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
-from lapwing.solvers.low_density.multipliers import ShiftedHinge, minimize
+from lapwing.solvers.low_density.multipliers import minimize
 from lapwing.spaces import LinearSpace, full_map
 from tests.helpers.data import two_clouds
 from tests.helpers.low_density import make_tiny, value_of
@@ -284,7 +284,7 @@ def test_known_multipliers_save_iterations():
     low = np.where(margin < 1 - 1e-6, 1.0, 0.0)
     high = np.where(margin > 1 + 1e-6, 0.0, 1.0)
     beta = bounded_least_squares((X * y[:, None]).T, cold.function.coef, low, high)
-    warm = minimize(objective, cold.function, tol=1e-8, max_iter=1000, multipliers=beta)
+    warm = minimize(objective, cold.function, tol=1e-8, max_iter=1000, multipliers=-y * beta)
     assert warm.n_iter < cold.n_iter / 2
     assert warm.value == pytest.approx(cold.value, rel=1e-9)
 
@@ -329,7 +329,7 @@ def test_the_shifted_hinge_is_the_maximum_that_it_says():
     rng = np.random.default_rng(0)
     c, beta, y = rng.uniform(0.5, 2, 50), rng.uniform(0, 0.5, 50), rng.choice([-1.0, 1.0], 50)
     f, rho = rng.uniform(-3, 3, 50), 0.7
-    loss = ShiftedHinge(c, beta, rho)
+    loss = ShiftedHinge(c, -y * beta, rho)
     b = np.linspace(0, 1, 20_001)[:, None] * c
     brute = (b * (1 - y * f) - (b - beta) ** 2 / (2 * rho)).max(axis=0)
     np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), brute, atol=1e-7)
@@ -340,8 +340,6 @@ def test_the_shifted_hinge_is_the_maximum_that_it_says():
     slope = (loss.derivative(y, f + h) - loss.derivative(y, f - h)) / (2 * h)
     np.testing.assert_allclose(loss.curvature(y, f), slope, atol=1e-8)
     assert {0.0, rho / 2} == set(loss.curvature(y, f))
-    with pytest.raises(NotImplementedError, match="L-BFGS"):
-        loss.switch_steps(y, f, f)
 
 
 # --- L-BFGS ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 from lapwing.losses.labeled import SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
-from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
+from lapwing.losses.unlabeled import GaussianBump, SmoothedSymmetricHinge
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density import schedules
@@ -250,7 +250,7 @@ def test_stages_keep_all_else(make, loss, smoothed):
     objective = tiny.objective()
     for stage in make(objective):
         assert isinstance(stage.objective.loss, smoothed)
-        assert isinstance(stage.objective.unlabeled_loss, SymmetricHinge)
+        assert isinstance(stage.objective.unlabeled_loss, SmoothedSymmetricHinge)
         assert stage.objective.features is objective.features
         assert stage.objective.bias == objective.bias
         np.testing.assert_array_equal(stage.objective.weights, objective.weights)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from lapwing.losses.labeled import Squared, SquaredHinge
+from lapwing.losses import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import Line
-from lapwing.solvers.manifold.line_search import exact_line_search
+from lapwing.solvers.manifold.line_search import crossings, exact_line_search
 from tests.helpers.problems import GRAPHS, make_case, primal_value, sweep
 
 
@@ -235,3 +235,74 @@ def test_along_a_ray_of_a_whole_objective(graph, fit_intercept, space, loss):
         for nudge in (1e-3, 0.1, 1.0):
             assert (best <= value(steps + nudge)).all()
             assert (best <= value(np.maximum(steps - nudge, 0))).all()
+
+
+# --- the active set along a ray -------------------------------------------------------------------
+
+
+def first_crossing(loss, y, f, df):
+    """The step of the only observation over the only break."""
+    steps, _ = crossings(loss, make_line([y], [f], [df]))
+    return steps[0, 0, 0]
+
+
+scores = st.one_of(st.sampled_from([-1.0, 0.0, 1.0, 2.0]), st.floats(-4, 4, width=16))
+
+
+@given(st.sampled_from([-1.0, 1.0]), scores, scores)
+def test_crossings_of_the_squared_hinge_by_brute_force(y, f, df):
+    """Errata L17 (b): no flip before the step, one there, none after; inf where there is none."""
+    step = float(first_crossing(SquaredHinge(), y, f, df))
+
+    def active(s):
+        return y * (f + s * df) < 1
+
+    assert step >= 0
+    assert not np.isnan(step)
+    if np.isinf(step):
+        # Scores are multiples of 2^-24 at least, so a flip would come before 2^30.
+        probes = [2.0**k for k in range(-30, 31)]
+        assert {active(s) for s in probes} == {active(0.0)}
+        return
+    margin = 1e-9 * max(1.0, step)
+    if step > 2 * margin:
+        assert {active(step * part) for part in np.linspace(0, 1 - 1e-9, 17)} == {active(0.0)}
+    # Beyond the step, far enough for f + s df to differ from the break point in rounding.
+    beyond = step + max(1e-6 * max(1.0, step), 1e-9 / abs(df))
+    assert {active(beyond * factor) for factor in (1, 1.5, 10, 1e4)} == {not active(0.0)}
+
+
+@pytest.mark.parametrize(
+    ("f", "df", "expected"),
+    [
+        (1.0, 0.5, np.inf),  # on the margin and moving out: it is not in E and stays out
+        (1.0, -0.5, np.inf),  # on the margin and moving in: it is in E at once, and stays
+        (1.0, 0.0, np.inf),  # 0/0
+        (0.0, 0.0, np.inf),
+        (0.0, -1.0, np.inf),  # in E, ever deeper
+        (0.0, 2.0, 0.5),
+        (3.0, -1.0, 2.0),
+        (3.0, 1.0, np.inf),
+    ],
+)
+def test_crossings_at_the_corners(f, df, expected):
+    for y in (-1.0, 1.0):
+        assert first_crossing(SquaredHinge(), y, y * f, y * df) == expected
+
+
+def test_the_squared_loss_has_nothing_to_cross():
+    steps, breaks = crossings(Squared(), make_line([1.0, 0.3], [0.2, 0.3], [1.0, -1.0]))
+    assert steps.shape == breaks.shape == (0, 2, 1)
+
+
+def test_crossings_of_several_breaks_come_in_the_order_of_the_ray():
+    line = make_line([0.0, 0.0, 0.0], [-2.0, 2.0, 0.0], [1.0, -2.0, 1.0])
+    steps, breaks = crossings(EpsilonInsensitive(1.0), line)
+    np.testing.assert_array_equal(steps[:, :, 0], [[1.0, 0.5, 1.0], [3.0, 1.5, np.inf]])
+    np.testing.assert_array_equal(breaks[:, :2, 0], [[-1.0, 1.0], [1.0, -1.0]])
+    assert breaks[0, 2, 0] == 1.0
+
+
+def test_losses_with_kinks_are_refused():
+    with pytest.raises(ValueError, match=r"Hinge\(\) has kinks.* Use the solver 'dual' with it\."):
+        exact_line_search(Hinge(), make_line([1.0], [0.0], [1.0]))

@@ -303,7 +303,7 @@ EVERY_LOSS_AND_SOLVER = [
     pytest.param(loss, solve, id=f"{loss.name}-{name}")
     for loss in (*QUADRATIC_LOSSES, *KINKED_LOSSES)
     for name, solve in SOLVERS.items()
-    if loss.piecewise_quadratic or name == "dual"
+    if loss.kind.differentiable or name == "dual"
 ]
 FOR_EVERY_LOSS_AND_SOLVER = pytest.mark.parametrize(("loss", "solve"), EVERY_LOSS_AND_SOLVER)
 
@@ -420,7 +420,7 @@ def test_nothing_to_fit_is_the_zero_function(loss):
     case = make_case(loss=loss, fit_intercept=True)
     if loss.name == "squared":
         case = replace(case, y=0 * case.y)
-    for solve in SOLVERS.values() if loss.piecewise_quadratic else (dual,):
+    for solve in SOLVERS.values() if loss.kind.differentiable else (dual,):
         result = solve(case.objective())
         assert result.status == Status.CONVERGED
         np.testing.assert_allclose(result.optimality, 0, atol=1e-12)

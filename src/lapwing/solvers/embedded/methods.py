@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lapwing._host.memory import require_memory
-from lapwing.losses.labeled import EpsilonInsensitive, Loss
+from lapwing.losses import EpsilonInsensitive, Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.systems import (
@@ -18,11 +18,18 @@ from lapwing.solvers.embedded.systems import (
 )
 from lapwing.solvers.embedded.tube import tube_regression
 
-__all__ = ["EMBEDDED_METHODS", "EmbeddedMethod", "EmbeddedSettings", "require_matrices"]
+__all__ = [
+    "COPIES",
+    "EMBEDDED_METHODS",
+    "EXACT_COPIES",
+    "EmbeddedMethod",
+    "EmbeddedSettings",
+    "require_matrices",
+]
 
 _MATRIX_BYTES = 8
 # Dense n x n matrices alive at once, with g in a subspace and with any g.
-_COPIES, _EXACT_COPIES = 4, 8
+COPIES, EXACT_COPIES = 4, 8
 
 
 class EmbeddedSettings(NamedTuple):
@@ -64,7 +71,7 @@ def require_matrices(n: int, copies: float) -> None:
 
 
 def _dense(objective: EmbeddedObjective) -> DenseSystem:
-    require_matrices(objective.n_points, _EXACT_COPIES if objective.basis is None else _COPIES)
+    require_matrices(objective.n_points, EXACT_COPIES if objective.basis is None else COPIES)
     K = objective.space.gram()
     return DenseSystem(K, objective.side, objective.fit_intercept)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.voting import of_each_class
 from lapwing.solvers.graph.penalized import penalized_least_squares
 
 __all__ = ["AnchorValues", "anchor_values", "normalize_masses"]
@@ -92,13 +93,13 @@ def normalize_masses(values: Array, masses: Array, targets: Array) -> Array:
         Values 2 s - 1 with s = (n / k) M_j / sum_i (Z M)_ij, M the memberships of the k classes;
         for two classes the difference of the two s. With equal masses they are the values given.
     """
-    binary = values.shape[1] == 1
-    members = (1 + (np.hstack([-values, values]) if binary else values)) / 2
-    labels = (1 + (np.hstack([-targets, targets]) if binary else targets)) / 2
+    members, labels = (1 + of_each_class(values)) / 2, (1 + of_each_class(targets)) / 2
     mass = masses @ members
     # Memberships may be negative, and so may their sum where the unlabelled points count against
     # a class. Its labels are then what it has: over the labelled points alone, a column of the
     # solution sums to them.
     mass = np.where(mass > 0, mass, labels.sum(axis=0))
     shares = members * (masses.sum() / len(mass) / mass)
-    return np.asarray(shares[:, 1:] - shares[:, :1] if binary else 2 * shares - 1)
+    if members.shape[1] > values.shape[1]:  # one column for two classes
+        return np.asarray(shares[:, 1:] - shares[:, :1])
+    return np.asarray(2 * shares - 1)

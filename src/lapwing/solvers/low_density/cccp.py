@@ -8,7 +8,8 @@ is then an SVM with all points labelled, and no step goes up. UniverSVM linearis
 instead (two hinges a point and a slope); the bound here is below that one and costs half.
 
 With S = 0 the loss is the symmetric hinge itself and the end point a local minimum of it: no sign
-disagrees with its score.
+disagrees with its score. In place of the hinge any loss of the margin serves, whose value for the
+nearer label the loss on unlabelled points then is (`UnlabeledLoss.label_loss`).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def concave_convex(
     Parameters
     ----------
     objective : LowDensityObjective
-        With the hinge; its unlabelled loss is not looked at.
+        Its loss is that of all labels; its unlabelled loss is not looked at.
     start : Function
     ramp : float
         S >= 0.

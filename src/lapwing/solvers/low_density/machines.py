@@ -19,13 +19,17 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import class_pairs, posteriors, votes
-from lapwing.losses.labeled import Loss
-from lapwing.losses.unlabeled import UnlabeledLoss
+from lapwing.classes.voting import class_pairs, n_columns, posteriors, votes
+from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import OnStep
-from lapwing.solvers.low_density.methods import LowDensityResult, Settings, minimize_low_density
+from lapwing.solvers.low_density.methods import (
+    LowDensityResult,
+    Method,
+    Settings,
+    minimize_low_density,
+)
 from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
 __all__ = [
@@ -48,6 +52,8 @@ ROUNDS = 3
 _SHARPNESS = 60.0
 _ROUGH = 1e-3  # tolerance of the rounds but the last
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
+_FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
+_COSTLY = 0.1  # of the labelled points: more than a wrong label or two among them explains
 
 Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 """(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
@@ -106,6 +112,15 @@ class Observations:
     unlabeled_weights: Array
     n_classes: int
 
+    @property
+    def few_unlabeled(self) -> bool:
+        """Whether the unlabelled points are too few for the shares of the labels to bind them.
+
+        One unlabelled point has one class, whatever the labels' shares are. And where most points
+        are labelled they say where the boundary is better than a mean does.
+        """
+        return len(self.unlabeled) < max(len(self.index), _FEW)
+
     def of_classes(self, classes: Array, shares: Array) -> Observations:
         """The labelled points of some classes, and the unlabelled ones weighed by their shares."""
         mine = np.isin(self.codes, classes)
@@ -131,8 +146,8 @@ class Recipe:
     loss : Loss
     unlabeled_loss : UnlabeledLoss
     balance : Balance
-    method : str
-        One of `lapwing.solvers.low_density.methods.METHODS`.
+    method : str or Method
+        A name in `lapwing.solvers.low_density.methods.METHODS`, or an object.
     settings : Settings
     n_init : int
     random : RandomState
@@ -143,7 +158,7 @@ class Recipe:
     loss: Loss
     unlabeled_loss: UnlabeledLoss
     balance: Balance
-    method: str
+    method: str | Method
     settings: Settings
     n_init: int
     random: np.random.RandomState
@@ -157,6 +172,7 @@ class Machine(NamedTuple):
     mean: float  # decision value on the unlabelled points that took part
     share: float  # of the unlabelled points, by weight, that took part
     result: LowDensityResult
+    contradicted: int = 0  # labelled points that a balance by the labels put on the wrong side
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +207,7 @@ def one_vs_rest(
 ) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
     classes = np.arange(observations.n_classes)
-    positives = classes[1:] if len(classes) == 2 else classes
+    positives = classes[-n_columns(len(classes)) :]
     columns = []
     for number, positive in enumerate(positives):
         targets = np.where(observations.codes == positive, 1.0, -1.0)
@@ -270,8 +286,9 @@ def _objective(
 ) -> LowDensityObjective:
     """A column between two sets of classes, the negative and the positive one."""
     balance = recipe.balance
-    if not observations.unlabeled_weights.any() and balance.kind != "none":
-        balance = Balance("free")  # there is nothing for a mean to be taken of
+    nothing = not observations.unlabeled_weights.any() and balance.kind != "none"
+    if nothing or (balance.kind == "labels" and observations.few_unlabeled):
+        balance = Balance("free")
     features = CenteredFeatures(space)
     if balance.kind != "none":
         features = CenteredFeatures.on(space, _mean_of(space.n_points, observations))
@@ -305,16 +322,56 @@ def _mean_of(n_points: int, observations: Observations) -> Array:
 def _fit(
     objective: LowDensityObjective, observations: Observations, recipe: Recipe, on_step: OnStep
 ) -> Machine:
-    result = minimize_low_density(
+    result = _minimum(objective, recipe, on_step)
+    contradicted = 0
+    lower, upper = objective.bias
+    if recipe.balance.kind == "labels" and lower == upper:
+        contradicted, level = _contradiction(objective, result.minimum.function)
+        if contradicted:
+            # Up to where the labelled points want it, so that neither they nor the gap is ignored.
+            relaxed = replace(objective, bias=(min(lower, level), max(upper, level)))
+            result = _minimum(relaxed, recipe, on_step)
+    function = result.minimum.function
+    mean = float(_mean_of(objective.features.n_points, observations) @ objective.values(function))
+    bias = _intercept(objective, function)
+    return Machine(function.coef, bias, mean, 1.0, result, contradicted)
+
+
+def _minimum(objective: LowDensityObjective, recipe: Recipe, on_step: OnStep) -> LowDensityResult:
+    return minimize_low_density(
         objective,
         recipe.method,
         recipe.settings._replace(on_step=on_step),
         n_init=recipe.n_init,
         random=recipe.random,
     )
-    function = result.minimum.function
-    mean = float(_mean_of(objective.features.n_points, observations) @ objective.values(function))
-    return Machine(function.coef, _intercept(objective, function), mean, 1.0, result)
+
+
+def _contradiction(objective: LowDensityObjective, function: Function) -> tuple[int, float]:
+    """How many labelled points are on the wrong side for the level of the function alone.
+
+    Returns
+    -------
+    count : int
+        Labelled points that another bias would put right; 0 if they are less than a tenth of all.
+    level : float
+        The mean decision value that goes with it.
+    """
+    y, f = objective.targets, objective.values(function)[objective.index]
+    order = np.argsort(f)
+    # A cut before the k-th lowest score: the positive ones below it are wrong, and the negative
+    # ones above it.
+    below = np.concatenate([[0], np.cumsum(y[order] > 0)])
+    above = np.count_nonzero(y < 0) - np.concatenate([[0], np.cumsum(y[order] < 0)])
+    wrong = below + above
+    saved = int(np.count_nonzero(y * f < 0) - wrong.min())
+    if saved < max(2, _COSTLY * len(y)):
+        return 0, function.intercept
+    ends = np.concatenate([[f.min() - 1], f[order], [f.max() + 1]])
+    cuts = (ends[:-1] + ends[1:]) / 2
+    best = np.flatnonzero(wrong == wrong.min())
+    cut = float(cuts[best[np.argmin(np.abs(cuts[best]))]])  # the least change that does it
+    return saved, function.intercept - cut
 
 
 def _intercept(objective: LowDensityObjective, function: Function) -> float:

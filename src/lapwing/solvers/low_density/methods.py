@@ -4,19 +4,26 @@ Every method starts from the supervised solution (the objective without the unla
 the same balance), and ends with a descent on the objective itself, without smoothing, so that the
 minima of different methods can be compared. Starts beyond the first are random; the lowest minimum
 wins. One above the supervised solution is worse than having done nothing, and is not returned.
+
+A method is a function (objective, start, settings, random) to a point near a minimum, in a `Method`
+that says what it needs of the losses; a schedule, a function from the objective to its stages, is
+made one by `scheduled`. One line in `METHODS` gives it a name; an object serves without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing.losses.smoothed import smooth_step
+from lapwing.losses.base import Loss, UnlabeledLoss
+from lapwing.losses.labeled import Hinge
+from lapwing.losses.registry import same_loss, shown
+from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density import schedules
@@ -25,7 +32,17 @@ from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
 from lapwing.solvers.low_density.multipliers import minimize
 from lapwing.solvers.low_density.switching import DOUBLINGS, switch_labels
 
-__all__ = ["METHODS", "LowDensityResult", "Settings", "local_minimum", "minimize_low_density"]
+__all__ = [
+    "METHODS",
+    "LowDensityResult",
+    "Method",
+    "Settings",
+    "as_method",
+    "check_losses",
+    "local_minimum",
+    "minimize_low_density",
+    "scheduled",
+]
 
 # Tolerance of the supervised start over that of the solution: where two basins meet, its error
 # decides. It costs little, being about the labelled points alone.
@@ -66,20 +83,58 @@ class LowDensityResult:
     improved: bool
 
 
-Method: TypeAlias = Callable[[LowDensityObjective, Function, Settings, bool], Minimum]
+Run: TypeAlias = Callable[[LowDensityObjective, Function, Settings, bool], Minimum]
 """(objective, start, settings, random): near a minimum; `random` says that the start is one."""
 
 
-def _schedule(
-    make: Callable[[LowDensityObjective], list[schedules.Stage]], *, kept: int, supervised: bool
-) -> Method:
-    """A schedule as a method.
+@dataclass(frozen=True)
+class Method:
+    """A way to a good basin, and what it needs of the losses.
 
-    A random start goes through the last `kept` stages only: the early ones have one minimum, and
-    would lead every start there.
+    Attributes
+    ----------
+    run : callable (objective, start, settings, random) -> Minimum
+        To a point near a minimum; `random` says that the start is a random one.
+    unlabeled_loss : str, default="gaussian"
+        The one that ``unlabeled_loss='auto'`` stands for, a name in `UNLABELED_LOSSES`.
+    labels_by : Loss or None, default=None
+        Of a method that gives labels to the unlabelled points: the loss on them, where the loss
+        on unlabelled scores does not say it (`UnlabeledLoss.label_loss`). The labelled points
+        must have the same.
+    smooths : bool, default=False
+        Whether the loss on unlabelled scores must have `smoothed` and `bend`.
     """
 
-    def method(
+    run: Run
+    unlabeled_loss: str = "gaussian"
+    labels_by: Loss | None = None
+    smooths: bool = False
+
+
+def scheduled(
+    make: Callable[[LowDensityObjective], list[schedules.Stage]],
+    *,
+    kept: int = 1,
+    supervised: bool = True,
+) -> Run:
+    """Make a schedule the function of a method.
+
+    Parameters
+    ----------
+    make : callable (objective) -> list of Stage
+    kept : int, default=1
+        A random start goes through so many of the last stages only: the early ones have one
+        minimum, and would lead every start there.
+    supervised : bool, default=True
+        Whether the first stage starts from the supervised solution, not from zero.
+
+    Returns
+    -------
+    callable
+        For `Method.run`.
+    """
+
+    def run(
         objective: LowDensityObjective, start: Function, settings: Settings, random: bool
     ) -> Minimum:
         stages = make(objective)
@@ -91,7 +146,7 @@ def _schedule(
             stages, start, max_iter=settings.max_iter, on_step=settings.on_step
         )
 
-    return method
+    return run
 
 
 def _cccp(
@@ -139,17 +194,89 @@ def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
 
 
 METHODS: dict[str, Method] = {
-    "continuation": _schedule(schedules.continuation, kept=2, supervised=False),
-    "quasi-newton": _schedule(schedules.quasi_newton, kept=1, supervised=True),
-    "gradient": _schedule(schedules.gradient, kept=1, supervised=True),
-    "cccp": _cccp,
-    "switching": _switching,
+    "continuation": Method(
+        scheduled(schedules.continuation, kept=2, supervised=False), smooths=True
+    ),
+    "quasi-newton": Method(scheduled(schedules.quasi_newton)),
+    "gradient": Method(scheduled(schedules.gradient)),
+    "cccp": Method(_cccp, unlabeled_loss="symmetric_hinge", labels_by=Hinge()),
+    "switching": Method(_switching, unlabeled_loss="symmetric_hinge", labels_by=Hinge()),
 }
+
+
+def as_method(method: Any) -> Method:
+    """Turn what a user gives for ``method=`` into a method.
+
+    Parameters
+    ----------
+    method : str or Method
+        A name in `METHODS`, or an object.
+
+    Returns
+    -------
+    Method
+
+    Raises
+    ------
+    ValueError
+        If there is no such name.
+    """
+    if isinstance(method, Method):
+        return method
+    if not isinstance(method, str) or method not in METHODS:
+        known = ", ".join(map(repr, METHODS))
+        raise ValueError(f"method={method!r} must be one of {known}, or a Method.")
+    return METHODS[method]
+
+
+def check_losses(method: Any, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None:
+    """Refuse losses that do not go with a method or with each other.
+
+    Parameters
+    ----------
+    method : str or Method
+    loss : Loss
+    unlabeled_loss : UnlabeledLoss
+
+    Raises
+    ------
+    ValueError
+        Naming the parameters and what to change.
+    """
+    way, of_labels = as_method(method), unlabeled_loss.label_loss
+    by = of_labels or way.labels_by
+    if way.labels_by is not None and by is not None and not same_loss(loss, by):
+        knows = by.name.replace("_", " ") if shown(by) == repr(by.name) else repr(by)
+        raise ValueError(
+            f"method={method!r} labels the unlabelled points and knows the {knows} only, not "
+            f"loss={shown(loss)}. Use loss={shown(by)}, or another method."
+        )
+    if of_labels is not None and not same_loss(loss, of_labels):
+        raise ValueError(
+            f"unlabeled_loss={shown(unlabeled_loss)} goes with loss={shown(of_labels)}, not "
+            f"loss={shown(loss)}: it is that loss of the nearer label. Use "
+            f"loss={shown(of_labels)}, or unlabeled_loss='gaussian'."
+        )
+    if of_labels is None and not unlabeled_loss.kind.differentiable:
+        raise ValueError(
+            f"unlabeled_loss={shown(unlabeled_loss)} has kinks and does not say how to go down to "
+            "a minimum at one: it must be a loss of the nearer label. Add label_loss, that loss; "
+            "or use one without kinks."
+        )
+    if way.smooths:
+        methods = {"smoothed": unlabeled_loss.smoothed(1.0), "bend": unlabeled_loss.bend}
+        missing = " and ".join(name for name, found in methods.items() if found is None)
+        if missing:
+            raise ValueError(
+                f"method={method!r} follows the minimum from a smoothing under which the objective "
+                f"is convex, and unlabeled_loss={shown(unlabeled_loss)} has no {missing}. Add "
+                "it, or use another method, such as 'gradient'."
+            )
 
 
 def local_minimum(objective: LowDensityObjective, start: Function, settings: Settings) -> Minimum:
     """Down from a start to a local minimum of the objective itself, kinks and all."""
-    if objective.unlabeled_loss.name == "symmetric_hinge":
+    if not objective.unlabeled_loss.kind.differentiable:
         return concave_convex(
             objective,
             start,
@@ -169,16 +296,16 @@ def local_minimum(objective: LowDensityObjective, start: Function, settings: Set
 
 
 def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
-    """Dual variables near a start: the slopes of the hinge as schedules leave it smoothed."""
+    """Multipliers near a start: the slopes of the losses as schedules leave them smoothed."""
     variances = schedules.last_smoothing(objective) * objective.features.squared_norms
+    rounded = smooth(objective.loss, variances[objective.index])
     scores = objective.values(start)[objective.index]
-    slopes = smooth_step(1 - objective.targets * scores, variances[objective.index])
-    return np.asarray(objective.weights * slopes)
+    return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
 
 
 def minimize_low_density(
     objective: LowDensityObjective,
-    method: str,
+    method: str | Method,
     settings: Settings,
     *,
     n_init: int = 1,
@@ -189,8 +316,8 @@ def minimize_low_density(
     Parameters
     ----------
     objective : LowDensityObjective
-    method : str
-        One of `METHODS`.
+    method : str or Method
+        A name in `METHODS`, or an object.
     settings : Settings
     n_init : int, default=1
         Starts: the method's own, then random ones.
@@ -199,12 +326,12 @@ def minimize_low_density(
     """
     # SciPy's recursions are many calls on vectors; large products have threads of their own.
     with single_blas_thread():
-        return _minimize(objective, method, settings, n_init, random)
+        return _minimize(objective, as_method(method), settings, n_init, random)
 
 
 def _minimize(
     objective: LowDensityObjective,
-    method: str,
+    method: Method,
     settings: Settings,
     n_init: int,
     random: np.random.RandomState | None,
@@ -229,7 +356,7 @@ def _minimize(
         start = supervised.function
         if number:
             start = _random_start(objective, supervised.function, random)
-        near = METHODS[method](objective, start, settings, number > 0)
+        near = method.run(objective, start, settings, number > 0)
         if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
             found = replace(near, value=objective.value(near.function))
         else:

@@ -1,32 +1,27 @@
-r"""Exact minimisation with the hinge: the method of multipliers over L-BFGS.
+"""Exact minimisation with losses that have kinks: the method of multipliers over L-BFGS.
 
-The hinge is c max(0, 1 - m) = max over 0 <= beta <= c of beta (1 - m). A proximal term around
-multipliers beta_k makes it differentiable in the margin m = y f,
-
-.. math:: \psi(m) = \max_{0 \le \beta \le c} \beta (1 - m) - \frac{(\beta - \beta_k)^2}{2 \rho},
-          \qquad \beta = \mathrm{clip}(\beta_k + \rho (1 - m), 0, c),
-
-and every L-BFGS run on that is followed by the update of the multipliers. Unlike smoothing, which
-is exact only where its width vanishes and its condition blows up, this converges to the kinks
-themselves for a fixed rho: at the end points sit at m = 1 exactly, the multipliers are the dual
-variables of the SVM, and w = sum_i beta_i y_i phi(x_i) - (the slope of the rest). A convex SVM with
-any offset, margins at points that occur twice, and the hinge beside the non-convex loss of
-unlabelled points are one case to it; libsvm's solver has none of the three.
+A loss with kinks is made differentiable by multipliers (`lapwing.losses.augmented`), and every
+L-BFGS run on that is followed by the update of the multipliers. Unlike smoothing, which is exact
+only where its width vanishes and its condition blows up, this converges to the kinks themselves for
+a fixed penalty: with the hinge, end points sit at y f = 1 exactly and the multipliers are
+-y times the dual variables beta of the SVM, w = sum_i beta_i y_i phi(x_i) - (the slope of the
+rest). A convex SVM with any offset, margins at points that occur twice, and the hinge beside the
+non-convex loss of unlabelled points are one case to it; libsvm's solver has none of the three.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.losses.augmented import Augmented, augmented
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
 
-__all__ = ["ShiftedHinge", "minimize"]
+__all__ = ["minimize"]
 
 _ROUNDS = 60
 _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
@@ -36,37 +31,6 @@ _STIFFEST = 1e6  # times the first
 _EXHAUSTED = 3  # slow rounds that rounding has ended: there are no more digits
 _INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
 _LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
-
-
-@dataclass(frozen=True, eq=False)
-class ShiftedHinge:
-    """psi of the module, halved; the weights of the observations are in its bounds."""
-
-    bounds: Array  # c
-    multipliers: Array  # beta_k
-    penalty: float  # rho
-    name: ClassVar[str] = "shifted_hinge"
-    piecewise_quadratic: ClassVar[bool] = False
-    objective_scale: ClassVar[float] = 2.0
-
-    def updated(self, y: Array, f: Array) -> Array:
-        """The maximising beta at scores f."""
-        return np.clip(self.multipliers + self.penalty * (1 - y * f), 0, self.bounds)
-
-    def value(self, y: Any, f: Any) -> Any:
-        beta = self.updated(y, f)
-        moved = beta - self.multipliers
-        return (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
-
-    def derivative(self, y: Any, f: Any) -> Any:
-        return -y * self.updated(y, f) / 2
-
-    def curvature(self, y: Any, f: Any) -> Any:
-        beta = self.multipliers + self.penalty * (1 - y * f)
-        return np.where((beta > 0) & (beta < self.bounds), self.penalty / 2, 0.0)
-
-    def switch_steps(self, y: Any, f: Any, df: Any) -> Any:
-        raise NotImplementedError("The shifted hinge is for L-BFGS.")
 
 
 def minimize(
@@ -83,20 +47,23 @@ def minimize(
     Parameters
     ----------
     objective : LowDensityObjective
-        With the hinge, or with any differentiable loss, which L-BFGS minimises as it is.
+        Its loss may have kinks; L-BFGS minimises one without as it is. The loss on unlabelled
+        points must have none.
     start : Function
     tol : float
-        Relative norm of the gradient, and margins' distance from where they belong, to stop at.
+        Relative norm of the gradient, and scores' distance from where they belong, to stop at.
     max_iter : int
         L-BFGS iterations in all.
     multipliers : ndarray of shape (l,), optional
-        First beta, if something is known of them.
+        The first ones, if something is known of them: slopes of the losses at the solution.
     on_step : function, optional
     """
-    if objective.loss.name != "hinge":
+    if objective.loss.kind.differentiable:
         return descend(objective, start, tol=tol, max_iter=max_iter, on_step=on_step)
     scale = reference(objective)
-    smooth = _shifted(objective, multipliers)
+    loss = _augmented(objective, multipliers)
+    # the weights are in the loss
+    smooth = replace(objective, loss=loss, weights=np.ones(len(objective.weights)))
     minimum: Minimum | None = None
     violation, tolerance, exhausted = np.inf, 1e-2, 0
     for _ in range(_ROUNDS):
@@ -109,11 +76,9 @@ def minimize(
             scale=scale,
             on_step=on_step,
         ).after(minimum)
-        loss = smooth.loss
-        assert isinstance(loss, ShiftedHinge)
-        beta = loss.updated(smooth.targets, objective.values(minimum.function)[objective.index])
+        slopes = loss.updated(smooth.targets, objective.values(minimum.function)[objective.index])
         before = violation
-        violation = float(np.max(np.abs(beta - loss.multipliers), initial=0.0)) / loss.penalty
+        violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
         if max(left, violation) <= tol:  # by the pull of all labels: a rough measure
             size = min(_size(objective, minimum.function), scale)
@@ -132,7 +97,8 @@ def minimize(
             break
         stiffer = violation > _SLOW * before and loss.penalty < _STIFFEST * _penalty(objective)
         penalty = loss.penalty * (_STIFFER if stiffer else 1.0)
-        smooth = replace(smooth, loss=replace(loss, multipliers=beta, penalty=penalty))
+        loss = loss.moved(slopes, penalty)
+        smooth = replace(smooth, loss=loss)
         tolerance = _LOOSE * min(tolerance, violation)
     else:
         minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
@@ -140,12 +106,10 @@ def minimize(
     return replace(minimum, value=objective.value(minimum.function))
 
 
-def _shifted(objective: LowDensityObjective, multipliers: Array | None) -> LowDensityObjective:
-    bounds = objective.weights
+def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Augmented:
     if multipliers is None:
-        multipliers = np.zeros(len(bounds))
-    loss = ShiftedHinge(bounds, multipliers, _penalty(objective))
-    return replace(objective, loss=loss, weights=np.ones(len(bounds)))
+        multipliers = np.zeros(len(objective.weights))
+    return augmented(objective.loss, objective.weights, multipliers, _penalty(objective))
 
 
 def _size(objective: LowDensityObjective, function: Function) -> float:

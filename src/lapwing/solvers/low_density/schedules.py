@@ -21,8 +21,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from lapwing._arrays import Array
-from lapwing.losses.smoothed import SMOOTHED, ModifiedLogistic
-from lapwing.losses.unlabeled import GaussianBump
+from lapwing.losses.smoothed import differentiable, smooth
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
@@ -57,22 +56,19 @@ class Stage(NamedTuple):
 
 def quasi_newton(objective: LowDensityObjective) -> list[Stage]:
     """Algorithm 1 of the QN-S3VM paper, with its surrogates of both hinges (Section 3.1)."""
-    loss, unlabeled_loss = objective.loss, objective.unlabeled_loss
-    smooth = replace(
+    rounded = replace(
         objective,
-        loss=ModifiedLogistic() if loss.name == "hinge" else loss,
-        unlabeled_loss=GaussianBump()
-        if unlabeled_loss.name == "symmetric_hinge"
-        else unlabeled_loss,
+        loss=differentiable(objective.loss),
+        unlabeled_loss=differentiable(objective.unlabeled_loss),
     )
-    return [Stage(alpha, smooth.weighted(alpha)) for alpha in ANNEALING]
+    return [Stage(alpha, rounded.weighted(alpha)) for alpha in ANNEALING]
 
 
 def gradient(objective: LowDensityObjective) -> list[Stage]:
     """C* doubling from 2^-10 of its value, as Chapelle and Zien anneal."""
-    smooth = smoothed(objective, last_smoothing(objective))
+    rounded = smoothed(objective, last_smoothing(objective))
     factors = [2.0**k for k in range(-_DOUBLINGS, 1)]
-    return [Stage(factor, smooth.weighted(factor)) for factor in factors]
+    return [Stage(factor, rounded.weighted(factor)) for factor in factors]
 
 
 def continuation(objective: LowDensityObjective) -> list[Stage]:
@@ -93,8 +89,8 @@ def smoothed(objective: LowDensityObjective, gamma: float) -> LowDensityObjectiv
     variances = gamma * objective.features.squared_norms
     return replace(
         objective,
-        loss=SMOOTHED[objective.loss.name](variances[objective.index]),
-        unlabeled_loss=objective.unlabeled_loss.smoothed(variances[objective.unlabeled]),
+        loss=smooth(objective.loss, variances[objective.index]),
+        unlabeled_loss=smooth(objective.unlabeled_loss, variances[objective.unlabeled]),
     )
 
 
@@ -107,7 +103,13 @@ def first_smoothing(objective: LowDensityObjective) -> float:
     Hessian is at least I - kappa / gamma^q M with M = sum_U C*_j x_j x_j' / |x_j|^(2q): for the
     Gaussian bump the paper's (C* lambda_max)^(2/3) / (2s)^(1/3).
     """
-    kappa, q = objective.unlabeled_loss.bend
+    bend = objective.unlabeled_loss.bend
+    if bend is None:
+        raise ValueError(
+            f"{objective.unlabeled_loss!r} does not say how far it is from convex, which sets the "
+            "first smoothing: add `bend`."
+        )
+    kappa, q = bend
     norms = objective.features.squared_norms[objective.unlabeled]
     away = norms > 0  # a point at the origin adds a constant (errata C5)
     scales = np.zeros(objective.features.n_points)
@@ -141,8 +143,7 @@ def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
 def last_smoothing(objective: LowDensityObjective) -> float:
     """gamma_end = 1 / (20 s max |x|^2), over the unlabelled points (errata C6)."""
     largest = float(np.max(objective.features.squared_norms[objective.unlabeled], initial=0.0))
-    steepness = getattr(objective.unlabeled_loss, "s", 3.0)
-    return 1 / (20 * steepness * largest) if largest > 0 else 0.0
+    return 1 / (20 * objective.unlabeled_loss.steepness * largest) if largest > 0 else 0.0
 
 
 def run_stages(

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.losses.base import Loss
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.cccp import labeled_by
@@ -35,10 +36,9 @@ def assign(scores: Array, n_positive: int) -> Array:
     return labels
 
 
-def switch(labels: Array, scores: Array, weights: Array) -> Array:
-    """Labels after swapping all pairs whose swap lowers the weighted hinge losses."""
-    slack = np.maximum(0, 1 - labels * scores)
-    gain = weights * (slack - np.maximum(0, 1 + labels * scores))
+def switch(loss: Loss, labels: Array, scores: Array, weights: Array) -> Array:
+    """Labels after swapping all pairs whose swap lowers the weighted losses."""
+    gain = weights * 2 * (loss.value(labels, scores) - loss.value(-labels, scores))
     positive, negative = np.flatnonzero(labels > 0), np.flatnonzero(labels < 0)
     positive = positive[np.argsort(-gain[positive], kind="stable")]
     negative = negative[np.argsort(-gain[negative], kind="stable")]
@@ -66,7 +66,7 @@ def switch_labels(
     Parameters
     ----------
     objective : LowDensityObjective
-        With the hinge; its unlabelled loss is not looked at.
+        Its loss is that of all labels; its unlabelled loss is not looked at.
     start : Function
         What the first labels are by: the supervised solution.
     n_positive : int
@@ -95,7 +95,9 @@ def switch_labels(
             function = minimum.function
             if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
                 return replace(minimum, value=objective.value(function))
-            switched = switch(labels, objective.values(function)[objective.unlabeled], weights)
+            switched = switch(
+                objective.loss, labels, objective.values(function)[objective.unlabeled], weights
+            )
             if np.array_equal(switched, labels):
                 break
             labels = switched

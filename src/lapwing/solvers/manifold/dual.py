@@ -15,27 +15,18 @@ intrinsic norm sees a constant (then there is no equality constraint, errata L8)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on, optimality, verdict
-from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
-from lapwing.solvers.manifold.newton import FREE_CONSTANT, newton
+from lapwing.solvers.manifold.newton import FREE_CONSTANT
+from lapwing.solvers.manifold.reduced import reduced_solver
 from lapwing.spaces.base import Array
 from lapwing.spaces.full import FullKernelSpace
 
 __all__ = ["Representers", "dual", "representers"]
-
-# Who solves the reduced problem: a new loss is one line.
-_REDUCED: dict[str, Callable[..., Result]] = {
-    "squared_hinge": newton,
-    "squared": newton,
-    "hinge": solve_hinge,
-    "epsilon_insensitive": solve_epsilon_insensitive,
-}
 
 
 class Representers(NamedTuple):
@@ -88,9 +79,9 @@ def dual(
     ----------
     objective : Objective
     max_iter : int, default=100
-        Newton steps (squared losses).
+        Newton steps (losses without kinks).
     tol : float, default=1e-8
-        Of libsvm's optimality conditions (hinge and epsilon-insensitive losses).
+        Losses with kinks: of libsvm's optimality conditions, or the relative duality gap.
     on_iteration : callable, optional
     columns : Representers, optional
         Those of an objective with the same space, graph, index, gamma_A and gamma_I, to be used
@@ -102,18 +93,20 @@ def dual(
     """
     if columns is None:
         columns = representers(objective)
-    solve = _REDUCED[objective.loss.name]
-    options = {"max_iter": max_iter} if objective.loss.piecewise_quadratic else {"tol": tol}
+    solver = reduced_solver(objective.loss)
 
     def lifted(iteration: Iteration) -> bool:
         number, reduced = iteration.number, iteration.state
         return on_iteration(Iteration(number, lambda: _lift(objective, columns, reduced())))
 
-    inner = solve(reduce(objective, columns), on_iteration=lifted, **options)
+    inner = solver.solve(
+        reduce(objective, columns), max_iter=max_iter, tol=tol, on_iteration=lifted
+    )
     state = _lift(objective, columns, inner.state)
-    # The reduced problem does not know what was lost on the way to it.
-    quadratic = objective.loss.piecewise_quadratic
-    measure = optimality(objective, state) if quadratic else inner.optimality
+    # The reduced problem does not know what was lost on the way to it; the gradient does, of
+    # losses that have one.
+    smooth = objective.loss.kind.differentiable
+    measure = optimality(objective, state) if smooth else inner.optimality
     return Result(state, inner.n_iter, verdict(inner.status, measure), measure, inner.history)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -63,9 +63,7 @@ def solve_epsilon_insensitive(
     objective: Objective, *, tol: float, on_iteration: OnIteration = carry_on
 ) -> Result:
     """Minimise with the epsilon-insensitive loss, one column after the other."""
-    loss = objective.loss
-    assert isinstance(loss, EpsilonInsensitive)
-    epsilon = loss.epsilon
+    epsilon = cast(EpsilonInsensitive, objective.loss).epsilon
     return _solve_columns(
         objective,
         _Dual(

@@ -1,59 +1,72 @@
-"""Exact line search on piecewise quadratic objectives, all columns at once.
+"""Exact line search on convex differentiable objectives, all columns at once.
 
-LapSVM paper, Section 3.2.1, after Keerthi and DeCoste (2006); errata L17. The derivative psi(s) of
-the objective along a ray is continuous, increasing and linear between break points, the steps at
-which an observation enters or leaves the active set. Sorting them and summing what each switches
-gives all pieces of psi at once; the first one that is non-negative at its right end holds the root.
+The derivative psi(s) of the objective along a ray is continuous and increasing. For a piecewise
+quadratic loss it is linear between the steps at which an observation crosses a break of the loss
+(LapSVM paper, Section 3.2.1, after Keerthi and DeCoste 2006; errata L17): sorting them and summing
+what each changes gives all pieces of psi at once, and the first one that is non-negative at its
+right end holds the root. For any other loss the root is found by Newton's method in a bracket.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from lapwing.losses.labeled import Loss
+from lapwing.losses.base import Kind, Loss
+from lapwing.losses.roots import increasing_root
 from lapwing.objectives.manifold import Line
 from lapwing.spaces.base import Array
 
-__all__ = ["exact_line_search"]
+__all__ = ["crossings", "exact_line_search"]
 
 
 def exact_line_search(loss: Loss, line: Line) -> Array:
-    """Steps s >= 0 that minimise a piecewise quadratic objective along rays.
+    """Steps s >= 0 that minimise an objective along rays.
 
     Parameters
     ----------
     loss : Loss
-        A piecewise quadratic loss: 1/2 (f - y)^2 on its active observations.
+        Without kinks.
     line : Line
         The rays, one a column.
 
     Returns
     -------
     ndarray of shape (c,)
-        Where psi is zero on an interval, its left end; 0 along directions that do not descend.
+        Where psi is zero on an interval, its left end (if the loss is piecewise quadratic); 0
+        along directions that do not descend.
+    """
+    return _SEARCHES[loss.kind](loss, line)
 
-    Notes
-    -----
+
+def _by_breaks(loss: Loss, line: Line) -> Array:
+    """Of piecewise quadratic losses.
+
     Costs O(l log l) a column, no product with a kernel or a graph. The root of a piece is clipped
     to the piece, and the piece is chosen by the sign of psi at right ends, so ties and rounding
     need no special case (errata L17 (d), (e)).
     """
-    # psi(s) = linear + quadratic s + sum over active observations of w (f + s df - y) df
-    active = loss.curvature(line.y, line.scores) > 0
-    steps = loss.switch_steps(line.y, line.scores, line.slopes)
-    sign = np.where(active, -1.0, 1.0) * np.isfinite(steps)
-    order = np.argsort(steps, axis=0)
-    ends = np.take_along_axis(steps, order, axis=0)
+    steps, at = crossings(loss, line)
+    curvatures = _curvatures_between(loss, line, steps)
+    order = np.argsort(steps.reshape(-1, steps.shape[-1]), axis=0)
 
-    def pieces(regulariser: Array, of_loss: Array) -> Array:
-        first = regulariser + np.sum(of_loss, axis=0, where=active)
-        change = np.take_along_axis(sign * of_loss, order, axis=0)
-        return np.vstack([first, first + np.cumsum(change, axis=0)])
+    def sorted_rays(part: Array) -> Array:
+        return np.take_along_axis(part.reshape(order.shape), order, axis=0)
 
-    level = pieces(line.linear, line.weights * (line.scores - line.y) * line.slopes)
-    tilt = pieces(line.quadratic, line.weights * line.slopes**2)
-    left = np.vstack([np.zeros_like(ends[:1]), ends])
-    right = np.vstack([ends, np.full_like(ends[:1], np.inf)])
+    def pieces(regulariser: Array, of_loss: Array, changes: Array) -> Array:
+        first = regulariser + np.sum(of_loss, axis=0, where=of_loss != 0)
+        return np.vstack([first, first + np.cumsum(sorted_rays(changes), axis=0)])
+
+    # psi(s) = linear + quadratic s + sum w l'(f + s df) df; past a break the slope l' has
+    # changed by the jump of the curvature times what the score has moved since
+    y, f, df, w = line.y, line.scores, line.slopes, line.weights
+    jumps = np.where(np.isfinite(steps), np.diff(curvatures, axis=0), 0.0)
+    level = pieces(line.linear, w * loss.derivative(y, f) * df, jumps * (w * (f - at) * df))
+    tilt = pieces(line.quadratic, curvatures[0] * (w * df**2), jumps * (w * df**2))
+    ends = sorted_rays(steps)
+    left = np.vstack([np.zeros((1, ends.shape[1])), ends])
+    right = np.vstack([ends, np.full((1, ends.shape[1]), np.inf)])
 
     bounded = np.where(np.isfinite(right), right, 0.0)
     ascends = np.isinf(right) | (level + tilt * bounded >= 0)
@@ -63,3 +76,69 @@ def exact_line_search(loss: Loss, line: Line) -> Array:
     )
     root = np.divide(-level, tilt, out=left.copy(), where=tilt > 0)
     return np.asarray(np.clip(root, left, right))
+
+
+def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
+    """Where rays cross the breaks of a loss.
+
+    Parameters
+    ----------
+    loss : Loss
+    line : Line
+
+    Returns
+    -------
+    steps, breaks : ndarray of shape (k, l, c)
+        Steps s > 0, ascending along the k breaks, infinite where a break is never crossed, and the
+        scores crossed there.
+    """
+    y, f, df = line.y, line.scores, line.slopes
+    found = [np.broadcast_to(at, f.shape) for at in loss.breaks(y)]
+    if not found:
+        return np.zeros((0, *f.shape)), np.zeros((0, *f.shape))
+    breaks = np.stack(found)
+    # Errata L17 (b): a score that does not move, or moves away, never crosses; one that starts on
+    # a break has left it at once, whichever way it goes.
+    ahead = (breaks - f) * np.sign(df) > 0
+    steps = np.divide(breaks - f, df, out=np.full(breaks.shape, np.inf), where=ahead)
+    if len(found) == 1:
+        return steps, breaks
+    order = np.argsort(steps, axis=0)
+    return np.take_along_axis(steps, order, axis=0), np.take_along_axis(breaks, order, axis=0)
+
+
+def _curvatures_between(loss: Loss, line: Line, steps: Array) -> Array:
+    """Curvatures (k + 1, l, c) before, between and after the crossings: at the middles."""
+    left = np.concatenate([np.zeros((1, *line.scores.shape)), steps])
+    left = np.where(np.isfinite(left), left, 0.0)
+    right = np.concatenate([steps, np.full((1, *line.scores.shape), np.inf)])
+    middle = np.where(np.isfinite(right), (left + right) / 2, 2 * left + 1)
+    scores = line.scores + middle * line.slopes
+    return np.stack([loss.curvature(line.y, each) for each in scores])
+
+
+def _by_roots(loss: Loss, line: Line) -> Array:
+    """Of all differentiable losses: each step costs O(l) a column."""
+    y, f, df, w = line.y, line.scores, line.slopes, line.weights
+
+    def psi(s: Array) -> tuple[Array, Array]:
+        scores = f + s * df
+        slope = line.linear + line.quadratic * s + (w * loss.derivative(y, scores) * df).sum(axis=0)
+        return slope, line.quadratic + (w * loss.curvature(y, scores) * df**2).sum(axis=0)
+
+    start = np.zeros(line.linear.shape)
+    return increasing_root(psi, start, np.full(start.shape, np.inf))
+
+
+def _refuse(loss: Loss, line: Line) -> Array:
+    raise ValueError(
+        f"{loss!r} has kinks, where an exact line search may have no root to find. Use the solver "
+        "'dual' with it."
+    )
+
+
+_SEARCHES: dict[Kind, Callable[[Loss, Line], Array]] = {
+    Kind.PIECEWISE_QUADRATIC: _by_breaks,
+    Kind.SMOOTH: _by_roots,
+    Kind.KINKED: _refuse,
+}

@@ -1,16 +1,21 @@
 """Generalised Newton on the primal: LapSVM paper, Section 3.1, with errata L10 to L15.
 
-On a set E of active observations a piecewise quadratic objective is a quadratic model, which the
-space solves directly; the exact line search keeps full steps from cycling (errata L11, L12). A full
-step that leaves E as it is has reached the optimum: finite termination.
+At a state the loss of every observation is replaced by a parabola with its slope and curvature
+there; the space solves the quadratic model directly, and the exact line search keeps full steps
+from cycling (errata L11, L12). Where a full step ends at scores whose slopes are those of the
+model, the minimum of the model is that of the objective. A piecewise quadratic loss is its own
+model on the pieces that the scores are in, so this happens after finitely many steps; any other
+differentiable loss gets there by quadratic convergence.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from lapwing.linalg import to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import (
     Iteration,
@@ -30,6 +35,7 @@ __all__ = ["newton"]
 FREE_CONSTANT = 1e-12
 
 _ROUNDING = 1e-13
+_FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
 
 
 def newton(
@@ -39,16 +45,16 @@ def newton(
     max_iter: int = 100,
     on_iteration: OnIteration = carry_on,
 ) -> Result:
-    """Minimise a piecewise quadratic objective exactly.
+    """Minimise an objective exactly.
 
     Parameters
     ----------
     objective : Objective
-        With the squared hinge or the squared loss (for which one step is the closed form).
+        With a loss without kinks (for the squared loss one step is the closed form).
     start : State, optional
         Where to start; zero by default.
     max_iter : int, default=100
-        Steps a column; the paper never needed more than 6.
+        Steps a column; the paper never needed more than 6 with the squared hinge.
     on_iteration : callable, optional
         Called after every round of steps; may ask to stop.
 
@@ -58,8 +64,8 @@ def newton(
 
     Notes
     -----
-    One factorisation a step and distinct error set: columns that share their error set, as all
-    do in the first step from zero, share the factorisation.
+    One factorisation a step and distinct set of curvatures: columns that share them, as all do in
+    the first step from zero, share the factorisation.
     """
     system = objective.system()
     state = objective.zero() if start is None else start
@@ -74,7 +80,7 @@ def newton(
         before = state.columns(open_columns)
         after, settled = _step(part, system, before)
         new_value = part.value(after)
-        # A point at y f = 1 to rounding may flip for ever (errata L15): no decrease ends it too.
+        # A point at a break to rounding may flip for ever (errata L15): no decrease ends it too.
         stalled = ~settled & ~(new_value < value[open_columns] * (1 - 1e-15))
         state = _replace_columns(state, open_columns, after)
         value[open_columns] = new_value
@@ -88,14 +94,45 @@ def newton(
     return Result(state, n_iter, verdict(stop, residual), residual)
 
 
+class _Parabolas(NamedTuple):
+    """The losses at a state to second order, each (l, c)."""
+
+    scores: Array
+    slopes: Array
+    curvatures: Array
+
+    @classmethod
+    def at(cls, objective: Objective, state: State) -> _Parabolas:
+        scores = objective.labeled(state.values)
+        loss, y = objective.loss, objective.targets
+        parts = (scores, loss.derivative(y, scores), loss.curvature(y, scores))
+        return cls(*(to_host(part).astype(np.float64) for part in parts))
+
+    def hold(self, objective: Objective, state: State) -> Array:
+        """Columns in which they have the slopes of the losses at another state, to rounding."""
+        there = _Parabolas.at(objective, state)
+        said = self.slopes + self.curvatures * (there.scores - self.scores)
+        size = np.abs(self.slopes) + self.curvatures * (np.abs(there.scores) + np.abs(self.scores))
+        size += np.abs(there.slopes).max(axis=0)
+        held: Array = (np.abs(there.slopes - said) <= _ROUNDING * size).all(axis=0)
+        return held
+
+    def pull(self, targets: Array) -> Array:
+        """What draws the scores, times the curvatures; exact where a loss is (f - y)^2 / 2."""
+        y = to_host(targets)
+        return np.asarray(self.curvatures * y + (self.curvatures * (self.scores - y) - self.slopes))
+
+
 def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[State, Array]:
     """Line-searched Newton step of every column; which columns it has brought to the optimum."""
-    active = objective.active(state)
-    target = _model_minimum(objective, system, state, active)
-    settled = (objective.active(target) == active).all(axis=0) | _close(target, state)
+    model = _Parabolas.at(objective, state)
+    if _free_bias(objective):
+        model = _with_chords(objective, model)
+    target = _model_minimum(objective, system, state, model)
+    settled = model.hold(objective, target) | _close(target, state)
     direction = State(*(new - old for new, old in zip(target, state, strict=True)))
     s = exact_line_search(objective.loss, objective.line(state, direction))
-    # With E unchanged the model is the objective: the full step, free of the search's rounding. A
+    # Where the model is the objective: the full step, free of the search's rounding. A
     # state that is its model's minimum has no direction to search, only the rounding of one.
     return state.step(np.where(settled, 1.0, s), direction), settled
 
@@ -108,28 +145,46 @@ def _close(a: State, b: State) -> Array:
 
 
 def _model_minimum(
-    objective: Objective, system: QuadraticSystem, state: State, active: Array
+    objective: Objective, system: QuadraticSystem, state: State, model: _Parabolas
 ) -> State:
-    """Minimisers of the quadratic models on the active sets, grouped by equal sets."""
+    """Minimisers of the quadratic models, grouped by equal curvatures."""
     c = objective.n_columns
     coef = np.zeros_like(state.coef, dtype=np.float64)
     values = np.zeros_like(state.values, dtype=np.float64)
     intercept = np.zeros(c)
-    patterns, group = np.unique(active, axis=1, return_inverse=True)
+    pull = objective.weights[:, None] * model.pull(objective.targets)
+    patterns, group = np.unique(model.curvatures, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
         columns = np.flatnonzero(group.ravel() == number)
-        if not pattern.any():
+        if not pattern.any() and _free_bias(objective):
             # Nothing to fit: the regularisers alone, which leave a free bias as it is (errata L13).
-            if objective.fit_intercept and objective.constant_energy <= FREE_CONSTANT:
-                intercept[columns] = state.intercept[columns]
-                values[:, columns] = intercept[columns]
+            intercept[columns] = state.intercept[columns]
+            values[:, columns] = intercept[columns]
             continue
         weights = objective.weights * pattern
         on_points = np.bincount(objective.index, weights, minlength=objective.space.n_points)
-        u = objective.scatter(weights[:, None] * objective.targets[:, columns])
+        u = objective.scatter(pull[:, columns])
         solution = system.factor(on_points)(u.astype(np.float64))
         coef[:, columns], intercept[columns], values[:, columns] = solution
     return State(coef, intercept, values, objective.smoothness(values))
+
+
+def _free_bias(objective: Objective) -> bool:
+    return objective.fit_intercept and objective.constant_energy <= FREE_CONSTANT
+
+
+def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
+    """Curvatures by which a bias that no regulariser sees is determined.
+
+    Where all losses are straight, or nearly, the model is unbounded in such a bias. There the
+    parabolas that are flat at the target take the place: they have the losses' slopes, so the
+    step still descends.
+    """
+    away = np.abs(model.scores - to_host(objective.targets))
+    chords = np.abs(model.slopes) / np.maximum(away, np.finfo(np.float64).eps)
+    w = objective.weights
+    flat = w @ model.curvatures <= _FLAT * (w @ chords)
+    return model._replace(curvatures=np.where(flat, chords, model.curvatures))
 
 
 def _replace_columns(state: State, columns: Array, new: State) -> State:

@@ -41,12 +41,12 @@ def pcg(
     rule: StoppingRule | None = None,
     on_iteration: OnIteration = carry_on,
 ) -> Result:
-    """Minimise a piecewise quadratic objective by preconditioned conjugate gradient.
+    """Minimise a differentiable objective by preconditioned conjugate gradient.
 
     Parameters
     ----------
     objective : Objective
-        With the squared hinge or the squared loss.
+        With a loss without kinks.
     start : State, optional
         Where to start; zero by default.
     tol : float, default=1e-8

@@ -1,0 +1,143 @@
+"""What PCG does iteration by iteration: the data of Figures 5 to 14.
+
+The solvers are called without an estimator, which does not keep the stopping values of all
+iterations. No other module of this benchmark knows the inside of lapwing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.lapsvm.methods import errors_on_parts
+from benchmarks.lapsvm.paper import NormWeights
+from benchmarks.lapsvm.setting import Setting
+from lapwing.graphs import Laplacian
+from lapwing.losses.labeled import SquaredHinge
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.base import Iteration
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
+from lapwing.spaces.full import FullKernelSpace
+
+# The recorded quantities, in the notation of Figures 4, 13 and 14.
+VALUES = {
+    "objective": "obj",
+    "gradient": r"$\|\nabla\|$",
+    "preconditioned": r"$\|\hat\nabla\|$",
+    "mixed": r"$\sqrt{\hat\nabla^T\nabla}$",
+}
+
+
+@dataclass(frozen=True)
+class Descent:
+    """One descent.
+
+    Attributes
+    ----------
+    errors : mapping of str to ndarray of shape (n_iter,)
+        Error rates in % on L, U, V and T after iterations 1, 2, ...
+    values : mapping of str to ndarray of shape (n_iter,)
+        `VALUES` before each iteration, over their values at the start; the means over the
+        one-vs-rest columns.
+    """
+
+    errors: Mapping[str, NDArray[np.float64]]
+    values: Mapping[str, NDArray[np.float64]]
+
+
+def lapsvm_objective(
+    K: NDArray[Any], affinity: Any, power: int, codes: NDArray[np.int64], weights: NormWeights
+) -> Objective:
+    """LapSVM's objective on a kernel matrix whose first rows are the labelled points."""
+    # One column a class; for two classes one, positive for the second.
+    positive = [1] if codes.max() == 1 else np.arange(codes.max() + 1)
+    return Objective(
+        space=FullKernelSpace(K),
+        loss=SquaredHinge(),
+        index=np.arange(codes.size),
+        targets=np.where(codes[:, None] == positive, 1, -1).astype(K.dtype),
+        weights=np.ones(codes.size, dtype=K.dtype),
+        gamma_A=weights.gamma_A,
+        gamma_I=weights.gamma_I,
+        laplacian=Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype),
+    )
+
+
+def classes_of(scores: NDArray[Any]) -> NDArray[np.int64]:
+    """Class codes of decision values (n, c); zero is positive (errata X5)."""
+    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64)
+
+
+def follow(
+    objective: Objective, n_iter: int, look: Callable[[int, NDArray[Any], NDArray[Any]], None]
+) -> Mapping[str, Sequence[NDArray[np.float64]]]:
+    """Run PCG from zero, show each iterate to `look`, and return the history of `VALUES`.
+
+    Parameters
+    ----------
+    objective : Objective
+    n_iter : int
+    look : function
+        Of the iteration's number, its values (n, c) on the points and its coefficients.
+    """
+
+    def watch(iteration: Iteration) -> bool:
+        state = iteration.state()
+        look(iteration.number, state.values, state.coef)
+        return False
+
+    # A tolerance no arithmetic reaches: the figures show all iterations asked for.
+    return pcg(objective, tol=0.0, max_iter=n_iter, on_iteration=watch).history
+
+
+def optimum(objective: Objective) -> NDArray[Any]:
+    """Coefficients of the exact solution."""
+    coef: NDArray[Any] = newton(objective).state.coef
+    return coef
+
+
+def descend(setting: Setting, weights: NormWeights, n_iter: int) -> Descent:
+    """Run PCG from zero for `n_iter` iterations and measure it after each."""
+    objective = lapsvm_objective(
+        setting.K,
+        setting.affinity,
+        setting.problem.power,
+        setting.y[: setting.n_labeled],
+        weights,
+    )
+    errors: dict[str, list[float]] = {part: [] for part in "LUVT"}
+
+    def look(number: int, values: NDArray[Any], coef: NDArray[Any]) -> None:
+        scores = np.concatenate([values, setting.K_new @ coef])
+        for part, error in errors_on_parts(setting, classes_of(scores)).items():
+            errors[part].append(error)
+
+    history = follow(objective, n_iter, look)
+    values = {name: _relative(history[name]) for name in VALUES}
+    return Descent({part: np.array(curve) for part, curve in errors.items()}, values)
+
+
+def _relative(history: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    rows = np.asarray(history)
+    relative: NDArray[np.float64] = np.nanmean(rows / rows[0], axis=1)
+    return relative
+
+
+def mean_descent(descents: Sequence[Descent]) -> Descent:
+    """Mean over splits, curves that ended early continued at their last value."""
+    n_iter = max(descent.errors["U"].size for descent in descents)
+
+    def mean(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        full = [np.pad(curve, (0, n_iter - curve.size), mode="edge") for curve in curves]
+        average: NDArray[np.float64] = np.mean(full, axis=0)
+        return average
+
+    return Descent(
+        {part: mean([descent.errors[part] for descent in descents]) for part in "LUVT"},
+        {name: mean([descent.values[name] for descent in descents]) for name in VALUES},
+    )

@@ -1,0 +1,190 @@
+"""Markers that cannot be meant: refused where the answer would be wrong, else told.
+
+A fit on labels that are none, or on a class that is the marker, works and is wrong without a sign.
+What is refused has one cure in the message; what may be meant is a warning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing._arrays import Array
+from lapwing.classes.column import is_missing, kind_of
+from lapwing.classes.markers import is_auto
+from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+
+__all__ = ["doubt_labels", "doubt_targets", "refuse_slips"]
+
+# In lower case: what people and programs write where there is no label.
+_WORDS = frozenset(
+    [
+        *("nan", "none", "null", "nil", "nat", "na", "n/a", "n.a.", "#n/a", "<na>"),
+        *("?", "??", "???", "-", "--"),
+        *("unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "todo", "tbd"),
+        *("unknown", "unk", "missing", "undefined", "undetermined", "not available"),
+        *("unassigned", "unannotated", "unclassified"),
+    ]
+)
+_DOMINANT = 0.8  # of the rows
+_FEW = 0.1  # of the rows
+
+
+def refuse_slips(
+    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
+) -> None:
+    """Refuse labels of which some must be markers, or markers of which some must be labels.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    counts : ndarray of int of shape (n_classes,)
+        Rows of each.
+    n_unlabeled : int
+    found : tuple
+        What marked those.
+    marker : 'auto', number, str, None or NaN
+        That was asked for.
+
+    Raises
+    ------
+    ValueError
+        Naming the value in question and what to pass.
+    """
+    alike = _look_alikes(classes, marker)
+    # Whoever asks for missing values has said that all texts are classes.
+    if alike and not n_unlabeled and (is_auto(marker) or not is_missing(marker)):
+        raise ValueError(
+            f"y holds {_value(alike[0])}, which would be a class, and no row is unlabelled with "
+            f"unlabeled={marker!r}. Pass unlabeled={alike[0]!r} if it marks unlabelled rows, or "
+            "unlabeled=None (only missing values mark) if it is a class."
+        )
+    if not is_auto(marker) or -1 not in found:
+        return
+    ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+    below = [label for label in ranked if kind_of(label) == "number" and label < -1]
+    if below:
+        raise ValueError(
+            f"y holds -1 and labels below it, such as {below[-1]!r}, so that -1 may be one more "
+            "class. Pass unlabeled=-1 if it marks unlabelled rows, or unlabeled=None (only missing "
+            "values mark) if it is a class."
+        )
+    n = n_unlabeled + int(counts.sum())
+    if set(ranked) == {0, 1} and kind_of(min(ranked)) == "number" and 2 * ranked[0] > n:
+        raise ValueError(
+            f"{ranked[0]} of the {n} labels are 0, beside -1 ({n_unlabeled} rows) and 1 "
+            f"({ranked[1]} rows): 0 may mark the unlabelled rows. Pass unlabeled=0 if it does, or "
+            "unlabeled=-1 if -1 marks them."
+        )
+
+
+def doubt_labels(
+    classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
+) -> LapwingWarning | None:
+    """What may be wrong with how labels were read, or None; the parameters of `refuse_slips`."""
+    if not n_unlabeled:
+        return NothingUnlabeledWarning(
+            f"No row of y is unlabelled (unlabeled={marker!r}), so nothing is learnt from "
+            f"unlabelled rows. {_marker_hint(classes, counts, marker)}"
+        )
+    alike = _look_alikes(classes, marker)
+    if alike:
+        return UnlabeledMarkerWarning(
+            f"y holds {_value(alike[0])}, which counts as a class, beside {n_unlabeled} rows that "
+            f"{_names(found)} marks as unlabelled. If it means no label, mark its rows in the same "
+            "way; if it is a class, another name is safer."
+        )
+    if is_auto(marker) and -1 in found and len(found) > 1:
+        return UnlabeledMarkerWarning(
+            f"y holds both -1 and missing values, and all of these rows ({n_unlabeled}) count as "
+            "unlabelled. If -1 is a class, pass unlabeled=None (only missing values mark)."
+        )
+    n = n_unlabeled + int(counts.sum())
+    if counts.max() > _DOMINANT * n and n_unlabeled < _FEW * n:
+        label = classes.tolist()[counts.argmax()]
+        return UnlabeledMarkerWarning(
+            f"Only {n_unlabeled} of {n} rows are unlabelled (by {_names(found)}), and "
+            f"{counts.max()} rows are of class {label!r}. If {label!r} means no label, pass "
+            f"unlabeled={label!r}."
+        )
+    return None
+
+
+def doubt_targets(labeled: Array) -> LapwingWarning | None:
+    """What may be wrong with the targets of a regression, or None."""
+    if not labeled.all():
+        return None
+    return NothingUnlabeledWarning(
+        "No row of y is unlabelled, so nothing is learnt from unlabelled rows. Set y to NaN where "
+        "there is no target, or leave this warning aside if every target is known."
+    )
+
+
+def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
+    """What to do where no row is unlabelled: the most likely slip."""
+    labels = classes.tolist()
+    alike = _look_alikes(classes, marker)
+    if alike:
+        return f"If {alike[0]!r} means no label, pass unlabeled={alike[0]!r}."
+    if is_auto(marker) and _are_signs(labels):
+        return (
+            "-1 and 1 are all that y holds, so both are classes. If -1 means no label, label rows "
+            "of a second class."
+        )
+    label = labels[counts.argmax()]
+    if counts.max() > _DOMINANT * counts.sum():
+        return f"Most rows are of class {label!r}: if it means no label, pass unlabeled={label!r}."
+    if kind_of(label) == "number" and -1 in labels:
+        return "If -1 means no label, pass unlabeled=-1."
+    usual = is_auto(marker) or is_missing(marker)
+    return (
+        f"Set y to {'None or NaN' if usual else repr(marker)} where there is no label, or pass "
+        "what y holds there as unlabeled=. Meta-estimators that code y anew (stacking, voting, "
+        "bagging, one-vs-rest) make a class of the marker: fit this estimator itself."
+    )
+
+
+def _look_alikes(classes: Array, marker: Any) -> list[Any]:
+    """Classes that look like "no label", or like the marker but for their type."""
+    labels = classes.tolist()
+    kind = kind_of(labels[0])
+    if kind == "str":
+        return [label for label in labels if _is_word(label, labels, marker)]
+    if kind == "number" and isinstance(marker, str) and not is_auto(marker):
+        number = _number(marker)
+        return [label for label in labels if label == number]
+    return []
+
+
+def _is_word(text: str, labels: list[str], marker: Any) -> bool:
+    if text == "-":
+        return "+" not in labels
+    if " ".join(text.lower().replace("_", " ").split()) in _WORDS:
+        return True
+    number = _number(text)
+    if kind_of(marker) == "number" and number == marker:
+        return True
+    return number == -1 and not _are_signs(labels)  # NumPy makes '-1' of -1 in an array of texts
+
+
+def _are_signs(labels: list[Any]) -> bool:
+    """Whether the two classes are -1 and +1, as numbers or texts."""
+    return len(labels) == 2 and {_number(label) for label in labels} == {-1, 1}
+
+
+def _number(label: Any) -> float | None:
+    if kind_of(label) not in ("number", "str"):
+        return None
+    try:
+        return float(label)
+    except ValueError:
+        return None
+
+
+def _value(label: Any) -> str:
+    return f"the text {label!r}" if isinstance(label, str) else f"the number {label!r}"
+
+
+def _names(found: tuple[Any, ...]) -> str:
+    words = {None: "a missing value", "": "an empty text"}
+    return " or ".join(words.get(value, repr(value)) for value in found)

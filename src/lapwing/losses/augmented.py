@@ -1,0 +1,197 @@
+r"""Losses with kinks made differentiable by multipliers, without moving their minima.
+
+The method of multipliers splits the score f of an observation from what its loss sees, z, and ties
+the two by a multiplier lambda and a penalty rho. With the weight c of the observation,
+
+.. math:: \psi(f) = \min_z\, c\, 2\ell(y, z) + \lambda (f - z) + \tfrac{\rho}{2} (f - z)^2
+
+has the derivative lambda + rho (f - z), which is continuous, and is the next multiplier. At the
+multiplier that is the slope of c 2l at the solution, psi has its minimum where the loss itself
+has, for any rho: unlike smoothing, which is exact only where its width vanishes.
+
+z is a proximal point, z = argmin t 2l(y, z) / 2 + (z - v)^2 / 2 at v = f + lambda / rho with
+t = 2 c / rho. For the hinge it is a formula, for any other loss the root of an increasing
+function between two of its breaks, or a break.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.losses.base import Kind, Loss
+from lapwing.losses.labeled import Hinge
+from lapwing.losses.roots import increasing_root
+
+__all__ = ["Augmented", "AugmentedLoss", "ShiftedHinge", "augmented", "proximal_point"]
+
+_BESIDE = 16 * np.finfo(np.float64).eps  # of a break: where both of its sides can be told
+
+
+class Augmented(Loss):
+    """psi of the module, halved; the weights of the observations are in it.
+
+    Attributes
+    ----------
+    weights : ndarray
+        c of each observation.
+    multipliers : ndarray
+        lambda.
+    penalty : float
+        rho.
+    """
+
+    kind: ClassVar[Kind] = Kind.SMOOTH
+    weights: Array
+    multipliers: Array
+    penalty: float
+
+    @abstractmethod
+    def updated(self, y: Any, f: Any) -> Array:
+        """The next multipliers, at scores f."""
+
+    def derivative(self, y: Any, f: Any) -> Any:
+        return self.updated(y, f) / 2
+
+    @abstractmethod
+    def moved(self, multipliers: Array, penalty: float) -> Augmented:
+        """The same with other multipliers and penalty."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedHinge(Augmented):
+    r"""The hinge c max(0, 1 - m) in the margin m = y f, beta = -y lambda being the dual variable.
+
+    .. math:: \psi = \max_{0 \le \beta \le c} \beta (1 - m) - \frac{(\beta - \beta_k)^2}{2 \rho},
+              \qquad \beta = \mathrm{clip}(\beta_k + \rho (1 - m), 0, c)
+    """
+
+    weights: Array
+    multipliers: Array
+    penalty: float
+
+    def _dual(self, y: Any, f: Any) -> Any:
+        return np.clip(-y * self.multipliers + self.penalty * (1 - y * f), 0, self.weights)
+
+    def updated(self, y: Any, f: Any) -> Array:
+        return np.asarray(-y * self._dual(y, f))
+
+    def moved(self, multipliers: Array, penalty: float) -> ShiftedHinge:
+        return replace(self, multipliers=multipliers, penalty=penalty)
+
+    def value(self, y: Any, f: Any) -> Any:
+        beta = self._dual(y, f)
+        moved = beta + y * self.multipliers
+        return (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
+
+    def curvature(self, y: Any, f: Any) -> Any:
+        beta = -y * self.multipliers + self.penalty * (1 - y * f)
+        return np.where((beta > 0) & (beta < self.weights), self.penalty / 2, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class AugmentedLoss(Augmented):
+    """Any convex loss, by its proximal points."""
+
+    loss: Loss
+    weights: Array
+    multipliers: Array
+    penalty: float
+
+    def nearest(self, y: Any, f: Any) -> tuple[Array, Array]:
+        """Z and its derivative with respect to f."""
+        step = 2 * self.weights / self.penalty
+        return proximal_point(self.loss, y, f + self.multipliers / self.penalty, step)
+
+    def updated(self, y: Any, f: Any) -> Array:
+        z, _ = self.nearest(y, f)
+        return np.asarray(self.multipliers + self.penalty * (f - z))
+
+    def moved(self, multipliers: Array, penalty: float) -> AugmentedLoss:
+        return replace(self, multipliers=multipliers, penalty=penalty)
+
+    def value(self, y: Any, f: Any) -> Any:
+        z, _ = self.nearest(y, f)
+        gap = f - z
+        return (
+            self.weights * self.loss.value(y, z)
+            + (self.multipliers * gap + self.penalty * gap * gap / 2) / 2
+        )
+
+    def curvature(self, y: Any, f: Any) -> Any:
+        _, rate = self.nearest(y, f)
+        return self.penalty * (1 - rate) / 2
+
+
+def augmented(loss: Loss, weights: Array, multipliers: Array, penalty: float) -> Augmented:
+    """A loss made differentiable: by its formula if there is one, else by its proximal points.
+
+    Parameters
+    ----------
+    loss : Loss
+    weights, multipliers : ndarray
+        c and lambda of each observation.
+    penalty : float
+        rho > 0.
+
+    Returns
+    -------
+    Augmented
+    """
+    if type(loss) is Hinge:
+        return ShiftedHinge(weights, multipliers, penalty)
+    return AugmentedLoss(loss, weights, multipliers, penalty)
+
+
+def proximal_point(loss: Loss, y: Array, v: Array, step: Any) -> tuple[Array, Array]:
+    """Argmin of step * l(y, z) + (z - v)^2 / 2 over z, and its derivative with respect to v.
+
+    Parameters
+    ----------
+    loss : Loss
+    y, v : ndarray
+    step : float or ndarray
+        >= 0.
+
+    Returns
+    -------
+    z, rate : ndarray
+        `rate` is 0 where z stays at a kink, else 1 / (1 + step * curvature).
+    """
+    y, v = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(v, dtype=np.float64))
+
+    def pull(z: Array) -> Array:
+        return np.asarray(z - v + step * loss.derivative(y, z))
+
+    # pull increases, and has the sign of the loss's slope at v and the other one a step down it
+    down = v - step * loss.derivative(y, v)
+    low, high = np.minimum(v, down), np.maximum(v, down)
+    held = np.zeros(v.shape, dtype=bool)
+    z_held, rate_held = np.zeros(v.shape), np.zeros(v.shape)
+    for at in loss.breaks(y):
+        beside = _BESIDE * (1 + np.abs(at) + np.abs(y))
+        left, right = pull(at - beside), pull(at + beside)
+        here = (left <= 0) & (right >= 0)
+        held |= here
+        z_held = np.where(here, at, z_held)
+        # over a kink the pull jumps and this is nothing; over a jump of the curvature it is not
+        rate_held = np.where(
+            here, np.minimum(2 * beside / np.maximum(right - left, beside), 1), rate_held
+        )
+        low, high = (
+            np.where(right < 0, np.maximum(low, at + beside), low),
+            np.where(left > 0, np.minimum(high, at - beside), high),
+        )
+
+    def between(z: Array) -> tuple[Array, Array]:
+        return pull(z), np.asarray(1 + step * loss.curvature(y, z))
+
+    low, high = np.where(held, z_held, low), np.where(held, z_held, high)
+    z = increasing_root(between, low, np.maximum(low, high))
+    z = np.where(held, z_held, z)
+    rate = np.where(held, rate_held, 1 / (1 + step * loss.curvature(y, z)))
+    return z, rate

@@ -1,0 +1,207 @@
+r"""What a loss is, and what it declares of itself.
+
+A loss on labelled scores is one class derived from `Loss`, usually a dataclass:
+
+.. code-block:: python
+
+    @dataclass
+    class HuberHinge(Loss):
+        '''1/2 the Huber hinge: a hinge whose corner is a parabola of the given width.'''
+
+        width: float = 0.5
+        kind = Kind.PIECEWISE_QUADRATIC
+
+        def value(self, y, f): ...
+        def derivative(self, y, f): ...
+        def curvature(self, y, f): ...
+        def breaks(self, y):
+            return y, y * (1 - self.width)
+
+An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. One line in
+`lapwing.losses.registry` gives it a name, ``loss='huber_hinge'``; names that users may write,
+messages, docstrings and the shared tests are derived from the registry.
+
+`kind` is all that solvers look at:
+
+==================== =========================================== ==============================
+kind                 what it promises                            who solves it
+==================== =========================================== ==============================
+PIECEWISE_QUADRATIC  a continuous derivative, linear between     Newton and conjugate gradient,
+                     the scores in `breaks`                      with an exact search by `breaks`
+SMOOTH               a continuous derivative; `curvature`        the same, with a search by the
+                     wherever the derivative has one             roots of the derivative
+KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for any
+                     `breaks` only                               other, the method of multipliers
+==================== =========================================== ==============================
+
+All losses are convex. They see targets and scores, never X, and work elementwise in the array
+namespace and the precision of their input; a loss in NumPy alone serves wherever scores are NumPy
+arrays. They are written in the *half* convention, so that every objective of the library reads
+
+.. math:: \tfrac12 \Big[\sum_i w_i\, 2\ell(y_i, f_i) + \gamma_A \|f\|^2 + \gamma_I f^T L^p f\Big]
+
+and one solver serves them all: `value` is **half** the loss that one would print. `objective_scale`
+is the factor that turns this into the objective as its paper prints it.
+
+A loss on unlabelled scores derives from `UnlabeledLoss` in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+__all__ = ["Kind", "Loss", "TargetKind", "UnlabeledLoss"]
+
+
+class Kind(StrEnum):
+    """How a loss bends."""
+
+    PIECEWISE_QUADRATIC = "piecewise quadratic"
+    SMOOTH = "smooth"
+    KINKED = "kinked"
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the derivative is continuous."""
+        return self is not Kind.KINKED
+
+
+class TargetKind(StrEnum):
+    """What a loss compares scores with."""
+
+    SIGNS = "signs"  # -1 or +1: for classes
+    VALUES = "values"  # any number: for regressions
+
+
+class _Declared(BaseEstimator, ABC):
+    """A pointwise function that says of what kind it is, and has a name."""
+
+    kind: ClassVar[Kind]
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if _Declared in cls.__bases__:  # the two kinds of functions themselves
+            return
+        if not isinstance(getattr(cls, "kind", None), Kind):
+            kinds = ", ".join(f"Kind.{kind.name}" for kind in Kind)
+            raise TypeError(f"{cls.__name__} must say of what kind it is: kind = one of {kinds}.")
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+class Loss(_Declared):
+    """A convex loss on labelled scores; see the module.
+
+    Attributes
+    ----------
+    kind : Kind
+        Must be set by the class.
+    name : str
+        The name of the class in lower case, words joined by underscores, unless set.
+    targets : TargetKind, default=TargetKind.SIGNS
+    objective_scale : float, default=2.0
+        Times the objective in the half convention is what estimators report: 2 for objectives
+        that are printed without a factor 1/2.
+    """
+
+    targets: ClassVar[TargetKind] = TargetKind.SIGNS
+    objective_scale: ClassVar[float] = 2.0
+
+    @abstractmethod
+    def value(self, y: Any, f: Any) -> Any:
+        """Loss of each score, in the half convention."""
+
+    @abstractmethod
+    def derivative(self, y: Any, f: Any) -> Any:
+        """Derivative (a subderivative at kinks) with respect to the score."""
+
+    @abstractmethod
+    def curvature(self, y: Any, f: Any) -> Any:
+        """Second derivative; at the scores in `breaks` that of either side, or 0."""
+
+    def breaks(self, y: Any) -> tuple[Any, ...]:
+        """Scores at which the derivative or the curvature jumps, one array like y for each."""
+        if self.kind is Kind.SMOOTH:
+            return ()
+        raise NotImplementedError(
+            f"{type(self).__name__} is {self.kind} and must say where: add breaks(y), a tuple "
+            "of the scores at which its derivative or curvature jumps."
+        )
+
+    def smoothed(self, variance: Any) -> Loss | None:
+        """The loss convolved with a Gaussian of the given variance of each score.
+
+        None where there is no formula; `lapwing.losses.smoothed.smooth` averages then.
+        """
+        return None
+
+    def stand_in(self) -> Loss | None:
+        """A differentiable loss to use in place of one with kinks; None for a smoothed one."""
+        return None
+
+
+class UnlabeledLoss(_Declared):
+    """A loss on unlabelled scores: not convex, it pushes decision values away from zero.
+
+    As labelled losses it never sees X and works elementwise, but on the scores alone, and `value`
+    is the loss itself: there is no half convention.
+
+    Attributes
+    ----------
+    kind : Kind
+        Must be set by the class. A loss with kinks must have `label_loss`, by which the last
+        descent replaces it.
+    name : str
+        The name of the class in lower case, words joined by underscores, unless set.
+    """
+
+    @abstractmethod
+    def value(self, f: Any) -> Any:
+        """Loss of each score."""
+
+    @abstractmethod
+    def derivative(self, f: Any) -> Any:
+        """Derivative with respect to the score."""
+
+    @abstractmethod
+    def curvature(self, f: Any) -> Any:
+        """Second derivative, 0 at kinks."""
+
+    @property
+    def label_loss(self) -> Loss | None:
+        """The loss on labels that this one is for the nearer label: 2 l(1, abs(f)).
+
+        None if it is no such loss.
+        """
+        return None
+
+    @property
+    def steepness(self) -> float:
+        """S of the bump exp(-s f^2) that is about as wide; sets the least smoothing."""
+        return 3.0
+
+    @property
+    def bend(self) -> tuple[float, float] | None:
+        """(kappa, q): the loss smoothed by v has second derivatives >= -kappa / v^q.
+
+        None if that is not known; then there is no continuation, which takes its first smoothing
+        from it (errata C4).
+        """
+        return None
+
+    def smoothed(self, variance: Any) -> UnlabeledLoss | None:
+        """The loss convolved with a Gaussian of the given variance of each score.
+
+        None where there is no formula; a little smoothing is done by averages then.
+        """
+        return None
+
+    def stand_in(self) -> UnlabeledLoss | None:
+        """A differentiable loss to use in place of one with kinks; None for a smoothed one."""
+        return None

@@ -1,0 +1,77 @@
+"""Who solves the reduced problem of the dual: the first of `REDUCED` that takes the loss.
+
+A solver that is made for a loss is one line here; a loss without one is taken by what its kind
+allows. A line says what it takes by the class of the loss itself: a class derived from it may have
+changed anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from lapwing.losses.base import Loss
+from lapwing.losses.labeled import EpsilonInsensitive, Hinge
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.base import OnIteration, Result
+from lapwing.solvers.manifold.kinks import multipliers
+from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
+from lapwing.solvers.manifold.newton import newton
+
+__all__ = ["REDUCED", "Reduced", "reduced_solver"]
+
+
+class _Solve(Protocol):
+    def __call__(
+        self, objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+    ) -> Result: ...
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A solver of reduced problems.
+
+    Attributes
+    ----------
+    name : str
+    takes : callable (loss) -> bool
+    solve : callable (objective, *, max_iter, tol, on_iteration) -> Result
+    """
+
+    name: str
+    takes: Callable[[Loss], bool]
+    solve: _Solve
+
+
+def _newton(
+    objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+) -> Result:
+    return newton(objective, max_iter=max_iter, on_iteration=on_iteration)  # to rounding
+
+
+def _hinge(objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration) -> Result:
+    return solve_hinge(objective, tol=tol, on_iteration=on_iteration)
+
+
+def _tube(objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration) -> Result:
+    return solve_epsilon_insensitive(objective, tol=tol, on_iteration=on_iteration)
+
+
+def _multipliers(
+    objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+) -> Result:
+    return multipliers(objective, tol=tol, on_iteration=on_iteration)
+
+
+REDUCED: list[Reduced] = [
+    Reduced("libsvm, hinge", lambda loss: type(loss) is Hinge, _hinge),
+    Reduced("libsvm, tube", lambda loss: type(loss) is EpsilonInsensitive, _tube),
+    Reduced("newton", lambda loss: loss.kind.differentiable, _newton),
+    Reduced("multipliers", lambda loss: True, _multipliers),
+]
+
+
+def reduced_solver(loss: Loss) -> Reduced:
+    """The first solver that takes a loss."""
+    return next(solver for solver in REDUCED if solver.takes(loss))

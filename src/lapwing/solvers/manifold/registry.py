@@ -1,0 +1,87 @@
+"""Which solvers of manifold regularisation there are, and what they can do.
+
+Every solver is a function of its own; here all are called alike. A new one is one line in
+`SOLVERS`; names that users may write, messages and shared tests follow. When 'auto' should take it
+is said in `lapwing.estimators.choice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lapwing.objectives.manifold import Objective, State
+from lapwing.solvers.base import OnIteration, Result, carry_on
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.pcg import pcg
+from lapwing.solvers.manifold.stopping import StoppingRule
+
+__all__ = ["SOLVERS", "ManifoldSolver", "Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What all solvers are told; each looks at what it knows.
+
+    Attributes
+    ----------
+    start : State or None
+    tol : float
+    max_iter : int
+    rule : StoppingRule or None
+    on_iteration : callable
+    """
+
+    start: State | None = None
+    tol: float = 1e-8
+    max_iter: int = 20_000
+    rule: StoppingRule | None = None
+    on_iteration: OnIteration = carry_on
+
+
+@dataclass(frozen=True)
+class ManifoldSolver:
+    """A solver and what it can do.
+
+    Attributes
+    ----------
+    solve : callable (objective, run) -> Result
+    kinks : bool, default=False
+        Whether it takes losses with kinks.
+    stops_early : bool, default=False
+        Whether a rule may look at its iterates and stop it.
+    starts_warm : bool, default=True
+        Whether it looks at the start.
+    """
+
+    solve: Callable[[Objective, Run], Result]
+    kinks: bool = False
+    stops_early: bool = False
+    starts_warm: bool = True
+
+
+def _newton(objective: Objective, run: Run) -> Result:
+    return newton(objective, run.start, max_iter=run.max_iter, on_iteration=run.on_iteration)
+
+
+def _pcg(objective: Objective, run: Run) -> Result:
+    return pcg(
+        objective,
+        run.start,
+        tol=run.tol,
+        max_iter=run.max_iter,
+        rule=run.rule,
+        on_iteration=run.on_iteration,
+    )
+
+
+def _dual(objective: Objective, run: Run) -> Result:
+    return dual(objective, tol=run.tol, max_iter=run.max_iter, on_iteration=run.on_iteration)
+
+
+SOLVERS: dict[str, ManifoldSolver] = {
+    "newton": ManifoldSolver(_newton),
+    "pcg": ManifoldSolver(_pcg, stops_early=True),
+    "dual": ManifoldSolver(_dual, kinks=True, starts_warm=False),
+}

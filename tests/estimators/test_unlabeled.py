@@ -1,0 +1,326 @@
+"""Marking rows without a label, as a user meets it: estimators, containers, meta-estimators."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+
+from lapwing import (
+    S3VC,
+    AnchorGraph,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.models import Model, load_model, save_model
+
+N = 90
+TRUTH = np.arange(N) % 3
+X = np.random.default_rng(0).standard_normal((N, 4)) + 3 * np.eye(4)[TRUTH]
+KNOWN = np.arange(N) < 36
+Y = np.where(KNOWN, TRUTH, -1)
+NAMES = np.array(["a", "b", "c"])[TRUTH]
+T = np.where(KNOWN, X.sum(axis=1), np.nan)
+
+CLASSIFIERS = [
+    LapSVC(),
+    LapRLSClassifier(),
+    LapERLSClassifier(),
+    LapESVC(),
+    AnchorGraphClassifier(AnchorGraph(20)),
+    EigenfunctionClassifier(),
+    S3VC(),
+]
+REGRESSORS = [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR()]
+
+
+def name_of(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+def given(values: np.ndarray, blank: Any) -> list[Any]:
+    return [value if known else blank for value, known in zip(values.tolist(), KNOWN, strict=True)]
+
+
+def told(act: Callable[[], Any]) -> list[warnings.WarningMessage]:
+    """The warnings about y; what else is said of so small a problem is tested elsewhere."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        act()
+    about = (NothingUnlabeledWarning, UnlabeledMarkerWarning)
+    return [warning for warning in caught if issubclass(warning.category, about)]
+
+
+# y in other words, and what is found in it.
+NUMBERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "floats": (Y * 1.0, (-1,)),
+    "NaN": (np.where(KNOWN, TRUTH, np.nan), (None,)),
+    "None": (given(TRUTH, None), (None,)),
+    "objects": (np.array(given(TRUTH, None), dtype=object), (None,)),
+    "pandas Int64": (pd.Series(given(TRUTH, pd.NA), dtype="Int64"), (None,)),
+    "pandas categories": (pd.Series(given(TRUTH, None), dtype="category"), (None,)),
+    "polars": (pl.Series(given(TRUTH, None)), (None,)),
+    "polars, -1": (pl.Series(Y), (-1,)),
+}
+TEXTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "empty texts": (given(NAMES, ""), ("",)),
+    "None": (given(NAMES, None), (None,)),
+    "-1": (given(NAMES, -1), (-1,)),
+    "pandas string": (pd.Series(given(NAMES, pd.NA), dtype="string"), (None,)),
+    "pandas categories": (pd.Series(given(NAMES, None), dtype="category"), (None,)),
+    "polars": (pl.Series(given(NAMES, None)), (None,)),
+}
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+def test_every_classifier_reads_markers_by_itself(estimator: Any) -> None:
+    expected = clone(estimator).fit(X, Y)
+    assert expected.unlabeled_ == (-1,)
+    assert expected.labeled_.tolist() == KNOWN.tolist()
+    for y, found in [*NUMBERS.values(), *TEXTS.values()]:
+        model = clone(estimator).fit(X, y)
+        assert model.unlabeled_ == found
+        assert len(model.classes_) == 3
+        codes = np.searchsorted(model.classes_, model.transduction_)
+        np.testing.assert_array_equal(codes, expected.transduction_)
+        assert model.score(X, y) == expected.score(X, Y)
+
+
+@pytest.mark.parametrize("y", [y for y, _ in NUMBERS.values()][3:], ids=[*NUMBERS][3:])
+def test_whole_numbers_with_gaps_are_answered_in_whole_numbers(y: Any) -> None:
+    model = LapRLSClassifier().fit(X, y)
+    assert model.classes_.dtype.kind == "i"
+    assert model.predict(X[:2]).dtype.kind == "i"
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+def test_labels_that_are_signs(estimator: Any) -> None:
+    signs = np.where(TRUTH == 0, -1, 1)
+    caught = told(lambda: estimator.fit(X, signs))
+    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
+    assert "-1 and 1 are all that y holds, so both are classes" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert estimator.classes_.tolist() == [-1, 1]
+    assert estimator.unlabeled_ == ()
+    assert estimator.score(X, signs) > 0.9
+    estimator.fit(X, np.where(KNOWN, signs, np.nan))
+    assert estimator.classes_.tolist() == [-1, 1]
+    assert estimator.unlabeled_ == (None,)
+    # -1 is a label to score on too, and no row is left out.
+    assert estimator.score(X[TRUTH == 0], signs[TRUTH == 0]) > 0.9
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+def test_signs_in_zeros_are_refused(estimator: Any) -> None:
+    y = np.where(np.arange(N) < 6, np.where(TRUTH == 0, -1, 1), 0)
+    with pytest.raises(ValueError, match=r"84 of the 90 labels are 0.*Pass unlabeled=0 if it does"):
+        estimator.fit(X, y)
+    model = clone(estimator).set_params(unlabeled=0).fit(X, y)
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.unlabeled_ == (0,)
+
+
+@pytest.mark.parametrize("word", ["unlabeled", "unknown", "none", "?", "n/a"])
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name_of)
+def test_a_class_that_is_called_unlabelled_is_refused(estimator: Any, word: str) -> None:
+    y = given(NAMES, word)
+    with pytest.raises(ValueError, match=rf"Pass unlabeled={re.escape(repr(word))} if it marks"):
+        estimator.fit(X, y)
+    assert len(clone(estimator).set_params(unlabeled=word).fit(X, y).classes_) == 3
+
+
+@pytest.mark.parametrize("marker", ["-1", "-1.0"])
+def test_a_marker_of_the_wrong_type_is_refused(marker: str) -> None:
+    with pytest.raises(ValueError, match=r"y holds the number -1, .* Pass unlabeled=-1 if"):
+        LapSVC(unlabeled=marker).fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
+def test_nothing_unlabelled_is_told_and_points_at_the_call(estimator: Any) -> None:
+    y = TRUTH if hasattr(estimator, "unlabeled") else X.sum(axis=1)
+    caught = told(lambda: clone(estimator).fit(X, y))
+    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
+    assert caught[0].filename == __file__
+    assert "No row of y is unlabelled" in str(caught[0].message)
+
+
+def test_a_few_unlabelled_rows_beside_one_class_are_told() -> None:
+    y = np.array(["rest"] * N, dtype=object)
+    y[:3], y[3:6] = NAMES[:3], None
+    caught = told(lambda: LapRLSClassifier().fit(X, y))
+    assert [warning.category for warning in caught] == [UnlabeledMarkerWarning]
+    assert caught[0].filename == __file__
+    assert "pass unlabeled='rest'" in str(caught[0].message)
+
+
+def test_warnings_of_markers_are_lapwings() -> None:
+    for category in (NothingUnlabeledWarning, UnlabeledMarkerWarning):
+        assert issubclass(category, LapwingWarning)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
+def test_scoring_on_known_labels_is_nothing_to_tell(estimator: Any) -> None:
+    y, truth = (Y, TRUTH) if hasattr(estimator, "unlabeled") else (T, X.sum(axis=1))
+    model = clone(estimator).fit(X, y)
+    assert told(lambda: model.score(X[~KNOWN], truth[~KNOWN])) == []
+    with pytest.raises(NotFittedError):
+        clone(estimator).score(X, y)
+
+
+def test_scores_leave_out_what_the_fit_would() -> None:
+    model = LapRLSClassifier().fit(X, Y)
+    wrong = np.where(np.arange(N) % 2 == 0, TRUTH, (TRUTH + 1) % 3)
+    some = [None, -1, np.nan]
+    y = [int(w) if i % 2 else some[i % 3] for i, w in enumerate(wrong)]
+    assert model.score(X, y) == model.score(X[1::2], wrong[1::2]) < 0.2
+    assert model.score(X, np.array(y, dtype=object)) == model.score(X, y)
+    assert LapRLSClassifier(unlabeled=9).fit(X, np.where(KNOWN, TRUTH, 9)).score(X, Y) < 0.5
+
+
+# ---- fitted models are kept --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "y", [Y, given(TRUTH, None), given(NAMES, ""), [*given(NAMES, "")[:-1], None]]
+)
+def test_what_was_found_survives(y: Any, tmp_path: Path) -> None:
+    model = LapRLSClassifier().fit(X, y)
+    save_model(Model(model), tmp_path / "m.lapwing")
+    restored = [pickle.loads(pickle.dumps(model)), load_model(tmp_path / "m.lapwing").pipeline]
+    for again in restored:
+        assert again.unlabeled == "auto"
+        assert again.unlabeled_ == model.unlabeled_
+        assert again.score(X, y) == model.score(X, y)
+    assert clone(model).unlabeled == "auto"
+    assert not hasattr(clone(model), "unlabeled_")
+
+
+def test_a_failed_fit_forgets_what_was_found() -> None:
+    model = LapRLSClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="no label"):
+        model.fit(X, np.full(N, -1))
+    assert not hasattr(model, "unlabeled_")
+
+
+# ---- regressions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
+def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
+    expected = clone(estimator).fit(X, T)
+    for y in (
+        given(T, None),
+        given(T, ""),
+        np.array(given(T, pd.NA), dtype=object),
+        pd.Series(given(T, pd.NaT), dtype=object),
+        pd.Series(given(T, pd.NA), dtype="Float64"),
+        pl.Series(given(T, None)),
+    ):
+        model = clone(estimator).fit(X, y)
+        np.testing.assert_array_equal(model.labeled_, KNOWN)
+        np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+        assert model.score(X, y) == expected.score(X, T)
+    with pytest.raises(ValueError, match=r"y must be numbers .* it holds 'n/a'"):
+        estimator.fit(X, given(T, "n/a"))
+
+
+# ---- meta-estimators ---------------------------------------------------------------------------
+
+RECODING: dict[str, Callable[[], Any]] = {
+    "stacking": lambda: StackingClassifier([("a", LapRLSClassifier())], cv=2),
+    "voting": lambda: VotingClassifier([("a", LapRLSClassifier())]),
+    "bagging": lambda: BaggingClassifier(LapRLSClassifier(), n_estimators=1, random_state=0),
+    "one-vs-rest": lambda: OneVsRestClassifier(LapRLSClassifier()),
+    "one-vs-one": lambda: OneVsOneClassifier(LapRLSClassifier()),
+    "output codes": lambda: OutputCodeClassifier(LapRLSClassifier(), random_state=0),
+    "calibration of one fit": lambda: CalibratedClassifierCV(
+        LapRLSClassifier(), cv=2, ensemble=False
+    ),
+}
+
+
+@pytest.mark.parametrize("make", RECODING.values(), ids=RECODING.keys())
+@pytest.mark.parametrize("y", [Y, np.array(given(NAMES, ""))], ids=["numbers", "texts"])
+def test_meta_estimators_that_make_a_class_of_the_marker_are_told(
+    make: Callable[[], Any], y: Any
+) -> None:
+    meta = make()
+    caught = told(lambda: meta.fit(X, y))
+    assert len(meta.classes_) == 4
+    assert caught
+    assert all(warning.category is NothingUnlabeledWarning for warning in caught)
+    assert all(warning.filename == __file__ for warning in caught)
+    if make in [RECODING[name] for name in ("stacking", "voting", "bagging", "one-vs-rest")]:
+        assert "Meta-estimators that code y anew" in str(caught[0].message)
+
+
+def test_calibration_counts_the_marker_behind_the_back_of_the_model() -> None:
+    """What docs/labels.md says; if scikit-learn mends it, the docs may forget it."""
+    meta = CalibratedClassifierCV(LapRLSClassifier(), cv=2).fit(X, Y)
+    assert meta.classes_.tolist() == [-1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("blank", [-1, ""])
+def test_what_to_use_instead(blank: Any) -> None:
+    truth = TRUTH if blank == -1 else NAMES
+    held = np.flatnonzero(KNOWN)[21:]
+    y = np.array(given(truth, blank))
+    y[held] = blank
+    models = [LapRLSClassifier().fit(X, y), LapSVC().fit(X, y)]
+    calibrated = CalibratedClassifierCV(FrozenEstimator(models[0])).fit(X[held], truth[held])
+    stacked = StackingClassifier([(name_of(model), model) for model in models], cv="prefit").fit(
+        X[held], truth[held]
+    )
+    for meta in (calibrated, stacked):
+        assert meta.classes_.tolist() == np.unique(truth).tolist()
+        assert meta.score(X, truth) > 0.9
+    total = sum(model.decision_function(X) for model in models)
+    assert np.mean(models[0].classes_[total.argmax(axis=1)] == truth) > 0.9
+
+
+@pytest.mark.parametrize("y", [Y, np.array(given(NAMES, ""))], ids=["numbers", "texts"])
+def test_a_search_hands_markers_on(y: Any) -> None:
+    search = GridSearchCV(LapRLSClassifier(), {"gamma_A": [1e-3, 1e-2]}, cv=3, error_score="raise")
+    search.fit(X, y)
+    assert len(search.classes_) == 3
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.unlabeled_ == (y[-1],)
+
+
+# ---- the pages ---------------------------------------------------------------------------------
+
+
+def test_the_docs_name_what_there_is() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    for meta in ("OneVsRest", "OneVsOne", "OutputCode", "Stacking", "Voting", "Bagging"):
+        assert f"{meta}Classifier" in text
+    for category in (NothingUnlabeledWarning, UnlabeledMarkerWarning):
+        assert category.__name__ in text
+    for estimator in CLASSIFIERS:
+        doc = str(type(estimator).__doc__)
+        assert "unlabeled : 'auto', number, str, None or NaN, default='auto'" in doc
+        assert "unlabeled_ : tuple" in doc
