@@ -819,9 +819,9 @@ def test_the_readme_transcript_is_true() -> None:
 
 
 def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
-    from benchmarks.reading.command import LIMIT, measure
+    from benchmarks.reading.command import LIMIT, measure_reading
 
-    use = measure(60_000, 20)
+    use = measure_reading(60_000, 20)
     assert use.numeric_bytes == 9_600_000
     assert use.ratio <= LIMIT
 

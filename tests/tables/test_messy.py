@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import sys
 import warnings
 from collections.abc import Callable
@@ -447,6 +448,15 @@ def test_damaged_spreadsheets(tmp_path: Path, suffix: str) -> None:
     content = written(tmp_path, "book.ods" if suffix == "ods" else "book.xlsx").read_bytes()
     with pytest.raises(ValueError, match="is not a readable spreadsheet"):
         read(write(tmp_path / f"t.{suffix}", content[: len(content) // 2]), LABEL)
+
+
+@pytest.mark.parametrize("name", ["book.xlsx", "book.ods"])
+def test_a_spreadsheet_on_standard_input(
+    tmp_path: Path, plain: Table, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = io.BytesIO(written(tmp_path, name).read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+    assert read_table("-", READ).feature_names == plain.feature_names
 
 
 def test_spreadsheets_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,9 +30,10 @@ __all__ = ["read_csv"]
 
 _SEPARATORS = ",;\t|"
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
-# Where points may stand between groups of digits; a line that has neither needs no second look.
-_GROUPED_LINE = re.compile(r"_|(?:^|\0)\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
-_LINE = re.compile(r"_|(?:^|\0)\s*[+-]?0\d")
+# Numbers that may mean something else, in a line of cells that each begin with NUL; a line without
+# one needs no second look. The literal NUL in front makes the search some ten times faster.
+_ODD = re.compile(r"\0\s*[+-]?0\d")
+_ODD_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,15 @@ def _read(
     columns: dict[int, list[str]] = {j: [] for j in wanted}
     texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
     shared: dict[str, str] = {}  # a label is one Python text, however many rows have it
-    unclear = _GROUPED_LINE if grouped else _LINE
+    odd = _ODD_OR_GROUPED if grouped else _ODD
     n = 0
     with _rows(source, layout) as (_, rows):
         for row in rows:
             cells = [row[j] for j in features]
             try:
                 numbers = list(map(float, cells))
-                clear = unclear.search("\0".join(cells)) is None
+                line = "\0".join(["", *cells])
+                clear = "_" not in line and odd.search(line) is None
             except ValueError:
                 clear = False
             if not clear:
@@ -166,7 +168,7 @@ def _read(
             names[j]: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
             for k, j in enumerate(features)
         },
-        {j: as_text(column) for j, column in columns.items()},
+        {j: as_text(columns.pop(j)) for j in list(columns)},  # one copy at a time
     )
 
 

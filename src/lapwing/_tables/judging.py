@@ -166,7 +166,7 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
         ambiguous = dates.choose_order(texts, "dmy")[2]
         other = "month" if reading.order == "dmy" else "day"
         return f"could be read the other way: --dates {other}" * ambiguous
-    if not isinstance(reading, NumberReading) or fractions_of(cells).any():
+    if not isinstance(reading, NumberReading) or not texts or fractions_of(cells).any():
         return ""
     evidence = gather_evidence(texts)
     if evidence.point or evidence.comma:
@@ -279,8 +279,8 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
 
 
 def _decimal_of(column: _Column, habits: Habits) -> str:
-    if habits.fixed:
-        return habits.decimal
+    if habits.fixed or not column.counts:
+        return habits.decimal or "."
     evidence = gather_evidence(column.counts)
     # Plain numbers with a fraction are none of 1.234: those keep their spelling.
     points = int(np.count_nonzero(fractions_of(column.cells)))
@@ -344,7 +344,8 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
         if values.size < column.n:  # a mark, as x or blank would be
             return TextReading(column.name, missing=MISSING_VALUE)
         return Unusable(column.name, f"always {values[0]:g}", forced=reading)
-    if values.size == column.n and not (values % 1).any():
+    # The first rows first: most columns are told apart by these.
+    if values.size == column.n and not (values[:100] % 1).any() and not (values % 1).any():
         if (np.diff(values) == 1).all():
             return Unusable(column.name, "counts the rows", forced=reading)
         named = _ID_NAME.search(column.name) or _ID_CAMEL.search(column.name)

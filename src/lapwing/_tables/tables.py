@@ -272,7 +272,8 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         if not all(one.suffix.lower() in _SVMLIGHT for one in paths):
             raise ValueError(f"{where}: name the column of the labels with --label.")
         label = TARGET
-    raw = read_raw(paths, Selection(replace(options, label=label)))
+    # Without the cells, which would keep a second matrix in memory.
+    raw = replace(read_raw(paths, Selection(replace(options, label=label))), cells={})
     if options.labels_file is not None:
         labels, marker = read_labels(Path(options.labels_file), raw.X.shape[0])
         raw = replace(raw, labels=labels, default_marker=marker)
