@@ -167,8 +167,11 @@ def test_cells_that_were_never_seen_count_as_missing_and_are_told(
     assert np.isnan(table.X["Umsatz"][0])
     assert np.isnan(table.X["Kunde seit (weekday, cos)"][0])
     # A model that imputes nothing cannot take them; all of it is said at once.
-    with pytest.raises(ValueError, match=r"things are in the way.*'Kunde seit' holds.*'viel'"):
+    with pytest.raises(ValueError, match=r"things are in the way.*'Kunde seit' holds.*'viel'") as e:
         read_points(path, fitted(plain, impute="none"))
+    # What predict has no option for is no advice.
+    assert "--drop" not in str(e.value)
+    assert "Fill them in, or fit the model again with --impute median." in str(e.value)
 
 
 def test_another_notation_in_new_rows_is_not_taken_for_the_old_one(

@@ -77,13 +77,17 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
             f"leave it out with --drop {empty[0]}."
         )
+    # A model wants its columns: what is wrong in new rows can only be mended in the file.
+    drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
-        found += [text_in_the_way(name, bad, where) for name, bad in raw.bad.items()]
+        found += [text_in_the_way(name, bad, where, new=new) for name, bad in raw.bad.items()]
         holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
-        cure = "fill them in with --impute median"
+        again = "Fill them in, or fit the model again with --impute median"
+        cure = again if new else f"Either fill them in with --impute median{drop}"
         found += _cells_in_the_way(holes, "missing values", cure, where)
     infinite = bad_cells(raw.X, np.isinf, names)
-    found += _cells_in_the_way(infinite, "infinite values", "correct them", where)
+    cure = "Correct them" if new else f"Either correct them{drop}"
+    found += _cells_in_the_way(infinite, "infinite values", cure, where)
     return found
 
 
@@ -123,10 +127,7 @@ def _cells_in_the_way(
     names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
     more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
     first = next(iter(cells.values()))[1]
-    return [
-        f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. "
-        f"Either {cure}, or leave the columns out with --drop."
-    ]
+    return [f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. {cure}."]
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:

@@ -48,10 +48,11 @@ def tell_all(where: str, messages: Sequence[str]) -> str:
     return f"{where}: {len(messages)} things are in the way. {listed}"
 
 
-def text_in_the_way(column: str, bad: BadCells, where: str) -> str:
-    """Say that cells of a numeric column hold text."""
+def text_in_the_way(column: str, bad: BadCells, where: str, *, new: bool = False) -> str:
+    """Say that cells of a numeric column hold text; new rows cannot go without the column."""
+    cure = "Correct it" if new else f"Correct it, or leave the column out with --drop {column}"
     rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
     return (
         f"{where}: column {column!r} holds text in {rows}; the first is row {bad.row}: "
-        f"{shorten(bad.value)!r}. Correct it, or leave the column out with --drop {column}."
+        f"{shorten(bad.value)!r}. {cure}."
     )
