@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lapwing import problem
-from lapwing.problem import (
-    Problem,
-    check_weights,
-    distinct_rows,
-    make_problem,
-    one_vs_rest,
-)
+from lapwing.problem import Problem, check_weights, distinct_rows, make_problem
 
 # Few values, so that rows repeat; -0.0 equals 0.0.
 ROWS = hnp.arrays(
@@ -89,19 +83,6 @@ def test_regular_data_has_no_equal_hashes(name: str) -> None:
     np.testing.assert_array_equal(problem._row_hashes(sp.csr_array(X)), hashes)
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "expected"),
-    [
-        (2, [[-1.0], [1.0], [-1.0]]),
-        (3, [[1, -1, -1], [-1, 1, -1], [-1, -1, -1]]),
-    ],
-)
-def test_one_vs_rest(n_classes: int, expected: list[list[float]]) -> None:
-    targets = one_vs_rest(np.array([0, 1, -1]), n_classes)
-    assert targets.dtype == np.float64
-    np.testing.assert_array_equal(targets, expected)
-
-
 # ---- weights -----------------------------------------------------------------------------------
 
 X4 = np.arange(8.0).reshape(4, 2)
@@ -109,15 +90,15 @@ TWO = np.array([True, True, False, False])
 
 
 def test_weights_default_to_one_and_are_float64() -> None:
-    np.testing.assert_array_equal(check_weights(None, X4, TWO), np.ones(4))
+    np.testing.assert_array_equal(check_weights(None, TWO), np.ones(4))
     for given_weights in ([2, 0, 1, 1], np.array([2, 0, 1, 1], dtype=np.float32)):
-        weights = check_weights(given_weights, X4, TWO)
+        weights = check_weights(given_weights, TWO)
         assert weights.dtype == np.float64
         np.testing.assert_array_equal(weights, [2, 0, 1, 1])
 
 
 def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
-    np.testing.assert_array_equal(check_weights([1, 1, -5, 0], X4, TWO), [1, 1, -5, 0])
+    np.testing.assert_array_equal(check_weights([1, 1, -5, 0], TWO), [1, 1, -5, 0])
 
 
 @pytest.mark.parametrize(
@@ -132,7 +113,7 @@ def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
 )
 def test_wrong_weights(weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        check_weights(weights, X4, TWO)
+        check_weights(weights, TWO)
 
 
 # ---- the problem -------------------------------------------------------------------------------
@@ -160,6 +141,8 @@ def test_rows_that_differ_are_the_vertices() -> None:
     assert p.targets.tolist() == [[1], [-1]]
     assert p.weights.tolist() == [2, 3]
     assert p.labeled.tolist() == [True, True, False, False]
+    assert p.labeled_rows.tolist() == [True, True, False, False]
+    assert p.row_weights.tolist() == [2, 3, 9, 9]
     with pytest.raises(FrozenInstanceError):
         p.X = None
 
@@ -201,6 +184,8 @@ def test_labelled_rows_of_weight_zero_are_left_out() -> None:
         assert p.rows.tolist() == [0, 2, 3]
         assert p.index.tolist() == [0, 1]
         assert p.weights.tolist() == [1, 2]
+        assert p.labeled_rows.tolist() == [True, True, True, False]  # what they carry is known
+        assert p.row_weights.tolist() == [1, 0, 2, 0]
         np.testing.assert_array_equal(p.X, X4[[0, 2, 3]])
 
 
@@ -250,3 +235,78 @@ def test_every_label_is_an_observation_of_its_row(data: st.DataObject) -> None:
     np.testing.assert_array_equal(p.X[p.vertex[present]], X[present])
     np.testing.assert_array_equal(X[p.rows], p.X)
     assert len(np.unique(p.X, axis=0)) == p.n_points
+
+
+# ---- other labels ------------------------------------------------------------------------------
+
+
+def relabeled(p: Problem, labels: list[float], weights: list[float] | None = None) -> Problem:
+    y = np.array(labels)
+    w = np.ones(len(y)) if weights is None else np.array(weights, dtype=float)
+    return p.relabeled(~np.isnan(y), np.nan_to_num(y)[:, None], w)
+
+
+def test_other_labels_of_the_same_points() -> None:
+    before = made(X4, [1, -1, NAN, NAN])
+    after = relabeled(before, [NAN, 5, NAN, 7], [1, 2, 3, 4])
+    assert after.X is before.X
+    assert after.vertex is before.vertex
+    assert after.rows is before.rows
+    assert after.index.tolist() == [1, 3]
+    assert after.targets.tolist() == [[5], [7]]
+    assert after.weights.tolist() == [2, 4]
+    assert after.labeled.tolist() == after.labeled_rows.tolist() == [False, True, False, True]
+    assert after.row_weights.tolist() == [1, 2, 3, 4]
+    assert before.index.tolist() == [0, 1]  # as it was
+
+
+def test_other_labels_may_have_other_columns() -> None:
+    before = made(X4, [1, -1, NAN, NAN])
+    targets = np.arange(12.0).reshape(4, 3)
+    after = before.relabeled(np.array([False, False, True, True]), targets, np.ones(4))
+    np.testing.assert_array_equal(after.targets, targets[2:])
+
+
+def test_a_relabelled_row_of_weight_zero_stays_as_an_unlabelled_point() -> None:
+    """Unlike in a new problem: the points are what kernel and graph were made of."""
+    after = relabeled(made(X4, [1, -1, NAN, NAN]), [1, -1, 1, NAN], [1, 0, 2, 0])
+    assert after.n_points == 4
+    assert after.vertex.tolist() == [0, 1, 2, 3]
+    assert after.index.tolist() == [0, 2]
+    assert after.weights.tolist() == [1, 2]
+    assert after.labeled.tolist() == [True, False, True, False]
+    assert after.labeled_rows.tolist() == [True, True, True, False]
+
+
+def test_rows_that_were_left_out_are_not_brought_back_by_a_label() -> None:
+    before = made(X4, [1, -1, 1, NAN], [1, 0, 2, 1])
+    after = relabeled(before, [1, -1, NAN, 1])
+    assert after.n_points == 3
+    assert after.vertex.tolist() == [0, -1, 1, 2]
+    assert after.index.tolist() == [0, 2]
+    assert after.targets.tolist() == [[1], [1]]
+
+
+def test_other_labels_of_equal_rows_are_merged() -> None:
+    before = made(X4[[0, 1, 0, 0]], [1, -1, NAN, NAN])
+    after = relabeled(before, [1, -1, -1, 1], [1, 2, 3, 4])
+    expected = made(X4[[0, 1, 0, 0]], [1, -1, -1, 1], [1, 2, 3, 4])
+    for name in ("index", "targets", "weights", "labeled_rows", "row_weights"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
+
+
+@given(st.data())
+def test_relabelling_is_making_the_problem_of_the_new_labels(data: st.DataObject) -> None:
+    """Where no weight is 0, so that both have the same points."""
+    X = data.draw(ROWS)
+    n = len(X)
+    first, second = (
+        np.array(data.draw(st.lists(LABELS, min_size=n, max_size=n))) for _ in range(2)
+    )
+    w = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), dtype=float)
+    merge = data.draw(st.booleans())
+    before = make_problem(X, ~np.isnan(first), first[:, None], np.ones(n), merge=merge)
+    after = before.relabeled(~np.isnan(second), second[:, None], w)
+    expected = make_problem(X, ~np.isnan(second), second[:, None], w, merge=merge)
+    for name in ("X", "vertex", "rows", "index", "targets", "weights", "labeled", "row_weights"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))

@@ -21,10 +21,9 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-from lapwing import Landmarks
 from lapwing.graphs import Eigenpairs
-from lapwing.kernels import Kernel, row_blocks, scale_gamma
-from lapwing.spaces import landmark_map
+from lapwing.kernels import Kernel, scale_gamma
+from lapwing.spaces import Landmarks, Space
 
 Array = NDArray[Any]
 
@@ -80,9 +79,10 @@ class Embedding:
         The identity, but for the rounding of float32 eigenvectors.
     penalties : ndarray of shape (r,)
         Eigenvalues of L^p.
-    kernel : Kernel or None
-    basis, lift : arrays or None
-        Landmarks, and coordinates to coefficients over them.
+    space : Space or None
+        Of the landmarks, for new points.
+    turn : ndarray of shape (m, m) or None
+        T to the coordinates of the space.
     """
 
     coordinates: Array
@@ -91,9 +91,8 @@ class Embedding:
     overlap: Array
     gram: Array
     penalties: Array
-    kernel: Kernel | None = None
-    basis: Any = None
-    lift: Array | None = None
+    space: Space | None = None
+    turn: Array | None = None
 
     def side(
         self, index: Array, targets: Array, tuning: Tuning, n_ev: int | None = None
@@ -117,9 +116,9 @@ class Embedding:
 
     def predict(self, X: Any, fit: GridFit) -> Array:
         """The functions f at new points."""
-        assert self.kernel is not None
-        assert self.lift is not None
-        return self.kernel.expand(X, self.basis, self.lift @ fit.coef) + fit.intercept
+        assert self.space is not None
+        assert self.turn is not None
+        return self.space.function(self.turn @ fit.coef, fit.intercept)(X)
 
     def function_weights(self, C: float) -> Array:
         """D, a number for each coordinate."""
@@ -150,18 +149,19 @@ def landmark_embedding(
     kernel: Kernel, X: Any, pairs: Eigenpairs, power: int, n_landmarks: int = 1000
 ) -> Embedding:
     """Functions over the landmarks that the library's estimators draw."""
-    space = landmark_map(kernel, X, Landmarks(n_landmarks).select(X))
-    T = space.features
-    n, m = T.shape
+    space = Landmarks(n_landmarks).space(kernel, X)
+    stored = space.stored()
+    m = stored.n_coef
     V = pairs.vectors.astype(np.float64)
     inner, overlap = np.zeros((m, m)), np.zeros((m, V.shape[1]))
-    for rows in row_blocks(n, 8 * m):
-        Z = T[rows].astype(np.float64)
+    for rows, block in stored.blocks():
+        Z = block.astype(np.float64)
         inner += Z.T @ Z
         overlap += Z.T @ V[rows]
     spectrum, turn = sla.eigh(inner, check_finite=False)
-    for rows in row_blocks(n, 8 * m):
-        T[rows] = T[rows] @ turn.astype(T.dtype)
+    T = stored.features
+    for rows, block in stored.blocks():
+        T[rows] = block @ turn.astype(T.dtype)
     return Embedding(
         T,
         np.maximum(spectrum, 0),
@@ -169,9 +169,8 @@ def landmark_embedding(
         turn.T @ overlap,
         V.T @ V,
         pairs.values**power,
-        kernel,
-        space.basis,
-        space.lift @ turn,
+        space,
+        turn,
     )
 
 

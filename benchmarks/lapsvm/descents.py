@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.lapsvm.methods import errors_on_parts
 from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
+from lapwing.classes.voting import coded_columns
 from lapwing.graphs import Laplacian
 from lapwing.losses.labeled import SquaredHinge
 from lapwing.objectives.manifold import Objective
@@ -53,18 +54,21 @@ class Descent:
 def lapsvm_objective(
     K: NDArray[Any], affinity: Any, power: int, codes: NDArray[np.int64], weights: NormWeights
 ) -> Objective:
-    """LapSVM's objective on a kernel matrix whose first rows are the labelled points."""
-    # One column a class; for two classes one, positive for the second.
-    positive = [1] if codes.max() == 1 else np.arange(codes.max() + 1)
+    """LapSVM's objective on a kernel matrix whose first rows are the labelled points.
+
+    The solver is called without an estimator because the stopping values of all iterations are
+    wanted, which an estimator does not keep.
+    """
+    n_classes = int(codes.max()) + 1
+    laplacian = Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype)
     return Objective(
         space=FullKernelSpace(K),
         loss=SquaredHinge(),
         index=np.arange(codes.size),
-        targets=np.where(codes[:, None] == positive, 1, -1).astype(K.dtype),
+        targets=coded_columns(codes, n_classes).astype(K.dtype),
         weights=np.ones(codes.size, dtype=K.dtype),
         gamma_A=weights.gamma_A,
-        gamma_I=weights.gamma_I,
-        laplacian=Laplacian.from_affinity(affinity, normalized=True, power=power, dtype=K.dtype),
+        graph_term=laplacian.scaled(weights.gamma_I) if weights.gamma_I else None,
     )
 
 

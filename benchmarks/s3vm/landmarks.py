@@ -96,6 +96,7 @@ def _fit(points: DigitPair, r: int) -> tuple[float, float]:
     model = S3VC(
         C=paper.C,
         C_star=paper.C,
+        balance=0.5,  # that of the labels, and held as in the paper whatever they say
         space=Landmarks(r, random_state=0),
         **gaussian(paper.SIGMA_MNIST),
     )

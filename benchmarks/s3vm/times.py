@@ -136,7 +136,7 @@ def _scaled_fit(
     points, truth = X[chosen], y[chosen]
     start = time.perf_counter()
     kernel = make_kernel("linear", points)
-    space = landmark_map(kernel, points, points[: min(LANDMARKS, n)])
+    space = landmark_map(kernel, points, points[: min(LANDMARKS, n)]).stored()
     task = Task(space, truth, np.arange(N_LABELED), np.arange(N_LABELED, n))
     found = solve(task, "quasi-newton", weights_of(task, 1.0, 1.0))
     return time.perf_counter() - start, found.n_evaluations

@@ -8,7 +8,9 @@ __all__ = [
     "ClassPriorWarning",
     "ConstantFitWarning",
     "FeatureScaleWarning",
+    "FewEigenvectorsWarning",
     "LapwingWarning",
+    "LongFitWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
@@ -52,6 +54,14 @@ class ConstantFitWarning(LapwingWarning):
 
 class FeatureScaleWarning(LapwingWarning):
     """Features differ so much in scale that distances see only a few of them."""
+
+
+class FewEigenvectorsWarning(LapwingWarning):
+    """Virtual labels have fewer eigenvectors than there are classes to tell apart."""
+
+
+class LongFitWarning(LapwingWarning):
+    """A fit that takes minutes is about to begin, and another estimator takes seconds."""
 
 
 class NoImprovementWarning(LapwingWarning):

@@ -96,8 +96,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_fit_labels_every_row_of_a_csv_file(table: Path, out: Path, iris: pl.DataFrame) -> None:
     done = run("fit", table, "--label", "kind", "--id", "flower", "--predictions", out)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "LapSVC on" in done.stdout
-    assert "150 rows, 15 labelled, 4 columns" in done.stdout
+    assert "iris.csv: 150 rows, 15 with a label\n" in done.stdout
+    assert "LapSVC, 4 columns" in done.stdout
     assert "Columns as they are" in done.stdout
     assert str(out) in done.stdout
     found = rows(out)

@@ -35,6 +35,12 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """A German export, of equal names the last."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter=";"))
+
+
 def labels(path: Path) -> list[str]:
     return [row["label"] for row in rows_of(path)]
 
@@ -79,6 +85,36 @@ def test_a_model_of_a_spreadsheet_takes_the_export_of_it(main: Main, tmp_path: P
     assert "column 'Umsatz' holds text" in err
     assert main("fit", export, *fit)[0] == 0
     assert main("predict", model, book, "--predictions", out)[::2] == (0, "")
+
+
+def test_the_rows_to_label_next_are_the_user_s_own(main: Main, tmp_path: Path) -> None:
+    table, path, page = written(tmp_path, "plain.csv"), tmp_path / "next.csv", tmp_path / "r.html"
+    options = ("--label", LABEL, "--drop", "Fax")
+    code, _, err = main("fit", table, *options, "--next", path, "--report", page, "-q")
+    assert (code, err) == (0, "")
+    found = rows_of(path)
+    own = {row["Kunden-Nr"]: row for row in read_csv(table)}
+    assert len(found) == 10
+    for row in found:
+        mine = own[row["Kunden-Nr"]]
+        assert row["Name"] == mine["Name"]
+        assert row["Kunde seit"] == mine["Kunde seit"]
+        assert row["Umsatz"] == mine["Umsatz"]
+        assert row[LABEL] == ""
+    assert found[0]["Name"] in page.read_text(encoding="utf-8")
+    # Filled in, below the table, they are learnt from; amounts without a comma are as before.
+    for row in found:
+        row[LABEL] = "ja"
+        del row["row"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(found[0]))
+        writer.writeheader()
+        writer.writerows(found)
+    code, said, _ = main("fit", table, path, *options, "--json")
+    assert code == 0
+    assert (json.loads(said)["rows"], json.loads(said)["labeled"]) == (130, 50)
+    reading = next(c for c in json.loads(said)["columns"] if c["column"] == "Umsatz")
+    assert reading["what"].startswith("numbers with decimal commas in €;")
 
 
 def test_the_model_file_holds_the_readings_and_no_code(main: Main, tmp_path: Path) -> None:

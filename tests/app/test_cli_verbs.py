@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -24,15 +25,17 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapSVC
-from lapwing._app import cli, console, fitting, forecast, workflow
+from lapwing._app import cli, commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import METHODS, find_method
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
-from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, Squared
+from lapwing.losses import LOSSES
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
 from lapwing.spaces import FullKernelSpace
@@ -497,8 +500,8 @@ def test_outputs_are_checked_before_the_work(home: Path, main: Main, tmp_path: P
     fit = ["fit", home / "t.csv", *FIT]
     same = tmp_path / "same.csv"
     for options, part in (
-        (["--report", tmp_path / "r.pdf"], "the extension of a report is .html"),
-        (["--onnx", tmp_path / "m.zip"], "the extension of a onnx is .onnx"),
+        (["--report", tmp_path / "r.pdf"], "the extension of --report is .html"),
+        (["--onnx", tmp_path / "m.zip"], "the extension of --onnx is .onnx"),
         (["--model", tmp_path / "none" / "m"], "there is no folder"),
         (["--model", tmp_path], "it is a folder"),
         (["--model", same, "--predictions", same], "is --predictions itself"),
@@ -923,3 +926,296 @@ def test_info_and_fit_measure_columns_alike(main: Main, tmp_path: Path) -> None:
     done = json.loads(main("fit", tmp_path / "t.csv", "--label", "y", "--json")[1])["scaling"]
     assert "standardised: 'x' varies" in told
     assert done.partition(";")[0] == told
+
+
+# --- names that are markup, escapes or formulas ---------------------------------------------------
+
+HOSTILE = ("[/bold]", "\x1b[31mred\x1b[0m", "=1+1", ":smile:")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Four clusters whose classes, ids, columns and file are named to do harm."""
+    X, y = make_blobs(80, 2, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+    rows = [
+        {"who": f"{HOSTILE[i % 4]}{i}", "[/i]x": a, "z\x07": b,
+         "kind": HOSTILE[c] if i < 24 else None, "truth": HOSTILE[c]}
+        for i, ((a, b), c) in enumerate(zip(X, y, strict=True))
+    ]  # fmt: skip
+    path = tmp_path / "[red]t.csv"
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+NAMED = ("--label", "kind", "--id", "who", "--truth", "truth")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_names_are_neither_markup_nor_escapes(hostile: Path, main: Main, tmp_path: Path) -> None:
+    out = tmp_path / "p.csv"
+    code, said, err = main("fit", hostile, *NAMED, "--model", tmp_path / "m.lapwing", "--report",
+                           tmp_path / "r.html", "--predictions", out)  # fmt: skip
+    assert code == 0, err
+    assert "\x1b" not in said + err
+    for name in ("[/bold]", "␛[31mred␛[0m", "=1+1", ":smile:", "[red]t.csv"):
+        assert name in said
+    code, said, err = main("predict", tmp_path / "m.lapwing", hostile, "--predictions", out)
+    assert code == 0, err
+    assert "[/bold]" in said
+    assert "\x1b" not in said + err
+    for verb in (("info", hostile, "--label", "kind"), ("info", hostile, "--label", "\x1b[2Jx")):
+        _, said, err = main(*verb)
+        assert "\x1b" not in said + err
+        assert "\x07" not in said + err
+    code, said, _ = main("fit", hostile, *NAMED, "--json")
+    assert code == 0
+    assert set(json.loads(said)["predicted"]) == set(HOSTILE)
+
+
+def test_json_holds_no_control_character_of_terminals() -> None:
+    text = commands._json({"a\x9b": "\x7f\x1bé"})
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert json.loads(text) == {"a\x9b": "\x7f\x1bé"}
+
+
+def test_a_command_that_cannot_speak_leaves_no_file(
+    home: Path, main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise ValueError("no words")
+
+    monkeypatch.setattr(console, "describe_fit", fail)
+    monkeypatch.setattr(console, "describe_predictions", fail)
+    paths = ["--predictions", tmp_path / "p.csv", "--report", tmp_path / "r.html"]
+    refused(main("fit", home / "t.csv", *FIT, *paths), "no words")
+    refused(main("predict", home / "m.lapwing", home / "t.csv", *paths[:2]), "no words")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_formulas_are_quoted_for_spreadsheets(hostile: Path, main: Main, tmp_path: Path) -> None:
+    out, exact = tmp_path / "p.csv", tmp_path / "p.parquet"
+    code, _, err = main("fit", hostile, *NAMED, "--predictions", out, "-q")
+    assert code == 0
+    assert "begin like a formula" in err
+    found, given = pl.read_csv(out), pl.read_csv(hostile, glob=False)["who"].to_list()
+    assert not any(text.startswith("=") for column in ("id", "label") for text in found[column])
+    assert "'=1+1" in found["label"].to_list()
+    assert found["id"].str.strip_prefix("'").to_list() == given
+    assert main("fit", hostile, *NAMED, "--predictions", exact, "-q") == (0, "", "")
+    assert pl.read_parquet(exact)["id"].to_list() == given
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("=1+1", "'=1+1"), ("+cmd|x", "'+cmd|x"), ("@SUM(A1)", "'@SUM(A1)"), ("-a", "'-a"),
+     ("\tx", "'\tx"), ("-5", "-5"), ("+1.5e3", "+1.5e3"), ("-", "-"), ("a=1", "a=1"),
+     ("a,b", '"a,b"'), ('say "x"', '"say ""x"""'), ("a\rb", '"a\rb"'), (" x", '" x"')],
+)  # fmt: skip
+def test_cells_of_predictions(text: str, written: str) -> None:
+    rows = Predictions(np.array([text], dtype=object), np.array([1.5]), np.array([True]))
+    stream = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        print_predictions(rows, stream)
+    assert stream.getvalue() == f"id,label,was_labeled\n{written},1.5,true\n"
+
+
+def test_a_carriage_return_in_an_id_does_not_end_the_row(tmp_path: Path) -> None:
+    ids = np.array(["a\rb", "c"], dtype=object)
+    rows = Predictions(ids, np.array([1.0, 2.0]), np.array([True, False]))
+    write_predictions(rows, tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open(newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == ["a\rb", "c"]
+
+
+def test_a_terminal_gets_no_control_character_in_predictions() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    ids = np.array(["\x1b[2Jx", "c\x9b"], dtype=object)
+    rows = Predictions(ids, np.array([1.0, 2.0]), np.array([True, False]))
+    for stream, expected in ((Terminal(), ["␛[2Jx", "c␡"]), (io.StringIO(), ids.tolist())):
+        print_predictions(rows, stream)
+        stream.seek(0)
+        assert [row["id"] for row in csv.DictReader(stream)] == expected
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--label", "--seed", "--method", "--predictions", "--truth"])
+def test_an_option_of_one_value_given_twice(main: Main, option: str) -> None:
+    twice = (option, "1", f"{option}=2")
+    refused(main("fit", "none.csv", *twice), f"{option} is given 2 times; give it once")
+
+
+def test_options_of_several_values_and_flags_may_be_repeated(home: Path, main: Main) -> None:
+    again = ["--drop", "site", "--drop", "sw", "-q", "--quiet"]
+    assert main("fit", home / "t.csv", *FIT, *again) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("yes", True), ("On", True), ("true", True), ("no", False), ("OFF", False), ("false", False)],
+)
+def test_switches_take_words(text: str, value: bool) -> None:
+    lapsvc = METHODS["lapsvc"]
+    assert parse_settings([f"graph.mutual={text}"], lapsvc) == {"graph.mutual": value}
+    assert parse_settings([f"fit_intercept={text}"], lapsvc) == {"fit_intercept": value}
+
+
+def test_other_words_are_no_switch() -> None:
+    with pytest.raises(ValueError, match=r"graph.mutual=maybe: this is a switch; write yes or no"):
+        parse_settings(["graph.mutual=maybe"], METHODS["lapsvc"])
+    with pytest.raises(ValueError, match="this is a switch"):
+        parse_settings(["graph.normalized=1"], METHODS["lapsvc"])
+    # Of other parameters they are words.
+    assert parse_settings(["kernel=no"], METHODS["lapsvc"]) == {"kernel": "no"}
+
+
+def test_metrics_that_cannot_work_are_not_listed(home: Path, main: Main) -> None:
+    code, _, err = main("fit", home / "t.csv", *FIT, "--set", "graph.metric=mahalanobis")
+    assert code == 2
+    assert "metric='mahalanobis' is not known" in err
+    listed = err.partition("one of")[2]
+    for name in ("seuclidean", "mahalanobis", "precomputed", "nan_euclidean"):
+        assert f"'{name}'" not in listed
+    assert "'cosine'" in listed
+
+
+def test_predict_advises_nothing_that_it_cannot_do(
+    home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path
+) -> None:
+    path = tmp_path / "n.csv"
+    wrong = (
+        frame.with_columns(sw=pl.lit("wide")),
+        frame.with_columns(pl.when(pl.col("sl") > 5).then("sl")),
+        frame.with_columns(sl=pl.lit(float("inf"))),
+        frame.with_columns(pl.when(pl.int_range(pl.len()) > 2).then("site")),
+        frame.drop("sw"),
+        frame.with_columns(flower=pl.lit("f")),
+    )
+    for table in wrong:
+        table.write_csv(path)
+        code, _, err = main("predict", home / "m.lapwing", path)
+        assert code == 2
+        assert set(re.findall(r"--[a-z]+", err)) <= {"--id"}, err
+        assert "n.csv" in err
+
+
+# --- the answer first -----------------------------------------------------------------------------
+
+
+def test_the_summary_answers_first(home: Path, main: Main) -> None:
+    code, said, _ = main("fit", home / "t.csv", *FIT)
+    assert code == 0
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    found = json.loads(main("fit", home / "t.csv", *FIT, "--json")[1])
+    assert lines[0].endswith("t.csv: 150 rows, 15 with a label")
+    assert lines[1].split()[:3] == ["class", "rows", "share"]
+    answers = {line.split()[0]: [int(n) for n in line.split()[-3:]] for line in lines[3:6]}
+    assert {name: sum(counts) for name, counts in answers.items()} == found["predicted"]
+    assert sum(counts[1] for counts in answers.values()) == found["sure"]
+    assert sum(counts[2] for counts in answers.values()) == found["to_check"]
+    assert lines[6].startswith(f"{found['sure']} of 135 rows without a label have a sure answer")
+    wrong = round(found["error"]["share_wrong"] * 135)
+    assert lines[7].startswith(f"Wrong: {wrong} of 135 rows with a known answer in 'truth' (")
+    assert lines[8] == f"Next: {found['next']}"
+    assert lines[9].startswith("LapSVC, 5 columns")
+
+
+def test_one_figure_has_one_value_everywhere(home: Path, main: Main, tmp_path: Path) -> None:
+    report, model = tmp_path / "r.html", tmp_path / "m.lapwing"
+    code, said, _ = main("fit", home / "t.csv", *FIT, "--report", report, "--model", model)
+    assert code == 0
+    page = " ".join(re.sub("<[^>]*>", " ", report.read_text(encoding="utf-8")).split())
+    said = said.replace("\u00a0", " ")
+    sentence = next(line for line in said.splitlines() if "sure answer" in line)
+    assert sentence in page
+    wrong = re.search(r"Wrong: (\d+) of .*\((.*)\)", said)
+    assert wrong is not None
+    assert f"known answer {wrong[1]} are wrong ({wrong[2]})" in page
+    assert next(line for line in said.splitlines() if "Next: " in line)[6:] in page.replace(
+        "&#39;", "'"
+    )
+    # New rows are judged by the margin of the fit.
+    figures = load_model(model).report
+    assert load_model(model).info["sure_margin"] == figures.volumes["sure_margin"]
+    code, said, _ = main("predict", model, home / "t.csv", "--predictions", tmp_path / "q.csv")
+    free = figures.volumes["n_sure"], figures.volumes["n_unsure"]
+    again = re.search(r"(\d+) of 150 rows without a label have .*, (\d+) are to check", said)
+    assert again is not None
+    assert int(again[2]) >= free[1]  # the labelled rows of the fit are new rows here
+    assert int(again[1]) + int(again[2]) == 150
+
+
+def test_numbers_are_summed_up_and_their_errors_told(
+    main: Main, frame: pl.DataFrame, tmp_path: Path
+) -> None:
+    known = pl.int_range(pl.len()) % 6 == 0
+    frame = frame.with_columns(kind=pl.when(known).then("pl"), truth=pl.col("pl")).drop("pl")
+    frame.write_csv(tmp_path / "t.csv")
+    code, said, _ = main("fit", tmp_path / "t.csv", *FIT, "--method", "lapsvr")
+    assert code == 0
+    assert "Numbers from " in said
+    assert "Root mean square error of 125 rows with a known answer in 'truth': 0." in said
+    assert "Next: Compare row f" in said
+
+
+def test_the_rows_to_label_next(
+    home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path
+) -> None:
+    path = tmp_path / "next.csv"
+    code, said, _ = main(
+        "fit", home / "t.csv", *FIT, "--next", path, "--predictions", tmp_path / "p.csv"
+    )
+    assert code == 0
+    assert f"Rows to label next: {path}" in said
+    found = pl.read_csv(path)
+    assert found.columns == ["flower", "sl", "sw", "pl", "pw", "site", "kind"]
+    assert found["kind"].null_count() == found.height == 10
+    answers = pl.read_csv(tmp_path / "p.csv").filter(~pl.col("was_labeled")).sort("margin")
+    assert found["flower"].to_list() == answers["id"].to_list()[:10]
+    same = found.drop("kind").join(frame, on="flower", how="left", maintain_order="left")
+    for name in ("sl", "sw", "pl", "pw", "site"):
+        assert found[name].to_list() == same[f"{name}_right"].to_list()
+    # Filled in, below the table, it is learnt from.
+    found = found.with_columns(kind=pl.lit("setosa")).drop("flower")
+    found.write_csv(path)
+    frame.drop("flower", "truth").write_csv(tmp_path / "t.csv")
+    code, said, _ = main("fit", tmp_path / "t.csv", path, "--label", "kind", "--json")
+    assert (code, json.loads(said)["labeled"]) == (0, 25)
+
+
+def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) -> None:
+    X, y = make_blobs(40, 30, centers=2, random_state=0)
+    X = np.where(np.abs(X) > 9, X, 0.0)
+    dump_svmlight_file(X, np.where(np.arange(40) < 6, y + 1, 0), str(tmp_path / "t.svm"),
+                       zero_based=False)  # fmt: skip
+    path = tmp_path / "next.csv"
+    assert main("fit", tmp_path / "t.svm", "--unlabeled", "0", "--next", path, "-q")[0] == 0
+    found = pl.read_csv(path)
+    assert found.height == 10
+    assert 2 < found.width < 32
+    for row in found.iter_rows(named=True):
+        cells = [value for name, value in row.items() if name not in ("row", "target")]
+        kept = X[row["row"] - 1]
+        np.testing.assert_allclose(sorted(filter(None, cells)), np.sort(kept[kept != 0]))
+
+
+def test_wrong_places_for_the_rows_to_label_next(home: Path, main: Main, tmp_path: Path) -> None:
+    fit = ["fit", home / "t.csv", *FIT, "--next"]
+    refused(main(*fit, tmp_path / "n.parquet"), "the extension of --next is .csv")
+    refused(main(*fit, tmp_path / "n.csv", "--method", "lapsvr"), "predicts numbers", "--next")
+
+
+def test_every_row_labeled_leaves_no_row_to_label(main: Main, tmp_path: Path) -> None:
+    pl.DataFrame({"x": [i**2 for i in range(20)], "y": ["a"] * 10 + ["b"] * 10}).write_csv(
+        tmp_path / "t.csv"
+    )
+    path = tmp_path / "next.csv"
+    code, said, _ = main("fit", tmp_path / "t.csv", "--label", "y", "--next", path)
+    assert code == 0
+    assert "Every row has a label" in said
+    assert path.read_text().splitlines() == ["row,x,y"]

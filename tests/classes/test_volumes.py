@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
-from lapwing.classes.volumes import Balance, prior_offsets, resolve_prior
+from lapwing.classes.volumes import ClassOffsets, prior_offsets, resolve_prior
 
 
 def elect(F: Any, offsets: Any) -> Any:
@@ -331,7 +331,7 @@ def test_input_is_not_changed() -> None:
 def test_single_precision_and_lists() -> None:
     F = random_values(np.random.default_rng(0), 30, 3).astype(np.float32)
     found = prior_offsets(F.tolist(), [1, 1, 1])
-    assert isinstance(found, Balance)
+    assert isinstance(found, ClassOffsets)
     np.testing.assert_array_equal(prior_offsets(F, [1, 1, 1]).offsets, found.offsets)
 
 

@@ -1,11 +1,80 @@
-"""One-vs-one votes by hand."""
+"""From scores to classes: columns, elections, and one-vs-one votes by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from lapwing.classes.voting import VotedFunction, class_pairs, posteriors, vote_matrix, votes
+from lapwing.classes.voting import (
+    as_columns,
+    as_decisions,
+    class_pairs,
+    coded_columns,
+    elect,
+    n_columns,
+    of_each_class,
+    posteriors,
+    vote_matrix,
+    votes,
+)
+
+# --- columns of classes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_classes", "rest", "pairs"), [(2, 1, 1), (3, 3, 3), (4, 4, 6)])
+def test_columns_that_classes_take(n_classes, rest, pairs):
+    assert n_columns(n_classes) == rest
+    assert n_columns(n_classes, paired=True) == pairs == len(class_pairs(n_classes))
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "expected"),
+    [
+        (2, [[-1.0], [1.0], [-1.0]]),
+        (3, [[1, -1, -1], [-1, 1, -1], [-1, -1, -1]]),
+    ],
+)
+def test_coded_columns(n_classes, expected):
+    """An unlabelled point, of code -1, is of no class."""
+    targets = coded_columns(np.array([0, 1, -1]), n_classes)
+    assert targets.dtype == np.float64
+    np.testing.assert_array_equal(targets, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_coded_columns_elect_their_class(n_classes):
+    codes = np.random.default_rng(0).integers(n_classes, size=40)
+    columns = coded_columns(codes, n_classes)
+    assert columns.shape == (40, n_columns(n_classes))
+    np.testing.assert_array_equal(elect(columns), codes)
+    # Of one column too the largest of the scores of the classes is the one that is elected.
+    np.testing.assert_array_equal(of_each_class(columns).argmax(axis=1), codes)
+
+
+def test_ties_elect_the_positive_class_of_two_and_the_first_of_many():
+    """Errata X5."""
+    assert elect(np.array([[0.0], [-0.0], [-1e-300], [1.0]])).tolist() == [1, 1, 0, 1]
+    assert elect(np.array([[2.0, 2.0, 1.0], [0.0, 3.0, 3.0]])).tolist() == [0, 1]
+    assert elect(np.zeros((2, 1))).dtype == np.intp
+
+
+def test_scores_of_each_class():
+    one = np.array([[0.5], [-2.0]])
+    np.testing.assert_array_equal(of_each_class(one), [[-0.5, 0.5], [2.0, -2.0]])
+    many = np.arange(6.0).reshape(2, 3)
+    assert of_each_class(many) is many
+
+
+def test_decisions_of_two_classes_are_a_vector():
+    one, many = np.array([[0.5], [-2.0]]), np.arange(6.0).reshape(2, 3)
+    assert as_decisions(one).tolist() == [0.5, -2.0]
+    assert as_decisions(many) is many
+    for scores in (one, many):
+        np.testing.assert_array_equal(as_columns(as_decisions(scores)), scores)
+        assert as_columns(as_decisions(scores)).shape == scores.shape
+
+
+# --- votes ----------------------------------------------------------------------------------------
 
 
 def test_pairs_in_the_order_of_their_columns():
@@ -56,9 +125,3 @@ def test_posteriors_are_shares():
     np.testing.assert_allclose(shares[0, 2] / shares[0, 0], np.exp(7 * 0.2))
     np.testing.assert_allclose(shares[1], [1, 0, 0])
     np.testing.assert_allclose(shares[2], 1 / 3)
-
-
-def test_a_voted_function():
-    function = VotedFunction(lambda X: X, 3)
-    X = np.array([[0.5, -3.0, 0.2]])
-    np.testing.assert_array_equal(function(X), votes(X, 3))

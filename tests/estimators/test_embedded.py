@@ -32,7 +32,7 @@ from lapwing import (
     LapRLSClassifier,
     Linear,
 )
-from lapwing.estimators import embedded
+from lapwing.estimators import choice
 from lapwing.exceptions import ConstantFitWarning, UnlabeledComponentWarning
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
@@ -371,8 +371,7 @@ def test_many_points_take_landmarks_by_themselves(
     cls: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     X, y, _ = data_for(cls)
-    monkeypatch.setattr(embedded.EmbeddedEstimator, "_matrix_points", 50)
-    monkeypatch.setattr(cls, "_matrix_points", 50)
+    monkeypatch.setattr(choice, "_MATRIX_POINTS", dict.fromkeys(choice._MATRIX_POINTS, 50))
     with caplog.at_level(logging.INFO, logger="lapwing"):
         model = cls(tol=1e-11).fit(X, y)
     assert "Landmarks" in caplog.text
@@ -390,11 +389,11 @@ def test_many_points_with_the_exact_graph_kernel_take_conjugate_gradient(
     model = LapERLSClassifier(lam=50, mu=5, n_eigenvectors=None, space=Landmarks(30), tol=1e-11)
     dense = clone(model).fit(X, y)
     assert dense.solver_ == "cholesky"
-    monkeypatch.setattr(LapERLSClassifier, "_matrix_points", 50)
+    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 50)
     for power in (1, 2):
         model.graph = KNNGraph(6, power=power)
         with monkeypatch.context() as context:
-            context.setattr(LapERLSClassifier, "_matrix_points", 500)
+            context.setitem(choice._MATRIX_POINTS, "squared", 500)
             dense = clone(model).fit(X, y)
         found = clone(model).fit(X, y)
         assert found.solver_ == "conjugate gradient"
@@ -480,13 +479,6 @@ def test_wrong_spaces() -> None:
     with pytest.raises(ValueError, match="computes kernel values at landmarks"):
         LapERLSClassifier("precomputed", graph=K, space=Landmarks(5)).fit(rbf_kernel(X), y)
 
-    class Strange:
-        def space(self, kernel: Any, X: Any, /) -> Any:
-            return "nothing"
-
-    with pytest.raises(TypeError, match="makes str, not coordinates"):
-        LapERLSClassifier(space=Strange()).fit(X, y)
-
 
 def test_a_kernel_that_is_none() -> None:
     X, y, _ = clusters()
@@ -546,7 +538,7 @@ def test_too_few_iterations_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.warns(ConvergenceWarning, match=r"solver='interior point' stopped \(not conv"):
         model = LapESVC(epsilon=0.1, max_iter=1, tol=1e-15).fit(X, y)
     assert model.status_ == "not converged"
-    monkeypatch.setattr(LapERLSClassifier, "_matrix_points", 10)
+    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 10)
     with pytest.warns(ConvergenceWarning, match="solver='conjugate gradient' stopped"):
         LapERLSClassifier(n_eigenvectors=None, max_iter=1).fit(X, y)
 

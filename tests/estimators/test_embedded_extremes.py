@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lapwing.solvers.embedded.graph_side import limited_weights, spectral_side
-from lapwing.spaces.ambient import FullAmbient
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -29,11 +27,18 @@ from lapwing import (
 from lapwing.estimators.diagnostics import warn_embedding_not_solved
 from lapwing.exceptions import ConstantFitWarning
 from lapwing.kernels import make_kernel
+from lapwing.objectives.embedded import (
+    EmbeddedObjective,
+    Units,
+    limited_weights,
+    spectral_side,
+)
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
-from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, Units, least_squares
-from lapwing.spaces.coordinates import StoredFeatures
+from lapwing.solvers.embedded.graph_cg import graph_least_squares
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, least_squares
+from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.data import first_labels
+from tests.helpers.problems import DenseTerm
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)
 Y = first_labels(TRUTH, 2)
@@ -81,7 +86,7 @@ def test_a_kernel_matrix_with_the_rounding_of_float32() -> None:
 
 def test_the_kernel_matrix_of_float32_points_is_not_rounded() -> None:
     points = X.astype(np.float32)
-    K = FullAmbient(make_kernel("rbf", points, gamma=1.0), points, np.arange(60)).gram()
+    K = FullKernelSpace.computed(make_kernel("rbf", points, gamma=1.0), points).gram()
     assert np.linalg.eigvalsh(K)[0] > -1e-13
 
 
@@ -147,7 +152,7 @@ def test_the_objective_of_far_targets_keeps_its_digits() -> None:
     found = []
     for offset in (0.0, 2.0**24):
         side = spectral_side(basis, penalties, np.arange(8), np.full(8, 9.0), y + offset)
-        systems = (DenseSystem(Z @ Z.T, side, True), FeatureSystem(StoredFeatures(Z), side, True))
+        systems = (DenseSystem(Z @ Z.T, side, True), FeatureSystem(LinearSpace(Z), side, True))
         found.append([least_squares(system, 3.0).objective[0] for system in systems])
     assert min(found[0]) > 0.1
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-3)
@@ -280,11 +285,13 @@ def test_what_is_no_number_has_not_converged() -> None:
 
 
 def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
-    features = StoredFeatures(np.eye(6)[:, :2])
-    system = GraphSystem(
-        features, lambda F: F * np.nan, np.ones(6), np.arange(3), np.ones(3), np.ones((3, 1))
-    )
-    result = graph_least_squares(system, 1.0)
+    class Nothing(DenseTerm):
+        def diagonal(self) -> Any:
+            return np.ones(6)
+
+    space, term = LinearSpace(np.eye(6)[:, :2]), Nothing(np.full((6, 6), np.nan))
+    objective = EmbeddedObjective(space, np.arange(3), np.ones(3), np.ones((3, 1)), term, 1.0)
+    result = graph_least_squares(objective)
     assert result.status == Status.PRECISION
     assert result.n_iter == 1
     with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):
@@ -296,7 +303,7 @@ def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch
         result = least_squares(system, C)
         return result._replace(virtual=result.virtual * np.inf)
 
-    monkeypatch.setattr("lapwing.estimators.laperls.least_squares", overflowing)
+    monkeypatch.setattr("lapwing.solvers.embedded.methods.least_squares", overflowing)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="The solution is not finite"):
         LapERLSRegressor().fit(X, U)
 

@@ -88,3 +88,21 @@ def test_a_class_in_place_of_a_recipe_is_recognised(estimator: Any, name: str) -
     X, y, _ = data_for(estimator)
     with pytest.raises(TypeError, match=rf"Did you mean space={name}\(\)\?"):
         estimator(space=SPACES[name]).fit(X, y)
+
+
+class Strange:
+    """A recipe that makes no space."""
+
+    def space(self, kernel: Any, X: Any, /) -> Any:
+        return "nothing"
+
+    def __repr__(self) -> str:
+        return "Strange()"
+
+
+@every_taker
+def test_a_recipe_of_something_else_is_refused(estimator: Any) -> None:
+    X, y, _ = data_for(estimator)
+    message = r"space=Strange\(\) makes str, not a space of functions\. Its space\(kernel, X\) must"
+    with pytest.raises(TypeError, match=message):
+        estimator(space=Strange()).fit(X, y)

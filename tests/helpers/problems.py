@@ -64,13 +64,16 @@ def laplacian(W: Any, *, normalized: bool, power: int = 1) -> Any:
 
 
 @dataclass(frozen=True)
-class DenseOperator:
-    """L^p as the objective wants it, from a matrix of any array namespace."""
+class DenseTerm:
+    """gamma_I L^p as the objective wants it, from a matrix of any array namespace."""
 
     matrix: Any
 
-    def apply(self, F: Any) -> Any:
+    def __call__(self, F: Any, /) -> Any:
         return self.matrix @ F
+
+    def diagonal(self) -> Any:
+        return np.diag(self.matrix)
 
 
 # Every space: how it is made from (X, K), and whether its kernel is the linear one.
@@ -123,8 +126,7 @@ class Case:
             targets=self.y,
             weights=self.weights,
             gamma_A=self.gamma_A,
-            gamma_I=self.gamma_I,
-            laplacian=DenseOperator(self.L) if self.L.any() else None,
+            graph_term=DenseTerm(self.penalty) if self.penalty.any() else None,
             fit_intercept=self.fit_intercept,
         )
 

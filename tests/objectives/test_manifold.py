@@ -15,7 +15,7 @@ from tests.helpers.problems import (
     ALL_LOSSES,
     GRAPHS,
     SPACES,
-    DenseOperator,
+    DenseTerm,
     make_case,
     primal_gradient,
     primal_value,
@@ -248,13 +248,11 @@ def test_smoothness_is_gamma_i_times_the_power_of_the_laplacian():
 
 def test_without_a_graph_nothing_is_smoothed():
     case = make_case()
-    for problem in (
-        replace(case.objective(), laplacian=None),
-        replace(case.objective(), gamma_I=0.0),
-    ):
-        assert not problem.has_graph
-        assert problem.constant_energy == 0
-        np.testing.assert_array_equal(problem.smoothness(np.ones((case.n, 2))), 0)
+    assert case.objective().has_graph
+    problem = replace(case.objective(), graph_term=None)
+    assert not problem.has_graph
+    assert problem.constant_energy == 0
+    np.testing.assert_array_equal(problem.smoothness(np.ones((case.n, 2))), 0)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
@@ -262,7 +260,7 @@ def test_without_a_graph_nothing_is_smoothed():
 def test_constant_energy_tells_whether_the_bias_is_free(graph, scale):
     """(D - W)^p 1 = 0, L_n^p 1 is not (errata L3), whatever the size of the weights."""
     case = make_case(graph=graph, fit_intercept=True)
-    problem = replace(case.objective(), laplacian=DenseOperator(scale * case.L))
+    problem = replace(case.objective(), graph_term=DenseTerm(scale * case.penalty))
     if graph.startswith("unnormalized"):
         assert abs(problem.constant_energy) < 1e-14
     else:
@@ -275,5 +273,5 @@ def test_constant_energy_of_two_interleaved_components():
     W[::2, ::2] = W[1::2, 1::2] = 0.3
     np.fill_diagonal(W, 0)
     L = np.diag(W.sum(axis=1)) - W
-    problem = replace(make_case(n=12, n_labels=4).objective(), laplacian=DenseOperator(1e7 * L))
+    problem = replace(make_case(n=12, n_labels=4).objective(), graph_term=DenseTerm(1e7 * L))
     assert abs(problem.constant_energy) < 1e-14

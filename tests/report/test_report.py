@@ -13,13 +13,16 @@ from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import Pipeline
@@ -27,15 +30,20 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
 from lapwing._app import fitting, workflow
+from lapwing._app.fitting import FittedTwin
 from lapwing._app.request import FitRequest
 from lapwing._report import svg, text
+from lapwing._report.cells import columns_of, row_cells
 from lapwing._report.mapping import choose_rows, place
+from lapwing._report.next_step import next_step
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
+from lapwing._report.rows import ClassRows
+from lapwing._tables.predictions import Predictions
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
-VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
+VOID = {"wbr", "meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
 
 
 class Page(HTMLParser):
@@ -45,12 +53,18 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text, self.open, self.wrong = "", [], []
+        self.inside_pictures: list[str] = []
+        self._roles: list[str | None] = []
         self.feed(html)
         self.close()
         self.wrong += self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        if tag == "svg":
+            self._roles.append(dict(attrs).get("role"))
+        if dict(attrs).get("tabindex") and self._roles and self._roles[-1] == "img":
+            self.inside_pictures.append(tag)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -58,6 +72,8 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "svg":
+            self._roles.pop()
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
 
@@ -105,7 +121,14 @@ def test_volumes_are_counts(two_moons: Any) -> None:
         assert line["truth_share"] == pytest.approx(np.mean(truth == name))
         free = mine & ~fit.table.labeled
         assert line["margin"] == pytest.approx(np.median(fit.predictions.margin[free]))
+        assert line["sure"] + line["unsure"] == line["unlabeled"] == free.sum()
+        assert line["rows"] == line["labels"] + line["unlabeled"]
     assert [line["name"] for line in volumes["classes"]] == ["lower", "upper"]
+    margin, labeled = fit.predictions.margin, fit.table.labeled
+    assert volumes["sure_margin"] == pytest.approx(np.median(margin[labeled]) / 2)
+    sure = margin[~labeled] >= volumes["sure_margin"]
+    assert (volumes["n_sure"], volumes["n_unsure"]) == (sure.sum(), (~sure).sum())
+    assert volumes["n_sure"] == sum(line["sure"] for line in volumes["classes"])
 
 
 def test_rows_are_sorted_by_margin_and_named(two_moons: Any) -> None:
@@ -350,30 +373,214 @@ def test_notes_on_several_classes_are_one() -> None:
     ]
     found = [text for _, text in _about_classes({"classes": lines}, {"n_denied": 0}, "less")]
     assert found == [
-        "No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more.",
+        "No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more. Label more "
+        "rows of them, or try less.",
         "Each of the classes “0”, “1”, “2”, “3”, “4” and 5 more was learnt from a single label.",
     ]
 
 
-def test_a_better_twin_is_told(sine: Any, two_moons: Any) -> None:
-    for fit, truth in (sine, two_moons):
-        data = collect(fit, truth=truth)
-        ours, twin = (
-            (data.truth["rmse"], data.truth["twin"]["rmse"])
-            if data.kind == "regression"
-            else (data.truth["error"], data.truth["twin_error"])
-        )
-        told = any("the supervised twin is better" in note["text"] for note in data.notes)
-        assert told == (twin < ours)
-        assert told == (data.kind == "regression")
+def test_a_better_twin_is_told(sine: Any) -> None:
+    fit, truth = sine
+    data = collect(fit, truth=truth)
+    free = ~fit.table.labeled
+    ours, twins = (np.abs(a - truth)[free] for a in (fit.predictions.label, fit.twin.answers))
+    assert twins.mean() < ours.mean()
+    assert data.truth["p_value"] == pytest.approx(stats.wilcoxon(ours, twins).pvalue, rel=1e-6)
+    (note,) = (note for note in data.notes if "mislead" in note["text"])
+    assert note["level"] == "problem"
+    assert "Try a smaller gamma_I" in note["text"]
+    assert data.fitted["next"].startswith(f"Look at this problem first. {note['text']}")
+
+
+def test_better_unlabeled_rows_are_told(two_moons: Any) -> None:
+    fit, truth = two_moons
+    data = collect(fit, truth=truth)
+    free = ~fit.table.labeled
+    ours, twins = (answers[free] != truth[free] for answers in
+                   (fit.predictions.label, fit.twin.answers))  # fmt: skip
+    expected = stats.binomtest(int((ours & ~twins).sum()), int((ours ^ twins).sum())).pvalue
+    assert data.truth["p_value"] == pytest.approx(expected)
+    assert [n["level"] for n in data.notes if "rows help" in n["text"]] == ["good"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "twin_errors", "level"),
+    [(14, 13, "open"), (13, 14, "open"), (0, 0, "open"), (20, 4, "problem"), (4, 20, "good")],
+)
+def test_few_errors_decide_nothing(
+    two_moons: Any, errors: int, twin_errors: int, level: str
+) -> None:
+    """14 against 13 wrong of 166 was said to be a problem."""
+    n = 166
+    X = two_moons[0].table.X
+    X = np.vstack([X, X + 1e-3])[: n + 6]
+    y = np.full(n + 6, "", dtype=object)
+    y[:6] = ["a", "b"] * 3
+    fit = outcome(X, y, LapSVC(unlabeled=""), unlabeled="")
+    truth = np.where(y == "", fit.predictions.label, y)
+    twin = truth.copy()
+    other = {"a": "b", "b": "a"}
+    for i in range(6, 6 + errors):
+        truth[i] = other[truth[i]]
+        twin[i] = truth[i]
+    for i in range(50, 50 + twin_errors):
+        twin[i] = other[truth[i]]
+    fit = replace(fit, twin=FittedTwin(None, twin))
+    data = collect(fit, truth=truth)
+    assert (data.truth["errors"], data.truth["twin_errors"]) == (errors, twin_errors)
+    words = ("mislead", "rows help:", "too small a difference")
+    assert [n["level"] for n in data.notes if any(w in n["text"] for w in words)] == [level]
+
+
+def test_that_unlabeled_rows_matter_is_no_praise(two_moons: Any) -> None:
+    data = collect(two_moons[0])
+    (note,) = (note for note in data.notes if "would get another class" in note["text"])
+    assert note["level"] == "open"
+    assert "<strong>Note</strong>" in render(data)
 
 
 def test_notes_come_gravest_first() -> None:
     levels = [note.partition(":")[0] for note in notes_of(unlabeled=0, labels=1)]
-    assert levels == sorted(levels, key=["problem", "look", "good"].index)
+    assert levels == sorted(levels, key=["problem", "look", "good", "open"].index)
+
+
+# The first screen, and what comes next
+
+
+def test_the_first_screen_answers(pages: dict[str, str], two_moons: Any) -> None:
+    fit, truth = two_moons
+    volumes = collect(fit, truth=truth).volumes
+    first = " ".join(Page(pages["classes"].partition("<nav")[0]).text.split())
+    sure, unsure = volumes["n_sure"], volumes["n_unsure"]
+    assert f"{sure} of 114 rows without a label have a sure answer" in first
+    assert f"{unsure} are to check" in first
+    assert "Next Label the least certain rows" in first
+    assert "Map of 120 rows" in first
+    assert "solver" not in first
+
+
+def test_the_rest_is_folded(pages: dict[str, str]) -> None:
+    for name in ("classes", "numbers"):
+        page = Page(pages[name])
+        assert [a for a in page.all("details") if "open" in a] == []
+        folded = pages[name][pages[name].index("<details") :]
+        for title in ("Health of the graph", "Convergence", "Repeat it"):
+            assert f"<summary><h2>{title}</h2>" in folded
+
+
+def test_the_least_certain_rows_come_with_their_columns(two_moons: Any) -> None:
+    fit, truth = two_moons
+    data = collect(fit, truth=truth)
+    assert data.rows["columns"] == ["x0", "x1"]
+    assert len(data.rows["least"]) == 10
+    for row in data.rows["least"]:
+        values = fit.table.X[int(row["id"]) - 1]
+        np.testing.assert_allclose([float(cell) for cell in row["cells"]], values, rtol=1e-5)
+        assert f'<td class="cell" data-th="x0"><bdi>{row["cells"][0]}</bdi></td>' in render(data)
+    assert not {r["id"] for r in data.rows["least"]} & {r["id"] for r in data.rows["most"]}
+
+
+def test_cells_are_written_as_the_user_has_them() -> None:
+    X = np.array([[1.0, 0.1234567890123, np.nan], [2e20, -3.0, 0.0]])
+    names = ("a", "b", "c")
+    table = SimpleNamespace(X=X, feature_names=names)
+    assert row_cells(table, [0], [0, 1, 2]) == [["1", "0.123457", ""]]
+    assert row_cells(table, [0, 1], [1, 0], exact=True) == [
+        ["0.1234567890123", "1"], ["-3", "2e+20"]
+    ]  # fmt: skip
+    sparse = SimpleNamespace(X=sp.csr_array(np.nan_to_num(X)), feature_names=names)
+    assert columns_of(sparse, [1]) == [0, 1]
+    assert columns_of(table, [1]) == [0, 1, 2]
+    assert columns_of(table, [1], 2) == [0, 1]
+    assert row_cells(sparse, [1], [0, 1]) == [["2e+20", "-3"]]
+    frame = pl.DataFrame({"a": [1.5, 2.0], "b": ["x" * 99, None], "c": [0.0, 1.0]})
+    table = SimpleNamespace(X=frame, feature_names=names)
+    assert row_cells(table, [1, 0], [1, 0]) == [["", "2"], ["x" * 59 + "…", "1.5"]]
+    assert row_cells(table, [0], [1], exact=True) == [["x" * 99]]
+    assert row_cells(table, [], [0]) == []
+
+
+def test_sure_answers_are_those_of_half_the_usual_margin() -> None:
+    scores = np.array([[4.0, 0], [0, 2], [1.1, 0], [0.9, 0], [0, 0], [3, 0]])
+    answers = Predictions(
+        np.arange(6), np.array(list("abaaaa")), np.arange(6) < 2, np.array(list("ab")), scores
+    )
+    y = np.array(["a", "b", "", "", "", ""])
+    rows = ClassRows.read(answers, y)
+    assert rows.sure_margin == 1.5
+    assert rows.sure.tolist() == [False, False, False, False, False, True]
+    assert rows.unsure.tolist() == [False, False, True, True, True, False]
+    assert rows.least_certain(2).tolist() == [4, 3]
+    told = ClassRows.read(answers, y, sure_margin=1.0)
+    assert told.sure.tolist() == [False, False, True, False, False, True]
+    # A coin toss is never sure.
+    assert not ClassRows.read(answers, y, sure_margin=0.0).sure[4]
+
+
+def step(**changes: Any) -> str:
+    row = {"id": "r7", "label": "a", "predicted": "b"}
+    report = {
+        "kind": "classification",
+        "rows": {"n_denied": 0, "denied": [row], "least": [{"id": f"u{i}"} for i in range(10)]},
+        "graph": {"n_points": 200, "points_without": 0, "n_without": 0, "silent": []},
+        "volumes": {"n_unsure": 20},
+    }
+    notes = changes.pop("notes", [{"level": "good", "text": "fine"}])
+    for section, values in changes.items():
+        report[section] = values if isinstance(values, str) else report[section] | values
+    return next_step(report, notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv writes"),
+        ({"volumes": {"n_unsure": 2}}, "Label the least certain rows (u0, u1) and"),
+        ({"volumes": {"n_unsure": 0}}, "Look at some of the answers, and use them: all are sure."),
+        ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
+        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, and all else speaks"),
+        (
+            {"graph": {"points_without": 9, "n_without": 2,
+                       "silent": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},
+            "Label a row in each of the 2 parts of the graph that no label reaches, such as s1,",
+        ),
+        (
+            {"graph": {"points_without": 9, "n_without": 1, "silent": [{"ids": ["s1"]}]}},
+            "Label a row in the 1 part of the graph",
+        ),
+        # A speck is not worth a label.
+        ({"graph": {"points_without": 2, "n_without": 1}}, "Label the least certain rows"),
+        (
+            {"notes": [{"level": "problem", "text": "It burns."}], "rows": {"n_denied": 1}},
+            "Look at this problem first. It burns.",
+        ),
+        (
+            {"kind": "regression",
+             "rows": {"residuals": [{"id": "r9", "label": 2.0, "predicted": 5.5}]}},
+            "Compare row r9 with your records: its label is 2.00, the function gives 5.50",
+        ),
+    ],
+)  # fmt: skip
+def test_one_next_step(changes: dict[str, Any], expected: str) -> None:
+    assert step(**changes).startswith(expected)
 
 
 # The map
+
+
+def test_every_point_says_what_it_is(two_moons: Any) -> None:
+    fit, truth = two_moons
+    data = collect(fit, truth=truth)
+    html = render(data)
+    drawn = html.partition('<figure id="map">')[2].partition("</figure>")[0]
+    names = re.findall(r'<tspan class="who" x="360">row (\d+)</tspan>', drawn)
+    assert sorted(map(int, names)) == list(range(1, 121))
+    # The keyboard stops at the listed ones alone.
+    stops = re.findall(r'tabindex="0" role="img" aria-label="row (\d+): [^"]+"', drawn)
+    assert set(stops) == {row["id"] for row in data.rows["least"]}
+    assert drawn.count('tabindex="-1"') == 110
+    worst = data.rows["least"][0]
+    assert f"{worst['predicted']}, margin {text.number(worst['margin'])}" in drawn
 
 
 def test_the_map_is_thinned_with_a_note_and_keeps_labels() -> None:
@@ -381,8 +588,11 @@ def test_the_map_is_thinned_with_a_note_and_keeps_labels() -> None:
     data = collect(fit, max_points=100)
     assert (data.map["shown"], data.map["total"]) == (100, 600)
     assert sum(data.map["labeled"]) == 6
-    assert "Thinned: 100 of 600 rows are drawn" in " ".join(Page(render(data)).text.split())
-    assert "Thinned" not in render(collect(fit))
+    assert "100 of 600 rows are drawn" in " ".join(Page(render(data)).text.split())
+    assert "rows are drawn" not in render(collect(fit))
+    # The rows that are listed are on the map, whatever the sample.
+    listed = {row["row"] for row in data.rows["least"]}
+    assert listed <= set(data.map["rows"])
 
 
 def test_figures_do_not_grow_with_the_rows() -> None:
@@ -540,11 +750,13 @@ def test_the_page_is_ordered_for_screen_readers(pages: dict[str, str], name: str
                 if key != "href" or target.startswith("#"):
                     assert target.lstrip("#") in ids
     for picture in page.all("svg"):
-        assert picture.get("aria-hidden") == "true" or picture.get("role") == "img"
+        assert picture.get("aria-hidden") == "true" or picture.get("role") in ("img", "group")
     assert all(cell.get("scope") in ("row", "col") for cell in page.all("th"))
     assert all(
         region.get("aria-label") for _, region in page.elements if region.get("tabindex") == "0"
     )
+    # Nothing that can be reached is in a picture that is one thing to a screen reader.
+    assert page.inside_pictures == []
     assert page.all("html")[0]["lang"] == "en"
 
 

@@ -60,7 +60,15 @@ OVERFLOWING = """() => [...document.querySelectorAll('main *, header *')]
   .filter(e => e.getBoundingClientRect().right > innerWidth + 0.5)
   .map(e => e.tagName + '.' + e.className)"""
 
-EMPTY_PICTURES = """() => [...document.querySelectorAll('svg[role=img]')]
+# Elements that hold more than they show; on a narrow screen not even those that can be scrolled.
+CUT = """() => [...document.querySelectorAll('main *, header *')]
+  .filter(e => !e.closest('svg, .unseen') && getComputedStyle(e).display !== 'inline')
+  .filter(e => e.scrollWidth > e.clientWidth + 1)
+  .map(e => e.tagName + '.' + e.className + ' ' + e.textContent.slice(0, 40))"""
+
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(d => { d.open = true; })"
+
+EMPTY_PICTURES = """() => [...document.querySelectorAll('svg.viz')]
   .filter(e => { const b = e.getBoundingClientRect();
     return b.width < 200 || b.height < 100 || e.getBBox().width < 100; })
   .map(e => e.getAttribute('aria-labelledby'))"""
@@ -137,13 +145,16 @@ def open_page(browser: Any, folder: Path) -> Iterator[Any]:
 @pytest.mark.parametrize("name", KINDS)
 def test_the_page_fits_and_is_readable(open_page: Any, name: str, width: int, scheme: str) -> None:
     view = open_page(name, width, color_scheme=scheme)
+    view.ask(OPEN_ALL)
     assert view.complaints == []
     assert [url for url in view.requests if not url.startswith(("file:", "data:"))] == []
     assert len([url for url in view.requests if url.startswith("file:")]) == 1
     assert view.ask("document.documentElement.scrollWidth") <= width
     assert view.ask(OVERFLOWING) == []
     assert view.ask(EMPTY_PICTURES) == []
-    assert view.ask("document.querySelectorAll('svg[role=img]').length") >= 2
+    assert view.ask("document.querySelectorAll('svg.viz').length") >= 2
+    if width == 400:
+        assert view.ask(CUT) == []
     worst = view.ask(CONTRASTS)
     assert len(worst) > 100
     assert [found for found in worst if found[0] < 4.5] == []
@@ -155,6 +166,7 @@ def test_the_page_fits_and_is_readable(open_page: Any, name: str, width: int, sc
 def test_texts_in_pictures_can_be_read(open_page: Any, width: int) -> None:
     for name in ("classes", "numbers"):
         view = open_page(name, width)
+        view.ask(OPEN_ALL)
         heights = view.ask(
             "() => [...document.querySelectorAll('.viz text')].map(t => parseFloat("
             "getComputedStyle(t).fontSize) * t.getScreenCTM().d || 99).filter(h => h > 0)"
@@ -177,6 +189,7 @@ def test_nothing_in_the_page_can_run(open_page: Any) -> None:
 
 def test_the_keyboard_reaches_everything(open_page: Any) -> None:
     view = open_page("classes", 400)
+    view.ask(OPEN_ALL)
     page = view.page
     page.keyboard.press("Tab")
     focused = "document.activeElement"
@@ -189,8 +202,7 @@ def test_the_keyboard_reaches_everything(open_page: Any) -> None:
         page.keyboard.press("Tab")
         if view.ask(f"{focused} === document.body"):
             break
-        outline = view.ask(f"getComputedStyle({focused}).outlineStyle")
-        assert outline == "solid"
+        assert view.ask(f"getComputedStyle({focused}).outlineStyle") == "solid"
         seen.add(view.ask(f"{focused}.getAttribute('aria-label')"))
     # Whatever scrolls sideways on a narrow screen can be scrolled by the arrow keys.
     hidden = view.ask(
@@ -198,7 +210,60 @@ def test_the_keyboard_reaches_everything(open_page: Any) -> None:
         " && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX) && e.tabIndex < 0).length"
     )
     assert hidden == 0
-    assert {"Class volumes", "Confusion matrix", "Python lines"} <= seen
+    assert {"Least certain", "Class volumes", "Confusion matrix", "Python lines"} <= seen
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_points_say_what_they_are_when_pointed_at(open_page: Any, width: int) -> None:
+    page = open_page("classes", width).page
+    points = page.locator("#map .pt")
+    shown = page.locator("#map .pt text.tip:visible")
+    hint = page.locator("#map text.hint")
+    assert points.count() == 120
+    assert shown.count() == 0
+    assert hint.is_visible()
+    for i in (3, 60, 117):
+        points.nth(i).locator("path").first.hover(force=True)
+        assert shown.count() == 1
+        assert shown.text_content().startswith("row ")
+        assert ", margin " in shown.text_content()
+        assert not hint.is_visible()
+    # All of it is inside of the picture.
+    box, picture = shown.bounding_box(), page.locator("#map svg.viz").bounding_box()
+    assert box is not None
+    assert picture is not None
+    assert picture["x"] <= box["x"] <= box["x"] + box["width"] <= picture["x"] + picture["width"]
+    assert box["y"] + box["height"] <= picture["y"] + picture["height"]
+
+
+def test_the_listed_points_say_what_they_are_to_the_keyboard(open_page: Any) -> None:
+    page = open_page("classes").page
+    stops = page.locator("#map .pt[tabindex='0']")
+    assert stops.count() == 10
+    first = stops.first
+    first.focus()
+    assert first.locator("text.tip").is_visible()
+    assert page.locator("#map .pt text.tip:visible").count() == 1
+    mark = first.locator("path").first
+    assert mark.evaluate("e => getComputedStyle(e).strokeWidth") == "4px"
+    assert page.get_by_role("img", name=first.get_attribute("aria-label")).count() == 1
+
+
+def test_a_tap_on_a_point_says_what_it_is(open_page: Any) -> None:
+    page = open_page("classes", 400).page
+    point = page.locator("#map .pt[tabindex='-1']").nth(40)
+    point.locator("path").first.click(force=True)
+    page.mouse.move(0, 0)
+    assert point.locator("text.tip").is_visible()
+
+
+def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: Any) -> None:
+    page = open_page("classes", 1280).page
+    for part in ("h1", ".lead", ".next", "table.volumes >> nth=0", "#map .ground"):
+        box = page.locator(part).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 900, part
+    assert page.locator("details[open]").count() == 0
 
 
 def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
@@ -206,8 +271,9 @@ def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
     for link in page.get_by_role("navigation").get_by_role("link").all():
         target = link.get_attribute("href").removeprefix("#")
         link.click()
-        heading = page.locator(f"h2#{target}")
-        assert heading.count() == 1
+        place = page.locator(f"#{target}")
+        assert place.count() == 1
+        assert place.is_visible()  # a folded one has opened
         assert page.evaluate("location.hash") == f"#{target}"
 
 
@@ -215,21 +281,21 @@ def test_what_a_screen_reader_is_told(open_page: Any) -> None:
     page = open_page("classes").page
     names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
     assert names == [1, 1, 1]
-    assert page.get_by_role("heading", level=1).inner_text().startswith("LapSVC")
-    assert page.get_by_role("img", name="Map of 120 rows").count() == 1
-    assert page.get_by_role("img", name="Margins of the unlabelled rows").count() == 1
+    assert page.get_by_role("heading", level=1).inner_text() == "Answers for 114 rows"
+    assert page.get_by_role("group", name="Map of 120 rows").count() == 1
     headings = page.get_by_role("heading", level=2).all_inner_texts()
     assert headings == [
-        "What to look at first",
-        "Class volumes before and after",
-        "Map of the rows",
-        "The most and least certain rows",
+        "Rows to check",
+        "Findings",
         "Errors where the truth is known",
         "The supervised twin",
+        "Class volumes before and after",
         "Health of the graph",
         "Convergence",
         "Repeat it",
     ]
+    page.evaluate(OPEN_ALL)
+    assert page.get_by_role("img", name="Margins of the unlabelled rows").count() == 1
     assert page.get_by_role("rowheader", name="lower").count() >= 2
     for name in ("region", "table"):
         assert page.get_by_role(name).count() > 5

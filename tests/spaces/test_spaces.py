@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
+from lapwing.spaces.parts import KernelParts, SpaceParts
 
 from lapwing.kernels import make_kernel
 from lapwing.linalg import column_dot, pivoted_cholesky, spd_factor, to_host
@@ -25,7 +26,6 @@ from lapwing.spaces import (
     full_map,
     landmark_map,
 )
-from lapwing.spaces.parts import KernelParts, SpaceParts
 from lapwing.spaces.systems import FeatureSystem
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf, sweep
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lapwing._host.optional import require
+from lapwing._host.terminal import harmless
 
 __all__ = ["main"]
 
@@ -80,7 +81,8 @@ def _describe(error: Exception) -> str:
 
 
 def _tell(kind: str, message: str) -> None:
-    print(f"{kind}: {' '.join(message.split())}", file=sys.stderr)
+    # Messages quote what a file holds, and a terminal would act on an escape sequence.
+    print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
 
 
 def _route_warnings() -> None:

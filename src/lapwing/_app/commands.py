@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from lapwing._app import console, fitting, workflow
 from lapwing._app.console import StageDisplay, say
@@ -20,9 +23,11 @@ from lapwing._app.request import FitRequest, InfoRequest, Outputs, PredictReques
 from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
+from lapwing._report.page import ReportData, collect
 from lapwing._tables.predictions import Predictions, print_predictions
 from lapwing._tables.tables import FORMATS, Table
 from lapwing._version import __version__
+from lapwing.models import Model
 
 __all__ = ["app", "run"]
 
@@ -36,6 +41,18 @@ app = typer.Typer(
 # typer carries click within itself or beside itself, by version; only this way to the base class of
 # wrong usage is public in both.
 _UsageError: Any = typer.BadParameter.__bases__[0]
+
+
+class _Command(TyperCommand):
+    """A verb that refuses an option given twice where one value counts; click takes the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, found = self.make_parser(ctx).parse_args(args=list(args))
+        given: list[Any] = [option for option in found if option.nargs == 1]
+        for option, count in Counter(given).items():
+            if count > 1 and not (option.multiple or option.is_flag):
+                raise _UsageError(f"{option.opts[0]} is given {count} times; give it once.")
+        return super().parse_args(ctx, args)
 
 
 def run(argv: Sequence[str] | None) -> int:
@@ -196,9 +213,10 @@ PredictionsFile = Annotated[
 
 
 @app.command(
+    cls=_Command,
     epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
     "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
-    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]"
+    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]",
 )
 def fit(
     data: Data,
@@ -272,6 +290,14 @@ def fit(
         Path | None,
         typer.Option(help="File for the model as ONNX, .onnx.", rich_help_panel=_WRITE),
     ] = None,
+    next_rows: Annotated[
+        Path | None,
+        typer.Option(
+            "--next",
+            help="File for the ten rows to label next, .csv, with an empty label column.",
+            rich_help_panel=_WRITE,
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -283,14 +309,19 @@ def fit(
         table = workflow.read(request)
     with shown.stage(request.chosen.name, _seconds(table, request)) as stage:
         outcome = fitting.fit(table, request, callbacks=[stage] if shown.shown else [])
+    with shown.stage("Looking at the answers"):
+        figures = collect(outcome)
+    # Before the files: what cannot be said leaves none.
+    said = _say_fit(outcome, figures)
     with shown.stage("Writing"):
-        workflow.write_outputs(outcome)
-    _tell_fit(outcome)
+        workflow.write_outputs(outcome, figures)
+    typer.echo(said, nl=False)
 
 
 @app.command(
+    cls=_Command,
     epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
-    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]"
+    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]",
 )
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
@@ -315,12 +346,13 @@ def predict(
     if request.predictions is None:
         print_predictions(rows, sys.stdout)
         return
+    said = _say_predictions(rows, loaded, request)
     with shown.stage("Writing"):
         workflow.write_predictions(rows, request.predictions)
-    _tell_predictions(rows, request)
+    typer.echo(said, nl=False)
 
 
-@app.command(epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
+@app.command(cls=_Command, epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
 def report(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
     output: Annotated[
@@ -339,7 +371,7 @@ def report(
         say(f"Report: {target}")
 
 
-@app.command(epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]")
+@app.command(cls=_Command, epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]")
 def info(
     data: Data,
     label: Label = None,
@@ -364,13 +396,10 @@ def info(
     request = InfoRequest.read(locals())
     with StageDisplay(quiet=False).stage(f"Looking at {request.source}"):
         found = inspect(request)
-    if request.as_json:
-        _print_json(found)
-    else:
-        console.print_info(found)
+    typer.echo(_json(found) if request.as_json else console.describe_info(found), nl=False)
 
 
-@app.command()
+@app.command(cls=_Command)
 def demo(
     output: Annotated[Path, typer.Option(help="The picture to write (.png, .pdf or .svg).")] = Path(
         "lapwing-demo.png"
@@ -390,7 +419,7 @@ def demo(
     shown = StageDisplay(quiet=False)
     with shown.stage("Fitting three methods"):
         result = run_demo(labels_per_class, draws, seed)
-    console.print_demo(result)
+    typer.echo(console.describe_demo(result), nl=False)
     try:
         require("matplotlib", extra="plot", purpose="The picture")
     except ImportError as missing:
@@ -409,37 +438,28 @@ def _seconds(table: Table, request: FitRequest) -> float:
     return request.chosen.forecast(Size(n, p, n_labels=int(table.labeled.sum()))).seconds
 
 
-def _tell_fit(outcome: fitting.Outcome) -> None:
+def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
     request = outcome.request
     written = request.outputs.named()
     if request.as_json:
-        _print_json(workflow.summary(outcome) | {"written": written})
-    elif not request.quiet:
-        console.print_outcome(outcome)
-        for what, path in written.items():
-            say(f"{'ONNX model' if what == 'onnx' else what.capitalize()}: {path}")
-        if not written:
-            say(
-                "Nothing was written: add --predictions out.csv, --model m.lapwing or "
-                "--report r.html"
-            )
+        return _json(workflow.summary(outcome, figures) | {"written": written})
+    return "" if request.quiet else console.describe_fit(outcome, figures)
 
 
-def _tell_predictions(rows: Predictions, request: PredictRequest) -> None:
+def _say_predictions(rows: Predictions, loaded: Model, request: PredictRequest) -> str:
     if request.as_json:
-        _print_json(
+        return _json(
             {
                 "source": request.source,
                 "rows": int(rows.label.size),
-                "predicted": console.class_counts(rows),
+                "predicted": workflow.class_counts(rows),
                 "written": request.outputs.named(),
             }
         )
-    elif not request.quiet:
-        say(f"{request.source}: {rows.label.size} rows")
-        console.print_rows(rows)
-        say(f"Predictions are in {request.predictions}")
+    return "" if request.quiet else console.describe_predictions(rows, loaded.info, request)
 
 
-def _print_json(value: dict[str, Any]) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
+def _json(value: dict[str, Any]) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    # JSON leaves these control characters as they are, and terminals act on them.
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"

@@ -1,10 +1,13 @@
-"""What the command line shows: text, tables of figures, progress. Needs rich."""
+"""What the command line shows: text, tables of figures, progress. Needs rich.
+
+Names in a table are the user's. None is read as markup, and no terminal gets a control character.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,13 +21,25 @@ from rich.text import Text
 
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
+from lapwing._host.terminal import harmless
+from lapwing._report.page import ReportData
+from lapwing._report.rows import ClassRows, volumes
+from lapwing._report.text import number, percent, plural
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 
-__all__ = ["StageDisplay", "print_demo", "print_info", "print_outcome", "print_rows", "say"]
+__all__ = [
+    "StageDisplay",
+    "describe_demo",
+    "describe_fit",
+    "describe_info",
+    "describe_predictions",
+    "say",
+]
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
+_WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
 class _Remaining(ProgressColumn):
@@ -54,14 +69,14 @@ class StageDisplay:
             yield _Stage(None, 0, name)
             return
         bars = Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             _Remaining(),
             console=Console(stderr=True),
             transient=True,
         )
-        task = bars.add_task(name, total=None, forecast=forecast)
+        task = bars.add_task(harmless(name), total=None, forecast=forecast)
         lock, done = threading.Lock(), threading.Event()
 
         def show() -> None:
@@ -111,77 +126,152 @@ class _Stage:
 
 def say(text: str) -> None:
     """Print a line; not wrapped at the width of the terminal, so that a path can be copied."""
-    _console().print(text, markup=False, soft_wrap=True)
+    sys.stdout.write(f"{harmless(text)}\n")
 
 
-def print_outcome(outcome: Outcome) -> None:
-    """Print what was fitted, and the classes."""
-    rows, table = outcome.predictions, outcome.table
-    say(
-        f"{outcome.method.name} on {table.source}: {rows.label.size} rows, "
-        f"{np.count_nonzero(rows.was_labeled)} labelled, "
-        f"{len(table.feature_names)} columns, {outcome.seconds:.1f} s"
+class _Text:
+    """Lines and tables, gathered to be printed at once."""
+
+    def __init__(self) -> None:
+        # A file or pipe gets plain text of a fixed width.
+        width = None if sys.stdout.isatty() else 100
+        self._console = Console(width=width, highlight=False, markup=False, emoji=False)
+        self._parts: list[str] = []
+
+    def line(self, text: str = "") -> None:
+        """Add a line."""
+        self._parts.append(f"{harmless(text)}\n")
+
+    def grid(self, grid: Grid) -> None:
+        """Add a table."""
+        with self._console.capture() as captured:
+            self._console.print(grid)
+        self._parts.append(captured.get())
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
+
+
+def describe_fit(outcome: Outcome, figures: ReportData) -> str:
+    """Say what was found, what to do next, and what was done; see `lapwing._app.workflow`."""
+    text, fitted, truth = _Text(), figures.fitted, figures.truth
+    n_free = fitted["n"] - fitted["n_labeled"]
+    text.line(f"{outcome.table.source}: {fitted['n']} rows, {fitted['n_labeled']} with a label")
+    if figures.kind == "classification":
+        _add_classes(text, figures.volumes, n_free)
+    else:
+        rows = figures.volumes["rows"]
+        text.line(
+            f"Numbers from {number(rows['min'])} to {number(rows['max'])}, "
+            f"median {number(rows['median'])}"
+        )
+    if truth:
+        text.line(_errors(truth))
+    text.line(f"Next: {fitted['next']}")
+    text.line()
+    text.line(
+        f"{fitted['estimator']}, {fitted['n_features']} columns, {outcome.seconds:.1f} s. "
+        f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}."
     )
-    for line in summary_lines(table.notes, table.remarks):
-        say(line)
-    say(outcome.scaling[0].upper() + outcome.scaling[1:])
-    print_rows(rows)
+    for line in summary_lines(outcome.table.notes, outcome.table.remarks):
+        text.line(line)
+    written = outcome.request.outputs.named()
+    for what, path in written.items():
+        text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
+    if not written:
+        text.line(
+            "Nothing was written: add --predictions out.csv, --model m.lapwing or --report r.html"
+        )
+    return str(text)
 
 
-def print_rows(rows: Predictions) -> None:
-    """Print how many rows each class was given."""
-    if rows.classes is None or rows.margin is None:
-        return
-    grid = _grid("class", "rows", "share", "median margin")
-    for c in rows.classes:
-        mine = rows.label == c
-        margin = f"{np.median(rows.margin[mine]):.3g}" if mine.any() else "-"
-        grid.add_row(str(c), f"{np.count_nonzero(mine)}", f"{np.mean(mine):.1%}", margin)
-    _console().print(grid)
+def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: Any) -> str:
+    """Say what a model answered for new rows; `info` is that of the model."""
+    text = _Text()
+    n = rows.label.size
+    text.line(f"{request.source}: {n} rows")
+    if rows.classes is not None:
+        coded = ClassRows.read(rows, np.full(n, ""), sure_margin=info.get("sure_margin"))
+        _add_classes(text, volumes(coded), n)
+    text.line(f"Predictions are in {request.predictions}")
+    return str(text)
 
 
-def print_info(info: dict[str, Any]) -> None:
-    """Print what `lapwing._app.inspection.inspect` found."""
-    say(
+def _add_classes(text: _Text, found: dict[str, Any], n_free: int) -> None:
+    """How many rows each class has, and how sure they are."""
+    grid = _grid("class", "rows", "share", "labelled", "sure", "to check")
+    for c in found["classes"]:
+        counts = (c["rows"] - c["unlabeled"], c["sure"], c["unsure"])
+        share = percent(c["row_share"])
+        grid.add_row(harmless(c["name"]), str(c["rows"]), share, *map(str, counts))
+    text.grid(grid)
+    if found["more"]:
+        text.line(f"And {plural(found['more'], 'smaller class', 'smaller classes')}")
+    if n_free:
+        sure, unsure = found["n_sure"], found["n_unsure"]
+        text.line(
+            f"{sure} of {plural(n_free, 'row')} without a label {'has' if sure == 1 else 'have'} a "
+            f"sure answer ({percent(sure / n_free)}), {unsure} "
+            f"{'is' if unsure == 1 else 'are'} to check"
+        )
+
+
+def _errors(truth: dict[str, Any]) -> str:
+    name = f" in {truth['name']!r}" if truth["name"] else ""
+    if not truth["n"]:
+        return f"No row without a label has a known answer{name}"
+    rows = f"of {plural(truth['n'], 'row')} with a known answer{name}"
+    if "rmse" in truth:
+        return f"Root mean square error {rows}: {number(truth['rmse'])}"
+    return f"Wrong: {truth['errors']} {rows} ({percent(truth['error'])})"
+
+
+def describe_info(info: dict[str, Any]) -> str:
+    """Say what `lapwing._app.inspection.inspect` found."""
+    text = _Text()
+    text.line(
         f"{info['source']}: {info['rows']} rows, {len(info['numeric'])} numeric and "
         f"{len(info['categorical'])} text columns"
     )
     for line in info["summary"]:
-        say(line)
+        text.line(line)
     for obstacle in info["obstacles"]:
-        say(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
+        text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
     for name, count in info["missing"].items():
-        say(f"  missing {name!r}: {count} rows, which a fit fills with the median")
+        text.line(f"  missing {name!r}: {count} rows, which a fit fills with the median")
     for name, count in info["infinite"].items():
-        say(f"  infinite {name!r}: {count} rows; correct them")
-    say(info["scaling"][0].upper() + info["scaling"][1:])
+        text.line(f"  infinite {name!r}: {count} rows; correct them")
+    text.line(info["scaling"][0].upper() + info["scaling"][1:])
     if info["labels"] is not None:
         grid = _grid("label", "rows")
         for name, count in info["labels"].items():
-            grid.add_row(name or "(none)", str(count))
-        _console().print(grid)
+            grid.add_row(harmless(name) or "(none)", str(count))
+        text.grid(grid)
     if info["graph"] is not None:
         graph = info["graph"]
         part = "" if graph["rows"] == info["rows"] else f" of {graph['rows']} rows drawn at random"
         bare = graph["components_without_label"]
-        text = "" if bare is None else f", {bare} of them without a label"
-        say(
-            f"Graph{part}, {graph['n_neighbors']} neighbours: {graph['components']} components"
-            f"{text}; the largest holds {graph['largest_share']:.1%}"
+        labels = "" if bare is None else f", {bare} of them without a label"
+        text.line(
+            f"Graph{part}, {graph['n_neighbors']} neighbours: "
+            f"{plural(graph['components'], 'component')}{labels}; the largest holds "
+            f"{graph['largest_share']:.1%}"
         )
     grid = _grid("method", "memory", "time, about", "solver")
     for name, forecast in info["forecast"].items():
         memory = forecast["memory"] + ("" if forecast["fits"] else " (too much)")
         grid.add_row(name, memory, forecast["time"], forecast["solver"])
-    _console().print(grid)
+    text.grid(grid)
     if info["suggested_label"] is not None:
-        say(f"No --label is given; {info['suggested_label']!r} looks most like a column of labels.")
-    say("To fit this table:")
-    say(f"  {info['command']}")
+        text.line(f"No --label is given; {info['suggested_label']!r} looks most like one.")
+    text.line("To fit this table:")
+    text.line(f"  {info['command']}")
+    return str(text)
 
 
-def print_demo(result: DemoResult) -> None:
-    """Print the scores of the demonstration."""
+def describe_demo(result: DemoResult) -> str:
+    """Say what the demonstration scored."""
+    text = _Text()
     n_draws = result.scores[0].errors.size
     grid = _grid("method", "wrong of the unlabelled", "time")
     grid.title_justify = "left"
@@ -195,7 +285,8 @@ def print_demo(result: DemoResult) -> None:
         style = "bold" if score.errors.mean() == best else None
         time = f"{score.seconds.mean():.2f} s"
         grid.add_row(score.name, f"{mean:.1f} ± {spread:.1f} %", time, style=style)
-    _console().print(grid)
+    text.grid(grid)
+    return str(text)
 
 
 def _grid(first: str, *headings: str) -> Grid:
@@ -204,15 +295,3 @@ def _grid(first: str, *headings: str) -> Grid:
     for heading in headings:
         grid.add_column(heading, justify="right")
     return grid
-
-
-def _console() -> Console:
-    """Give a console for standard output; a file or pipe gets plain text of a fixed width."""
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False)
-
-
-def class_counts(rows: Predictions) -> dict[str, int] | None:
-    """Count the rows of each class."""
-    classes = [] if rows.classes is None else list(rows.classes)
-    counts = {str(c): int(np.count_nonzero(rows.label == c)) for c in classes}
-    return counts or None

@@ -13,7 +13,11 @@ from functools import cache
 
 import numpy as np
 
-from lapwing.estimators.choice import choose_for_kernel_matrix, matrix_points
+from lapwing.estimators.choice import (
+    choose_for_kernel_matrix,
+    gradient_traffic,
+    matrix_points,
+)
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 
 __all__ = [
@@ -28,7 +32,6 @@ __all__ = [
     "machine_speed",
 ]
 
-_PCG_STEPS = 300
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
@@ -138,7 +141,7 @@ def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
     if solver == "dual":
         solve = 4.0 * n**3 / speed
     else:
-        solve = _PCG_STEPS * (1 + 0.25 * size.n_columns) * size.itemsize * n * n / bandwidth
+        solve = gradient_traffic(n, size.n_columns, size.itemsize) / bandwidth
     memory = 3 * 8 * n * n if solver == "dual" else size.itemsize * n * n
     # Predictions for all rows take the kernel once more, in blocks.
     seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve

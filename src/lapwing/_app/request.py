@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -25,7 +25,7 @@ from lapwing._tables.tables import name_of
 
 __all__ = ["FitRequest", "InfoRequest", "Outputs", "PredictRequest", "TableRequest"]
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",)}
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
 _EXTRAS = {
     "model": ("skops.io", "model"),
     "report": ("jinja2", "report"),
@@ -48,6 +48,7 @@ class Outputs:
     model: Path | None = None
     report: Path | None = None
     onnx: Path | None = None
+    next: Path | None = None
 
     def named(self) -> dict[str, str]:
         """Give the files as the user named them, by what they hold."""
@@ -71,7 +72,7 @@ class Outputs:
                 check_output(path)
             elif name in _SUFFIXES and path.suffix.lower() not in _SUFFIXES[name]:
                 suffix = _SUFFIXES[name][0]
-                raise ValueError(f"cannot write {path}: the extension of a {name} is {suffix}.")
+                raise ValueError(f"cannot write {path}: the extension of --{name} is {suffix}.")
             check_writable(path)
             if name in _EXTRAS:
                 module, extra = _EXTRAS[name]
@@ -107,7 +108,7 @@ class TableRequest:
     decimal: str = "auto"
     sheet: str | None = None
     quiet: bool = field(default=False, metadata=_SIDE)
-    as_json: bool = field(default=False, metadata=_SIDE)
+    as_json: bool = field(default=False, metadata=_SIDE | {"flag": "--json"})
 
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
@@ -145,6 +146,11 @@ class TableRequest:
         """How the table is read."""
         return ReadOptions(id=self.id_column, decimal=self.decimal, sheet=self.sheet)
 
+    @classmethod
+    def flags(cls) -> set[str]:
+        """All options of the verb, as they are written."""
+        return {_flag(one) for one in fields(cls)} - {"--data"}
+
     def _words(self, *, brief: bool = False) -> Iterator[str]:
         for one in fields(self):
             if one.name == "data" or one.metadata.get("side"):
@@ -152,12 +158,15 @@ class TableRequest:
             value = getattr(self, one.name)
             if brief and value == one.default:
                 continue
-            flag = one.metadata.get("flag", f"--{one.name.replace('_', '-')}")
             for part in value if isinstance(value, tuple) else (value,):
                 if part is True:
-                    yield flag
+                    yield _flag(one)
                 elif part is not None and part is not False:
-                    yield from (flag, str(part))
+                    yield from (_flag(one), str(part))
+
+
+def _flag(one: Field[Any]) -> str:
+    return str(one.metadata.get("flag", f"--{one.name}")).replace("_", "-")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +279,7 @@ class FitRequest(LabeledRequest):
     impute : {'auto', 'none', 'median', 'mean'}
         What takes the place of missing numbers; auto is the median where some are missing, and
         none with ``strict``.
-    predictions, model, report, onnx : Path or None
+    predictions, model, report, onnx, next_rows : Path or None
         The files to write.
     """
 
@@ -285,6 +294,7 @@ class FitRequest(LabeledRequest):
     model: Path | None = field(default=None, metadata=_SIDE)
     report: Path | None = field(default=None, metadata=_SIDE)
     onnx: Path | None = field(default=None, metadata=_SIDE)
+    next_rows: Path | None = field(default=None, metadata=_SIDE | {"flag": "--next"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -293,6 +303,11 @@ class FitRequest(LabeledRequest):
         object.__setattr__(self, "method", name)
         if self.onnx is not None and method.no_onnx:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
+        if self.next_rows is not None and method.regression:
+            raise ValueError(
+                f"--next: {method.name} predicts numbers and does not say of which it is least "
+                "certain. Leave out --next; the report lists the rows to look at."
+            )
         self.parameters  # noqa: B018 - a wrong --set is told before a file is read
 
     @property
@@ -320,7 +335,7 @@ class FitRequest(LabeledRequest):
     @property
     def outputs(self) -> Outputs:
         """The files to write."""
-        return Outputs(self.predictions, self.model, self.report, self.onnx)
+        return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
 
     @property
     def wants_report(self) -> bool:

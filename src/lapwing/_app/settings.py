@@ -23,6 +23,7 @@ _ELSEWHERE = {
     "warm_start": "there is only one fit",
     "memory": "there is only one fit",
 }
+_SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
@@ -44,7 +45,8 @@ def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
     Parameters
     ----------
     texts : sequence of str
-        ``name=value`` each; the value is a number, true, false, none or a word.
+        ``name=value`` each; the value is a number, true, false, none or a word. Where the parameter
+        is a switch, yes, no, on and off are true and false too.
     method : Method
         That has the parameters.
 
@@ -57,8 +59,10 @@ def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
     ------
     ValueError
         If a text has no name, the name is unknown (says the nearest) or given twice, or the value
-        is neither a number nor a word. Whether it is in its range is the estimator's to say.
+        is neither a number nor a word, or is not yes or no where one is meant. Whether it is in its
+        range is the estimator's to say.
     """
+    defaults = dict(_defaults(method))
     names = setting_names(method)
     settings: dict[str, Any] = {}
     for text in texts:
@@ -74,7 +78,8 @@ def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
             raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {guess}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
-        settings[name] = _value(name, value.strip())
+        read = _switch if isinstance(defaults[name], bool) else _value
+        settings[name] = read(name, value.strip())
     if settings.get("kernel") == "precomputed":
         raise ValueError("--set kernel=precomputed: a table holds points and no kernel matrix.")
     return settings
@@ -119,6 +124,12 @@ def make_estimator(
             recipe = default_graph
         estimator.set_params(**{part: recipe.set_params(**{"random_state": seed} | given)})
     return estimator
+
+
+def _switch(name: str, text: str) -> bool:
+    if text.lower() not in _SWITCHES:
+        raise ValueError(f"--set {name}={text}: this is a switch; write yes or no.")
+    return _SWITCHES[text.lower()]
 
 
 def _value(name: str, text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from lapwing._app.fitting import Outcome
 from lapwing._app.methods import METHODS
 from lapwing._app.request import FitRequest, PredictRequest
 from lapwing._host.files import atomic_writes
-from lapwing._report.page import collect, render
+from lapwing._report.cells import row_columns
+from lapwing._report.page import ReportData, render
 from lapwing._tables.columns import CATEGORICAL, quoted
-from lapwing._tables.predictions import Predictions, write_predictions
+from lapwing._tables.predictions import Predictions, write_csv, write_predictions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
@@ -23,6 +25,7 @@ from lapwing.onnx_export import save_onnx
 
 __all__ = [
     "answer",
+    "class_counts",
     "load",
     "read",
     "read_for",
@@ -38,32 +41,43 @@ def read(request: FitRequest) -> Table:
     return read_table(request.data, request.read_options)
 
 
-def write_outputs(outcome: Outcome) -> None:
-    """Write all files of a fit, or none."""
+def write_outputs(outcome: Outcome, figures: ReportData) -> None:
+    """Write all files of a fit, or none.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The fit.
+    figures : ReportData
+        What `collect` says of it.
+    """
     outputs = outcome.request.outputs
-    data = collect(outcome) if outcome.request.wants_report else None
     wanted = [Path(path) for path in outputs.named().values()]
     with atomic_writes(wanted) as temporaries:
         place = dict(zip(outputs.named(), temporaries, strict=True))
         if outputs.predictions is not None:
             write_predictions(outcome.predictions, outputs.predictions, place["predictions"])
         if outputs.model is not None:
-            save_model(Model(outcome.pipeline, _describe(outcome), data), place["model"])
-        if outputs.report is not None and data is not None:
-            place["report"].write_text(render(data), encoding="utf-8", newline="\n")
+            save_model(
+                Model(outcome.pipeline, _describe(outcome, figures), figures), place["model"]
+            )
+        if outputs.report is not None:
+            place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
+        if outputs.next is not None:
+            _write_next(outcome.table, figures, place["next"])
 
 
-def summary(outcome: Outcome) -> dict[str, Any]:
-    """What `lapwing fit --json` prints of a fit."""
-    rows, table = outcome.predictions, outcome.table
+def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
+    """What `lapwing fit --json` prints of a fit; see `write_outputs`."""
+    table, truth = outcome.table, figures.truth
     found: dict[str, Any] = {
         "source": table.source,
         "method": outcome.request.method,
         "parameters": outcome.parameters,
-        "rows": int(rows.label.size),
-        "labeled": int(np.count_nonzero(rows.was_labeled)),
+        "rows": figures.fitted["n"],
+        "labeled": figures.fitted["n_labeled"],
         "features": list(table.feature_names),
         "columns": [
             {"column": note.column, "used": note.used, "what": note.words} for note in table.notes
@@ -72,15 +86,27 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "scaling": outcome.scaling,
         "seed": outcome.request.seed,
         "solver": outcome.solver,
-        "iterations": int(np.max(getattr(outcome.estimator, "n_iter_", 1))),
+        "iterations": figures.convergence["n_iter"],
         "seconds": round(outcome.seconds, 3),
+        "next": figures.fitted["next"],
     }
-    if rows.classes is not None and rows.margin is not None:
-        found["predicted"] = {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
-        found["median_margin"] = float(np.median(rows.margin))
-    if outcome.truth is not None:
-        found["error"] = _error(rows, outcome)
+    if figures.kind == "classification":
+        volumes = figures.volumes
+        found["predicted"] = class_counts(outcome.predictions)
+        found |= {"sure": volumes["n_sure"], "to_check": volumes["n_unsure"]}
+        found["sure_margin"] = volumes["sure_margin"]
+    if truth:
+        found["error"] = {"rows": truth["n"]}
+        names = {"error": "share_wrong", "rmse": "root_mean_square"}
+        found["error"] |= {names[key]: truth[key] for key in names if key in truth}
     return found
+
+
+def class_counts(rows: Predictions) -> dict[str, int] | None:
+    """Count the rows of each class; None for numbers."""
+    if rows.classes is None:
+        return None
+    return {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
 
 
 def load(path: Path) -> Model:
@@ -114,6 +140,22 @@ def read_for(model: Model, request: PredictRequest) -> Table:
     return table
 
 
+def _for_a_model(message: str) -> str:
+    """The message about a table without what only a fit can do about it.
+
+    Readers advise options of `lapwing fit`, where the columns are chosen. A model has chosen.
+    """
+    sentences = re.split(r"(?<=[.;]) +", message)
+    foreign = FitRequest.flags() - PredictRequest.flags()
+    kept = [s for s in sentences if not foreign & set(re.findall(r"--[a-z][a-z-]*", s))]
+    if len(kept) == len(sentences):
+        return message
+    return (
+        f"{' '.join(kept).rstrip(';.')}. The model takes these columns as they were in its fit: "
+        "correct the table, or fit again without them or with other options."
+    )
+
+
 def answer(model: Model, table: Table) -> Predictions:
     """Predict the rows of a table."""
     regression = METHODS[model.info["method"]].regression
@@ -127,7 +169,7 @@ def render_report(model: Model, path: Path) -> str:
     return render(model.report)
 
 
-def _describe(outcome: Outcome) -> dict[str, Any]:
+def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     table, request = outcome.table, outcome.request
     classes = outcome.predictions.classes
     regression = outcome.method.regression
@@ -144,21 +186,18 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
         "impute": outcome.impute,
         "n_rows": int(table.labeled.size),
         "n_labeled": int(np.count_nonzero(table.labeled)),
+        "sure_margin": figures.volumes.get("sure_margin"),
     }
 
 
-def _error(rows: Predictions, outcome: Outcome) -> dict[str, Any]:
-    """How wrong the answers for rows without a label are, where the truth is known."""
-    truth = outcome.truth or []
-    asked = np.array([v is not None for v in truth]) & ~rows.was_labeled
-    found: dict[str, Any] = {"rows": int(asked.sum())}
-    known = outcome.table.truth
-    if not asked.any() or known is None:
-        return found
-    if rows.classes is None:
-        difference = rows.label[asked] - known[asked]
-        return found | {"root_mean_square": float(np.sqrt(np.mean(difference**2)))}
-    return found | {"share_wrong": float(np.mean(rows.label[asked] != known[asked]))}
+def _write_next(table: Table, figures: ReportData, path: Path) -> None:
+    """Write the least certain rows as the user has them, the column of their label empty."""
+    rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
+    columns = row_columns(table, rows.tolist(), exact=True)
+    content = {table.id_name or "row": table.ids[rows].astype(str).astype(object)}
+    content |= {name: np.array(cells, dtype=object) for name, cells in columns.items()}
+    content[table.label_name or "label"] = np.full(len(rows), "", dtype=object)
+    write_csv(content, path)
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:

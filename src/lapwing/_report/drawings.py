@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing._report import svg
-from lapwing._report.text import count
+from lapwing._report.text import count, number, shorten
 
 __all__ = ["draw_all"]
+
+_NAME = 24  # letters of a class beside its row
 
 
 def draw_all(data: Any) -> dict[str, str]:
@@ -49,6 +51,12 @@ def draw_all(data: Any) -> dict[str, str]:
                 "truth-map",
                 data.truth["truth"],
                 data.truth["predicted"],
+                tips=[
+                    svg.Tip(f"row {name}", f"true {number(t)}, predicted {number(p)}", False)
+                    for name, t, p in zip(
+                        data.truth["ids"], data.truth["truth"], data.truth["predicted"], strict=True
+                    )
+                ],
                 title="Predicted over true values",
                 text="Each point is an unlabelled row; on the line they are equal.",
             )
@@ -83,13 +91,37 @@ def _draw_map(data: Any) -> str:
         ringed=data.map["wrong"],
         names=() if regression else data.map["names"],
         shaded=regression,
+        tips=_tips(data, data.map["group"], regression),
         title=f"Map of {count(data.map['shown'])} rows",
         text=f"Each sign is a row, {what}; stars are labelled rows. The figures are in the tables.",
     )
 
 
+def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tip]:
+    """What the points of the map say of themselves; the keyboard reaches those that are listed."""
+    shown = data.rows["residuals"] if regression else data.rows["least"]
+    listed = {row["row"] for row in shown}
+    found = []
+    for i, row in enumerate(data.map["rows"]):
+        value, known = number(data.map["values"][i]), data.map["labeled"][i]
+        if regression:
+            words = f"{'label' if known else 'predicted'} {value}"
+        else:
+            name = shorten(data.map["names"][groups[i]], _NAME)
+            words = f"{'label ' if known else ''}{name}, margin {value}"
+        found.append(svg.Tip(f"row {data.map['ids'][i]}", words, row in listed))
+    return found
+
+
 def _draw_twin(data: Any) -> str:
     differs = [a != b for a, b in zip(data.map["group"], data.map["twin"], strict=True)]
+    names = [shorten(name, _NAME) for name in data.map["names"]]
+    tips = [
+        svg.Tip(f"row {name}", f"twin {names[theirs]}, here {names[ours]}", False)
+        for name, theirs, ours in zip(
+            data.map["ids"], data.map["twin"], data.map["group"], strict=True
+        )
+    ]
     return svg.draw_map(
         "twin-map",
         data.map,
@@ -97,6 +129,7 @@ def _draw_twin(data: Any) -> str:
         strength=[2 if d else 1 for d in differs],
         labeled=data.map["labeled"],
         names=data.map["names"],
+        tips=[tip if d else None for tip, d in zip(tips, differs, strict=True)],
         title="The same map with the supervised twin’s classes",
         text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
     )

@@ -23,17 +23,25 @@ _LABELED_DRAWN = 300
 _OUTLIERS_FROM = 200
 
 
-def choose_rows(labeled: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
-    """Choose at most `most` rows to draw, labelled ones first; the same for the same mask."""
+def choose_rows(
+    labeled: NDArray[np.bool_], most: int, listed: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Choose at most `most` rows to draw; the same for the same mask.
+
+    Those that the page lists come first, then labelled ones.
+    """
     n = len(labeled)
     if n <= most:
         return np.arange(n)
     rng = np.random.default_rng(0)
-    known, free = np.flatnonzero(labeled), np.flatnonzero(~labeled)
-    if len(known) > _LABELED_DRAWN:
-        known = rng.choice(known, _LABELED_DRAWN, replace=False)
-    free = rng.choice(free, min(len(free), most - len(known)), replace=False)
-    return np.sort(np.concatenate([known, free]))
+    listed = np.zeros(0, dtype=np.intp) if listed is None else listed[: most // 2]
+    known = np.setdiff1d(np.flatnonzero(labeled), listed)
+    free = np.setdiff1d(np.flatnonzero(~labeled), listed)
+    room = min(most - len(listed), _LABELED_DRAWN)
+    if len(known) > room:
+        known = rng.choice(known, room, replace=False)
+    free = rng.choice(free, min(len(free), most - len(known) - len(listed)), replace=False)
+    return np.sort(np.concatenate([listed, known, free]))
 
 
 def place(

@@ -8,7 +8,9 @@ from lapwing._report.text import number, percent, plural
 
 __all__ = ["write_notes"]
 
-_ORDER = {"problem": 0, "look": 1, "good": 2}
+# The last says what is so without judging it.
+_ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
+_DECIDED = 0.05
 _SETTLED = ("converged", "precision reached", "stopped early")
 _VOLUME_FACTOR = 4.0
 _SPREAD_FACTOR = 5.0
@@ -17,7 +19,7 @@ _NAMED = 5
 
 
 def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
-    """Write the findings of a report's figures, each of level 'problem', 'look' or 'good'."""
+    """Write the findings of a report's figures: 'problem', 'look', 'good', or else 'open'."""
     fitted = report["fitted"]
     advice = fitted["advice"]
     found = [
@@ -91,12 +93,10 @@ def _about_twin(twin: dict[str, Any]) -> list[tuple[str, str]]:
                 "made no difference.",
             )
         ]
-    large = twin["share"] > _LARGE_SHARE
     return [
         (
-            "look" if large else "good",
-            f"Unlabelled rows {'changed most answers' if large else 'mattered'}: "
-            f"{percent(twin['share'])} of {rows} get another class than from the labels alone.",
+            "look" if twin["share"] > _LARGE_SHARE else "open",
+            f"From the labels alone {percent(twin['share'])} of {rows} would get another class.",
         )
     ]
 
@@ -133,7 +133,13 @@ def _about_classes(
         )
     elif nowhere:
         which = "class" if len(nowhere) == 1 else "classes"
-        found.append(("problem", f"No unlabelled row was given the {which} {_names(nowhere)}."))
+        found.append(
+            (
+                "problem",
+                f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
+                f"{'it' if len(nowhere) == 1 else 'them'}, or try {less}.",
+            )
+        )
     for c in listed:
         if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["unlabeled"] and total:
             found.append(
@@ -168,20 +174,26 @@ def _names(names: list[str]) -> str:
 
 
 def _about_truth(truth: dict[str, Any], less: str) -> list[tuple[str, str]]:
-    if not truth.get("n"):
+    if not truth.get("n") or truth["p_value"] is None:
         return []
     if "rmse" in truth:
         ours, twins = truth["rmse"], truth["twin"].get("rmse")
-        words = f"a root mean square error of {number(twins)} against {number(ours)}"
+        words = f"their root mean square error is {number(twins)} instead of {number(ours)}"
     else:
         ours, twins = truth["error"], truth["twin_error"]
-        words = f"{percent(twins)} wrong against {percent(ours)}"
-    if twins is None or twins >= ours:
-        return []
-    return [
-        (
-            "problem",
-            f"By the known truth the supervised twin is better, {words}: the unlabelled rows "
-            f"mislead. Try {less}.",
-        )
-    ]
+        words = f"{_share(truth, 'twin_')} would be wrong instead of {_share(truth, '')}"
+    if truth["p_value"] >= _DECIDED or twins == ours:
+        return [
+            (
+                "open",
+                f"From the labels alone {words}: too small a difference to say whether the "
+                "unlabelled rows help.",
+            )
+        ]
+    if twins > ours:
+        return [("good", f"The unlabelled rows help: from the labels alone {words}.")]
+    return [("problem", f"The unlabelled rows mislead: from the labels alone {words}. Try {less}.")]
+
+
+def _share(truth: dict[str, Any], whose: str) -> str:
+    return f"{plural(truth[f'{whose}errors'], 'row')} ({percent(truth[f'{whose}error'])})"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import wilcoxon
 
 from lapwing._report.rows import histogram
 from lapwing._report.text import clean
@@ -15,6 +16,7 @@ __all__ = ["N_SHADES", "NumberRows"]
 
 N_SHADES = 7
 _SCATTERED = 1500
+_ID = 40  # letters of a name in a picture
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,14 @@ class NumberRows:
             return {"name": name, "n": 0}
         result = {"name": name, "n": len(known), **self._errors(self.predicted, known)}
         result["twin"] = {} if self.twin is None else self._errors(self.twin, known)
+        result["p_value"] = None
+        if self.twin is not None:
+            ours, twins = (np.abs(a - self.truth)[known] for a in (self.predicted, self.twin))
+            result["p_value"] = _signed_rank(ours - twins)
         drawn = known
         if len(known) > _SCATTERED:
             drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTERED, replace=False))
+        result["ids"] = [clean(self.ids[i], _ID) for i in drawn]
         result["truth"] = self.truth[drawn].tolist()
         result["predicted"] = self.predicted[drawn].tolist()
         worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
@@ -137,12 +144,20 @@ class NumberRows:
             return None if numbers is None or not np.isfinite(numbers[i]) else float(numbers[i])
 
         return {
+            "row": int(i),
             "id": clean(self.ids[i]),
             "label": value(self.given),
             "predicted": value(self.predicted),
             "twin": value(self.twin),
             "truth": value(self.truth),
         }
+
+
+def _signed_rank(difference: NDArray[np.float64]) -> float:
+    """How probable so unequal errors are if neither is better: Wilcoxon's test of paired values."""
+    if not difference.any():
+        return 1.0
+    return float(wilcoxon(difference, zero_method="zsplit").pvalue)
 
 
 def _to_float(value: Any) -> float:

@@ -17,9 +17,11 @@ import numpy as np
 from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report import text
+from lapwing._report.cells import row_columns
 from lapwing._report.drawings import draw_all
 from lapwing._report.health import convergence, graph_health
 from lapwing._report.mapping import choose_rows, place
+from lapwing._report.next_step import next_step
 from lapwing._report.notes import write_notes
 from lapwing._report.numbers import NumberRows
 from lapwing._report.repeat import parameters, python_lines, versions
@@ -30,6 +32,8 @@ from lapwing._report.svg import draw_sign, sign_of
 __all__ = ["Fitted", "ReportData", "collect", "render"]
 
 _FEATURES_NAMED = 40
+_CELLS_SHOWN = 6
+_ID = 40  # letters of a name in a picture
 
 
 class Fitted(Protocol):
@@ -217,7 +221,8 @@ def collect(
     read = NumberRows.read if answers.classes is None else ClassRows.read
     rows: Any = read(answers, table.y, None if fit.twin is None else fit.twin.answers, truth)
     classes = None if answers.classes is None else rows.names[: rows.n_classes]
-    drawn = choose_rows(rows.labeled, max_points)
+    unsure = [] if classes is None else rows.least_certain(n_listed)
+    drawn = choose_rows(rows.labeled, max_points, np.asarray(unsure, dtype=np.intp))
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
         "fitted": _describe_fit(fit, rows.labeled, classes),
@@ -241,7 +246,20 @@ def collect(
             rows, classes, request.truth or "" if truth_name is None else truth_name, n_listed
         ),
     }
-    return ReportData(notes=write_notes(sections), **sections)
+    _add_cells(sections["rows"], table)
+    notes = write_notes(sections)
+    sections["fitted"]["next"] = next_step(sections, notes)
+    return ReportData(notes=notes, **sections)
+
+
+def _add_cells(lists: dict[str, Any], table: Any) -> None:
+    """Give the rows that are to be looked at their columns, as many as a page can show."""
+    shown = lists.get("least") or lists.get("residuals") or []
+    rows = [row["row"] for row in shown]
+    columns = row_columns(table, rows, most=_CELLS_SHOWN) if rows else {}
+    lists["columns"] = [text.clean(name) for name in columns]
+    for number, row in enumerate(shown):
+        row["cells"] = [cells[number] for cells in columns.values()]
 
 
 def _row_sections(
@@ -285,19 +303,28 @@ def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[
 
 
 def _signs(rows: Any, drawn: Any, classes: list[str] | None) -> dict[str, Any]:
-    """How each drawn row is drawn."""
-    signs: dict[str, Any] = {"labeled": rows.labeled[drawn].tolist(), "twin": [], "wrong": []}
+    """How each drawn row is drawn, and what it says of itself."""
+    signs: dict[str, Any] = {
+        "rows": drawn.tolist(),
+        "ids": [text.clean(rows.ids[i], _ID) for i in drawn],
+        "labeled": rows.labeled[drawn].tolist(),
+        "twin": [],
+        "wrong": [],
+    }
     if classes is None:
         group, edges = rows.shades()
+        shown = np.where(rows.labeled, rows.given, rows.predicted)
         return signs | {
             "group": group[drawn].tolist(),
             "strength": [2] * len(drawn),
+            "values": shown[drawn].tolist(),
             "edges": edges,
         }
     given = np.where(rows.labeled, rows.given, rows.predicted)
     signs |= {
         "group": given[drawn].tolist(),
-        "strength": rows.certainty[drawn].tolist(),
+        "strength": np.where(rows.unsure, 0, 2)[drawn].tolist(),
+        "values": rows.margin[drawn].tolist(),
         "names": rows.names,
     }
     if rows.twin is not None:
@@ -342,6 +369,7 @@ def render(data: ReportData) -> str:
         "number": text.number,
         "percent": text.percent,
     }
+    environment.filters["share"] = lambda share: f"{100 * float(share):.2f}"
     environment.globals |= {"plural": text.plural, "sign": lambda code: _mark(jinja2, code)}
     try:
         drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from lapwing._report.mapping import MAP_WIDTH
 from lapwing._report.text import number, shorten, tick
 
-__all__ = ["draw_bars", "draw_history", "draw_map", "draw_scatter", "draw_sign", "sign_of"]
+__all__ = ["Tip", "draw_bars", "draw_history", "draw_map", "draw_scatter", "draw_sign", "sign_of"]
 
 N_COLORS = 10
 # Relative to the point (0, 0), of about the same ink: a class is told by shape as well as colour.
@@ -31,6 +31,25 @@ _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.
 _HEIGHT = 250
 _NAMES_WRITTEN = 15  # of more the names would hide the points; the legend has them all
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
+TIP_HEIGHT = 68
+
+
+class Tip(NamedTuple):
+    """What a point says of itself.
+
+    Attributes
+    ----------
+    name : str
+        Of the row.
+    words : str
+        What it was given.
+    listed : bool
+        Whether the keyboard reaches it; a thousand stops on the way through a page help nobody.
+    """
+
+    name: str
+    words: str
+    listed: bool
 
 
 def sign_of(code: int) -> tuple[int, int]:
@@ -57,13 +76,46 @@ def draw_sign(color: int, shape: int) -> str:
 
 
 def _picture(
-    ident: str, width: int, height: int, title: str, text: str, body: Sequence[str], kind: str
+    ident: str,
+    width: int,
+    height: int,
+    title: str,
+    text: str,
+    body: Sequence[str],
+    kind: str,
+    role: str = "img",
 ) -> str:
     return (
-        f'<svg class="viz {kind}" viewBox="0 0 {width} {height}" role="img" '
+        f'<svg class="viz {kind}" viewBox="0 0 {width} {height}" role="{role}" '
         f'aria-labelledby="{ident}-t {ident}-d"><title id="{ident}-t">{escape(title)}</title>'
         f'<desc id="{ident}-d">{escape(text)}</desc>{"".join(body)}</svg>'
     )
+
+
+class _Tips:
+    """Points that show what they are in a strip below the picture, on hover, tap or focus.
+
+    Below, because later points would cover a text beside an earlier one. No script is needed.
+    """
+
+    def __init__(self, width: int, top: float) -> None:
+        self._middle, self._top = width / 2, top
+
+    def hint(self) -> str:
+        return self._lines("hint", "Point at a row to see what it is.", "")
+
+    def wrap(self, tip: Tip, look: str, marks: str) -> str:
+        """A group for the marks of a point."""
+        reach = f' role="img" aria-label="{escape(f"{tip.name}: {tip.words}")}"'
+        reach = f'tabindex="0"{reach}' if tip.listed else 'tabindex="-1"'
+        return f'<g class="{look}" {reach}>{marks}{self._lines("tip", tip.name, tip.words)}</g>'
+
+    def _lines(self, kind: str, first: str, second: str) -> str:
+        return (
+            f'<text class="{kind}" aria-hidden="true" y="{self._top + 22:g}">'
+            f'<tspan class="who" x="{self._middle:g}">{escape(first)}</tspan>'
+            f'<tspan x="{self._middle:g}" dy="1.35em">{escape(second)}</tspan></text>'
+        )
 
 
 def draw_map(
@@ -76,10 +128,11 @@ def draw_map(
     ringed: Sequence[bool] = (),
     names: Sequence[str] = (),
     shaded: bool = False,
+    tips: Sequence[Tip | None] = (),
     title: str,
     text: str,
 ) -> str:
-    """Draw rows as signs: colour and shape by class, hollow where least certain, stars if labelled.
+    """Draw rows as signs: colour and shape by class, hollow where uncertain, stars if labelled.
 
     Parameters
     ----------
@@ -97,30 +150,51 @@ def draw_map(
         Written over the map at the middle of each class.
     shaded : bool
         Whether groups are shades of a number instead of classes.
+    tips : sequence of Tip or None
+        What each point says of itself; those that say nothing are drawn as few paths.
     title, text : str
         For those who do not see it.
     """
     x, y = [v / 10 for v in points["x"]], [v / 10 for v in points["y"]]
-    bins: dict[tuple[int, int], list[str]] = {}
-    for i, k in enumerate(groups):
-        if not labeled[i] and k >= 0:
-            shape = 0 if shaded else sign_of(k)[1]
-            mark = _shape(shape, (3.2, 3.2, 3.6)[strength[i]])
-            bins.setdefault((strength[i], k), []).append(f"M{x[i]:g} {y[i]:g}{mark}")
     height = points["height"]
+    strip = _Tips(MAP_WIDTH, height)
     body = [f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>']
-    for (level, k), marks in sorted(bins.items()):
-        body.append(f'<path class="{_color(k, shaded)} p{level}" d="{"".join(marks)}"/>')
-    rings = "".join(f"M{x[i]:g} {y[i]:g}{_shape(0, 6)}" for i, r in enumerate(ringed) if r)
+    bins: dict[tuple[bool, int, int], list[str]] = {}
+    single: list[tuple[tuple[bool, int, int], str]] = []
+    rings = ""
+    for i, k in enumerate(groups):
+        if k < 0:
+            continue
+        at = f"M{x[i]:g} {y[i]:g}"
+        key = (bool(labeled[i]), strength[i], k)
+        shape = 0 if shaded else sign_of(k)[1]
+        mark = at + (_STAR if labeled[i] else _shape(shape, (3.6, 3.4, 3.6)[strength[i]]))
+        ring = f"{at}{_shape(0, 6)}" if ringed and ringed[i] else ""
+        tip = tips[i] if tips else None
+        if tip is not None:
+            circle = f'<path class="ring" d="{ring}"/>' if ring else ""
+            marks = f'<path d="{mark}"/>{circle}'
+            single.append((key, strip.wrap(tip, f"pt {_look(key, shaded)}", marks)))
+        else:
+            bins.setdefault(key, []).append(mark)
+            rings += ring
+    body += [
+        f'<path class="{_look(k, shaded)}" d="{"".join(m)}"/>' for k, m in sorted(bins.items())
+    ]
+    body += [group for _, group in sorted(single, key=lambda entry: entry[0])]
     if rings:
         body.append(f'<path class="ring" d="{rings}"/>')
-    for i, star in enumerate(labeled):
-        if star and groups[i] >= 0:
-            body.append(
-                f'<path class="{_color(groups[i], shaded)} star" d="M{x[i]:g} {y[i]:g}{_STAR}"/>'
-            )
     body += _names(x, y, groups, labeled, names, height)
-    return _picture(ident, MAP_WIDTH, height, title, text, body, "map")
+    if not tips:
+        return _picture(ident, MAP_WIDTH, height, title, text, body, "map")
+    body.append(strip.hint())
+    tall = height + TIP_HEIGHT
+    return _picture(ident, MAP_WIDTH, tall, title, text, body, "map tips", "group")
+
+
+def _look(key: tuple[bool, int, int], shaded: bool) -> str:
+    star, level, group = key
+    return f"{_color(group, shaded)} {'star' if star else f'p{level}'}"
 
 
 def _color(group: int, shaded: bool) -> str:
@@ -244,7 +318,13 @@ def draw_bars(
 
 
 def draw_scatter(
-    ident: str, x: Sequence[float], y: Sequence[float], *, title: str, text: str
+    ident: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    tips: Sequence[Tip],
+    title: str,
+    text: str,
 ) -> str:
     """Draw predictions over true numbers, with the line where they are equal."""
     width, height = 560, 420
@@ -254,11 +334,14 @@ def draw_scatter(
     frame = _Frame(width, height, (low, high), (low, high))
     ticks = _ticks(low, high, 5)
     body = frame.axes("true", "predicted", ticks, [(v, tick(v)) for v in ticks])
-    marks = [f"M{frame.x(a):g} {frame.y(b):g}{_shape(0, 3)}" for a, b in zip(x, y, strict=True)]
-    body.append(f'<path class="k0 p1" d="{"".join(marks)}"/>')
     line = f"M{frame.x(low):g} {frame.y(low):g}L{frame.x(high):g} {frame.y(high):g}"
     body.append(f'<path class="outline" d="{line}"/>')
-    return _picture(ident, width, height, title, text, body, "plot")
+    strip = _Tips(width, height)
+    for a, b, tip in zip(x, y, tips, strict=True):
+        mark = f"M{frame.x(a):g} {frame.y(b):g}{_shape(0, 3)}"
+        body.append(strip.wrap(tip, "pt k0 p1", f'<path d="{mark}"/>'))
+    body.append(strip.hint())
+    return _picture(ident, width, height + TIP_HEIGHT, title, text, body, "plot tips", "group")
 
 
 def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:

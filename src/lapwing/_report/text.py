@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from lapwing._host.terminal import harmless
+
 __all__ = ["clean", "count", "label_text", "number", "percent", "plural", "shorten", "tick"]
 
 _LONGEST = 300  # a cell can hold a whole document; nobody reads it in a table of the report
 
 
 def clean(value: Any, longest: int = _LONGEST) -> str:
-    """Turn a user's value to text that HTML can hold.
-
-    Control characters become their pictures and lone surrogates a question mark: neither may stand
-    in an HTML file, and what is dropped silently would make two ids look the same.
-    """
-    text = str(value)
-    if not text.isprintable():  # which nearly all values are, of which there may be many
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        text = "".join(
-            chr(0x2400 + ord(c)) if ord(c) < 32 else "␡" if 127 <= ord(c) < 160 else c for c in text
-        )
+    """Turn a user's value to text that HTML can hold, cut where it is too long for a table."""
+    text = harmless(str(value))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -62,6 +62,11 @@ class Cells:
         """How many cells hold something."""
         return int(np.count_nonzero(~np.isnan(self.numbers))) + self.rows.size
 
+    def at(self, rows: NDArray[np.intp]) -> list[str | float]:
+        """The cells of some rows, each as number or text; NaN where there is nothing."""
+        text = dict(zip(self.rows.tolist(), self.texts.tolist(), strict=True))
+        return [text.get(row, float(self.numbers[row])) for row in rows.tolist()]
+
     def spelled(self) -> NDArray[Any]:
         """All cells as text, None where there is nothing."""
         column = np.empty(self.numbers.size, dtype=object)

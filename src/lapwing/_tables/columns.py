@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -93,6 +93,16 @@ class RawTable:
     cells : mapping of str to Cells
         What the columns held, for a look at the table; empty for matrices.
     """
+
+    @property
+    def originals(self) -> dict[str, Cells | None]:
+        """The columns as they stand in the file; None for those that are features as they stand."""
+        plain = {note.column for note in self.notes if note.plain}
+        return {
+            # Copied, so that not all of the file's numbers stay in memory for a few columns.
+            name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
+            for name, cells in self.cells.items()
+        }
 
     X: Any
     feature_names: tuple[str, ...]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
+from lapwing._host.terminal import harmless
+from lapwing.exceptions import LapwingWarning
 
-__all__ = ["Predictions", "check_output", "print_predictions", "write_predictions"]
+__all__ = ["Predictions", "check_output", "print_predictions", "write_csv", "write_predictions"]
 
 
 @dataclass(frozen=True)
@@ -112,23 +114,59 @@ def write_predictions(
 
 
 def print_predictions(predictions: Predictions, stream: TextIO) -> None:
-    """Write predictions as CSV to an open text stream."""
-    _write_rows(predictions.columns(), stream)
+    """Write predictions as CSV to an open text stream; a terminal gets no control characters."""
+    _write_rows(predictions.columns(), stream, shown=stream.isatty())
 
 
-def _write_csv(columns: dict[str, NDArray[Any]], path: Path) -> None:
+def write_csv(columns: dict[str, NDArray[Any]], path: Path) -> None:
+    """Write columns of equal length to a CSV file that spreadsheets can open without harm."""
     with path.open("w", encoding="utf-8", newline="") as file:
         _write_rows(columns, file)
 
 
-def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO) -> None:
-    texts = [
-        ["true" if v else "false" for v in column] if column.dtype == bool else column.tolist()
-        for column in columns.values()
-    ]
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*texts, strict=True))
+def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO, *, shown: bool = False) -> None:
+    texts, changed = [], 0
+    for column in columns.values():
+        if column.dtype == bool:
+            texts.append(["true" if value else "false" for value in column])
+        elif column.dtype.kind in "iuf":
+            texts.append([repr(value) for value in column.tolist()])
+        else:
+            plain = [str(value) for value in column.tolist()]
+            cells = [_defused(text) for text in plain]
+            changed += sum(a != b for a, b in zip(plain, cells, strict=True))
+            texts.append([_quoted(text, shown=shown) for text in cells])
+    stream.write(",".join(_quoted(name, shown=shown) for name in columns) + "\n")
+    stream.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
+    if changed:
+        warnings.warn(
+            f"{changed} cells of the file begin like a formula (=, +, -, @). They are "
+            "written with a ' in front, so that no spreadsheet runs them. Predictions in a "
+            ".parquet file have them as they are.",
+            LapwingWarning,
+            stacklevel=2,
+        )
+
+
+def _defused(text: str) -> str:
+    """A text that spreadsheets take for one: what they would run gets a ' in front."""
+    if len(text) < 2 or text[0] not in "=+-@\t\r":
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+def _quoted(text: str, *, shown: bool) -> str:
+    # Not csv.writer: before Python 3.13 it leaves a lone carriage return bare, where readers end
+    # the row.
+    text = harmless(text) if shown else text
+    if any(c in text for c in ',"\r\n') or text != text.strip():
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text
 
 
 def _write_parquet(columns: dict[str, NDArray[Any]], path: Path) -> None:
@@ -141,4 +179,4 @@ def _write_parquet(columns: dict[str, NDArray[Any]], path: Path) -> None:
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
-_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
+_WRITERS = {".csv": write_csv, ".parquet": _write_parquet}

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from lapwing._tables.columns import (
 )
 from lapwing._tables.csv import read_csv
 from lapwing._tables.excel import read_excel
+from lapwing._tables.judging import file_evidence
 from lapwing._tables.matrices import TARGET, read_labels, read_matrix_market, read_svmlight
 from lapwing._tables.npz import read_npy, read_npz
 from lapwing._tables.obstacles import Obstacles, text_in_the_way
@@ -199,6 +200,9 @@ class Table:
         Of svmlight files: whether the first column has the index 0 or 1.
     strict : bool
         Whether it was read as it stands.
+    originals : mapping of str to Cells or None
+        All columns as they stand in the file, None for those that are features as they stand;
+        empty for a matrix.
     """
 
     X: Any
@@ -220,6 +224,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     svmlight_base: int | None = None
     strict: bool = False
+    originals: Mapping[str, Cells | None] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
         """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
@@ -272,8 +277,9 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         if not all(one.suffix.lower() in _SVMLIGHT for one in paths):
             raise ValueError(f"{where}: name the column of the labels with --label.")
         label = TARGET
+    raw = read_raw(paths, Selection(replace(options, label=label)))
     # Without the cells, which would keep a second matrix in memory.
-    raw = replace(read_raw(paths, Selection(replace(options, label=label))), cells={})
+    originals, raw = raw.originals, replace(raw, cells={})
     if options.labels_file is not None:
         labels, marker = read_labels(Path(options.labels_file), raw.X.shape[0])
         raw = replace(raw, labels=labels, default_marker=marker)
@@ -312,6 +318,7 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         raw.remarks,
         raw.svmlight_base,
         options.strict,
+        originals,
     )
 
 
@@ -454,9 +461,11 @@ def _read_files(paths: Sequence[Path], selection: Selection) -> list[RawColumns 
                 chosen = bool(selection.options.features)
                 selection = replace(
                     selection,
-                    options=replace(selection.options, features=(), keep=()),
+                    options=replace(selection.options, features=(), keep=(), drop=()),
                     expected=dict.fromkeys(names, NUMERIC),
+                    optional=parts[0].left_out,
                     same_columns=not chosen,
+                    grouped=_has_commas(parts[0]),
                 )
         return parts
 
@@ -471,6 +480,13 @@ def _read_one(source: Source, selection: Selection) -> RawColumns | RawTable:
             f"it must be one of {', '.join(FORMATS)}."
         )
     return reader(source, selection)
+
+
+def _has_commas(part: RawColumns | RawTable) -> bool:
+    """Whether a table has decimal commas, so that 1.234 in the next file may be 1234."""
+    return (
+        isinstance(part, RawColumns) and (part.decimal or file_evidence(part.cells).decimal) == ","
+    )
 
 
 def _names_of(part: RawColumns | RawTable) -> list[str]:

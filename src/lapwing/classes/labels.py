@@ -216,7 +216,9 @@ def _labels(known: Array, marker: Any) -> Array:
         known = settle(known)
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError("Input y contains infinity; class labels must be finite.")
-    check_classification_targets(known)
+    # Three times, as scikit-learn suspects a regression where most labels occur once: many classes
+    # with one label each are what this library is for.
+    check_classification_targets(np.concatenate([known] * 3))
     return known
 
 

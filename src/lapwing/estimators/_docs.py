@@ -61,11 +61,11 @@ mu : float, default=1e4
     weights of the edges.
 """,
     "n_eigenvectors": """
-n_eigenvectors : int or None, default=50
+n_eigenvectors : int, 'auto' or None, default='auto'
     g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
-    ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the exact
-    one. More classes or a finer structure need more: at least one eigenvector for every class and
-    component of the graph.
+    ([1]_, Section III-B), at most n. 'auto' is 50, or two a class if that is more. None seeks it
+    everywhere: then the graph kernel is the exact one. A finer structure needs more eigenvectors:
+    at least one for every class and every component of the graph.
 """,
     "embedded_space": """
 space : 'auto', space recipe or None, default='auto'

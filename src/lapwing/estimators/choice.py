@@ -22,6 +22,7 @@ __all__ = [
     "choose_embedding",
     "choose_for_kernel_matrix",
     "choose_solver",
+    "gradient_traffic",
     "matrix_points",
 ]
 
@@ -34,6 +35,7 @@ SOLVERS = ("auto", *registry.SOLVERS)
 _MAX_POINTS = 12_000
 _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
+_PCG_STEPS = 300
 
 
 # Points up to which embedded regression with the full kernel takes some 15 s: one factorisation of
@@ -117,6 +119,17 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
     if is_sparse(space.K):
         return Choice("pcg", "the kernel is sparse and is only applied")
     return choose_for_kernel_matrix(n, len(objective.index))
+
+
+def gradient_traffic(n: int, n_columns: int, itemsize: int) -> float:
+    """Bytes that conjugate gradient to the optimum moves: some 300 passes over the kernel matrix.
+
+    Parameters
+    ----------
+    n, n_columns, itemsize : int
+        Points, columns, bytes of a number of the matrix.
+    """
+    return _PCG_STEPS * (1 + 0.25 * n_columns) * itemsize * float(n) * n
 
 
 def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:

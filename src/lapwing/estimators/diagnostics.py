@@ -14,7 +14,9 @@ from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
     FeatureScaleWarning,
+    FewEigenvectorsWarning,
     LapwingWarning,
+    LongFitWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -38,7 +40,9 @@ __all__ = [
     "warn_empty_expansion",
     "warn_feature_scales",
     "warn_few_eigenvectors",
+    "warn_fewer_eigenvectors_than_classes",
     "warn_imprecise",
+    "warn_long_fit",
     "warn_lost_class",
     "warn_missed_prior",
     "warn_no_improvement",
@@ -192,6 +196,16 @@ def warn_few_eigenvectors(n_components: int, n_eigenvectors: int) -> None:
     )
 
 
+def warn_fewer_eigenvectors_than_classes(n_eigenvectors: int, n_classes: int) -> None:
+    """Warn that virtual labels cannot tell all classes apart."""
+    warn(
+        f"n_eigenvectors={n_eigenvectors} are fewer than the {n_classes} classes: virtual labels "
+        "cannot follow all of them, not even at labelled points. Use n_eigenvectors='auto', or at "
+        f"least {2 * n_classes}.",
+        FewEigenvectorsWarning,
+    )
+
+
 def drowned(mu: float, norm: float, weight: float) -> bool:
     """Whether the rounding of mu L^p hides the labels from the constants, which L^p leaves alone.
 
@@ -266,6 +280,18 @@ def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, to
 def _more(n_iter: int, max_iter: int) -> str:
     """What to do about a tolerance that was not met; more iterations help only if all were used."""
     return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
+
+
+def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
+    """Warn before conjugate gradient to the optimum takes minutes."""
+    faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
+    stop = "" if name == "LapSVR" else ", or stop by predictions (stopping='stability')"
+    warn(
+        f"{name} with the full kernel of {n} points will take about "
+        f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
+        f"all points and takes seconds{stop}.",
+        LongFitWarning,
+    )
 
 
 def warn_contradicted_balance(contradicted: int, n_labels: int, n_columns: int) -> None:

@@ -46,11 +46,14 @@ from lapwing.spaces import (
     LinearSpace,
     Space,
     check_space,
+    make_space,
 )
 
 __all__ = ["EmbeddedEstimator"]
 
 _LOG = logging.getLogger("lapwing")
+
+_EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes one at the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +91,20 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem)
         with progress.stage("eigenpairs", None) as tick:
-            pairs = self._eigenpairs(laplacian, tick)
+            pairs = self._eigenpairs(laplacian, problem.targets.shape[1], tick)
         with progress.stage("landmarks"):
             space = self._make_space(problem)
         return Prepared(targets, problem, laplacian, space, pairs)
 
-    def _eigenpairs(self, laplacian: Laplacian, tick: Tick) -> Eigenpairs | None:
+    def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
         if self.n_eigenvectors is None:
             return None
-        k = min(int(self.n_eigenvectors), laplacian.n_points)
+        wanted = max(_EIGENVECTORS, 2 * n_columns)
+        if self.n_eigenvectors != "auto":
+            wanted = int(self.n_eigenvectors)
+            if wanted < min(n_columns, laplacian.n_points):
+                diagnostics.warn_fewer_eigenvectors_than_classes(wanted, n_columns)
+        k = min(wanted, laplacian.n_points)
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
@@ -119,8 +127,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             _LOG.info("space=%r: %d points", recipe, problem.n_points)
         if recipe is None:
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
-        space: Space = recipe.space(kernel, problem.X)
-        return space
+        return make_space(recipe, kernel, problem.X)
 
     def _forecast(self, problem: Problem) -> None:
         """Refuse a full kernel that will not fit before the search for neighbours, not after."""

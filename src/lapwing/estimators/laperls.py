@@ -126,7 +126,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
         C: float = 10.0,
         lam: float = 1e4,
         mu: float = 1e4,
-        n_eigenvectors: int | None = 50,
+        n_eigenvectors: int | str | None = "auto",
         graph: Any = None,
         space: Any = "auto",
         fit_intercept: bool = False,

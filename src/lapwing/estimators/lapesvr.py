@@ -124,7 +124,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         C: float = 10.0,
         lam: float = 1e4,
         mu: float = 1e4,
-        n_eigenvectors: int | None = 50,
+        n_eigenvectors: int | str | None = "auto",
         epsilon: float = 0.0,
         graph: Any = None,
         space: Any = "auto",

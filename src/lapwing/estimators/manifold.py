@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import check_solver, choose_solver
+from lapwing.estimators.choice import (
+    check_solver,
+    choose_for_kernel_matrix,
+    choose_solver,
+    gradient_traffic,
+)
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.template import (
@@ -37,6 +42,12 @@ from lapwing.solvers.manifold.stopping import StoppingRule
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
 __all__ = ["ManifoldEstimator", "StoppableEstimator"]
+
+# Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
+# by more than the machines are from each other.
+_BANDWIDTH = 1e10
+_SPEED = 2e10  # multiplications a second in a factorisation
+_LONG = 120.0  # seconds from which a fit is announced
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +79,32 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         kernel = self._make_kernel(problem)
         if kernel is not None:
             kernel.forecast(problem.X)
+            self._forecast(problem)
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem) if graph.wanted else None
         with progress.stage("kernel"):
             space = self._make_space(kernel, problem)
         return Prepared(targets, problem, laplacian, space)
+
+    def _stops_early(self) -> bool:
+        return False
+
+    def _forecast(self, problem: Problem) -> None:
+        """Say before a long fit begins how long it will be, and what is faster."""
+        n, n_columns = problem.n_points, problem.targets.shape[1]
+        solver = self.solver
+        if solver == "auto":
+            kinks = not self._loss().kind.differentiable
+            solver = "dual" if kinks else choose_for_kernel_matrix(n, len(problem.index)).solver
+        if solver == "pcg" and self._stops_early():
+            return
+        if solver == "pcg":
+            itemsize = problem.X.dtype.itemsize
+            seconds = gradient_traffic(n, n_columns, itemsize) / _BANDWIDTH
+        else:
+            seconds = float(n) ** 3 / _SPEED
+        if seconds > _LONG:
+            diagnostics.warn_long_fit(type(self).__name__, n, seconds, self._regression)
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         if kernel is None:
@@ -216,12 +248,15 @@ class StoppableEstimator(ManifoldEstimator):
         return self._fit(X, y, sample_weight, validation_data=validation_data)
 
     def _check_wishes(self, *, validation_data: Any = None) -> None:
-        check_solver(self.solver, self._loss(), early_stopping=self.stopping is not None)
+        check_solver(self.solver, self._loss(), early_stopping=self._stops_early())
         if validation_data is not None and not self._validates():
             raise ValueError(
                 f"validation_data is only looked at with stopping='validation' or 'mixed', "
                 f"not {self.stopping!r}."
             )
+
+    def _stops_early(self) -> bool:
+        return self.stopping is not None
 
     def _validates(self) -> bool:
         return self.stopping in ("validation", "mixed")
@@ -246,7 +281,7 @@ class StoppableEstimator(ManifoldEstimator):
             prepared,
             objective,
             progress,
-            early_stopping=self.stopping is not None,
+            early_stopping=self._stops_early(),
             start=self._warm_start(previous or {}, objective),
             rule=stopping_rule(self.stopping, objective, validation, regression=self._regression),
         )

@@ -109,8 +109,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "n_eigenfunctions": (lambda v: v is None or _count(v), "a whole number >= 1, or None"),
     "mu": (lambda v: _number(v) and v >= 0, "a number >= 0"),
     "n_eigenvectors": (
-        lambda v: v is None or _count(v),
-        "a whole number >= 1, or None for the exact graph kernel",
+        lambda v: v is None or (isinstance(v, str) and v == "auto") or _count(v),
+        "a whole number >= 1, 'auto', or None for the exact graph kernel",
     ),
     "lam": (lambda v: _number(v) and v > 0, "a number > 0"),
     "n_components": (_count, "a whole number >= 1"),

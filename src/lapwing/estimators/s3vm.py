@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.voting import class_pairs, n_columns, votes
+from lapwing.classes.voting import n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -52,6 +53,7 @@ from lapwing.spaces import (
     check_space,
     deformed,
     full_map,
+    make_space,
 )
 
 __all__ = ["S3VC"]
@@ -346,7 +348,7 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
         space: Space
         if self.space is not None:
-            space = self.space.space(kernel, X).stored()
+            space = make_space(self.space, kernel, X).stored()
         elif kernel is None:
             diagnostics.check_linear_scale(X)
             space = LinearSpace(X)
@@ -383,19 +385,19 @@ class S3VC(SemiSupervisedClassifier):
         observations = observe(prepared.problem, len(classes))
         recipe = self._recipe(observations, self._read_balance(targets))
         fit_all: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
+        made = partial(self._fitted, space, classes if paired else None)
         with progress.stage("solve", None) as tick:
             n_machines = n_columns(len(classes), paired=paired)
-            tell = self._telling(space, tick, n_machines)
+            tell = self._telling(made, tick, (space.n_coef, n_machines))
             machines = fit_all(space, observations, recipe, tell)
         values = machines.values(space)
-        function: FittedFunction = self._fitted(space, machines.coef, machines.intercept)
         attributes = self._attributes(machines, recipe)
         if prepared.laplacian is not None:
             attributes["affinity_"] = prepared.laplacian.affinity
         if paired:
-            attributes["pairs_"] = classes[class_pairs(len(classes))]
             attributes["pair_shares_"] = np.array([m.share for m in machines.columns])
-            values, function = votes(values, len(classes)), VotedFunction(function, len(classes))
+            values = votes(values, len(classes))
+        function = made(machines.coef, machines.intercept)
         return LowDensitySolution(function, values, attributes, machines)
 
     def _recipe(self, observations: Observations, balance: Balance) -> Recipe:
@@ -416,26 +418,29 @@ class S3VC(SemiSupervisedClassifier):
         )
 
     def _telling(
-        self, space: Space, tick: Tick, n_machines: int
+        self, made: Callable[[Array, Array], FittedFunction], tick: Tick, shape: tuple[int, int]
     ) -> Callable[[int, Callable[[], tuple[Array, float]]], bool]:
         """Tell callbacks of every iteration; columns still to come are zero."""
-        coef, intercept = np.zeros((space.n_coef, n_machines)), np.zeros(n_machines)
+        coef, intercept = np.zeros(shape), np.zeros(shape[1])
 
         def tell(column: int, known: Callable[[], tuple[Array, float]]) -> bool:
             def attributes() -> Mapping[str, Any]:
                 coef[:, column], intercept[column] = known()
-                return self._fitted(space, coef, intercept).attributes
+                return made(coef, intercept).attributes
 
             return tick(attributes)
 
         return tell
 
-    def _fitted(self, space: Space, coef: Array, intercept: Array) -> FittedFunction:
+    def _fitted(
+        self, space: Space, voting: Array | None, coef: Array, intercept: Array
+    ) -> FittedFunction:
+        """The function of the columns, by the votes of pairs of the classes where these vote."""
         function = space.function(coef, intercept)
         # Most points of a full expansion are in no pair, or in none with a coefficient.
         if isinstance(space, FullKernelSpace) and isinstance(function, KernelExpansion):
-            return function.pruned()
-        return function
+            function = function.pruned()
+        return function if voting is None else VotedFunction(function, voting)
 
     def _attributes(self, machines: Machines, recipe: Recipe) -> dict[str, Any]:
         results = [machine.result for machine in machines.columns]

@@ -24,7 +24,9 @@ __all__ = ["KNNGraph"]
 
 BACKENDS = ("auto", "sklearn", "faiss")
 # nan_euclidean would need X with NaN, which nothing else in the library takes.
-_METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - {"nan_euclidean"})
+# Left out: those that need a matrix besides the points, a square X, or holes in it.
+_UNUSABLE = {"mahalanobis", "nan_euclidean", "precomputed", "seuclidean"}
+_METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - _UNUSABLE)
 # Up to here scikit-learn is as fast, and up to this many features its trees are faster.
 _SKLEARN_POINTS = 20_000
 _TREE_FEATURES = 15

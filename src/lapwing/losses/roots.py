@@ -14,6 +14,7 @@ __all__ = ["increasing_root"]
 Increasing: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """x -> values and slopes; elementwise, values not decreasing in x, slopes >= 0."""
 
+_EPSILON = float(np.finfo(np.float64).eps)
 _MAX_STEPS = 200  # bisection alone needs some 60 from a bracket, and 1000 doublings overflow
 
 
@@ -42,19 +43,21 @@ def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
     x, before = low, np.full(low.shape, np.inf)
     # a root at 0 has no relative accuracy: that of the bracket then
     size = np.where(np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
-    for step in range(_MAX_STEPS):
+    for number in range(_MAX_STEPS):
         value, slope = function(x)
-        if step == 0:
+        if number == 0:
             high = np.where(value >= 0, low, high)
         rising = value < 0
         low, high = np.where(rising, x, low), np.where(rising, high, x)
-        ahead = x - np.divide(value, slope, out=np.full_like(x, np.inf), where=slope > 0)
+        step = np.divide(-value, slope, out=np.full_like(x, np.inf), where=slope > 0)
+        ahead = x + step
         middle = np.where(np.isfinite(high), (low + high) / 2, 2 * np.maximum(x, 0) + 1)
-        newton = (ahead > low) & (ahead < high) & (np.abs(value) <= before / 2)
+        newton = (ahead > low) & (ahead <= high) & (np.abs(value) <= before / 2)
         before = np.abs(value)
-        new = np.where(value == 0, x, np.where(newton, ahead, middle))
-        new = np.where(low == high, low, new)
-        done = np.abs(new - x) <= np.finfo(np.float64).eps * np.maximum(np.abs(new), size)
+        tiny = _EPSILON * np.maximum(np.abs(x), size)
+        found = (np.abs(step) <= tiny) | (value == 0) | (high - low <= tiny)
+        new = np.where(found, x, np.where(newton, ahead, middle))
+        done = found | (new == x)
         x = new
         if done.all():
             break

@@ -20,7 +20,14 @@ from lapwing.spaces.functions import (
 )
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import MappedSpace, deformed, full_map, landmark_map
-from lapwing.spaces.recipes import SPACES, Landmarks, Linear, SpaceRecipe, check_space
+from lapwing.spaces.recipes import (
+    SPACES,
+    Landmarks,
+    Linear,
+    SpaceRecipe,
+    check_space,
+    make_space,
+)
 
 __all__ = [
     "SPACES",
@@ -47,4 +54,5 @@ __all__ = [
     "full_map",
     "function_from",
     "landmark_map",
+    "make_space",
 ]

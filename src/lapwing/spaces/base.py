@@ -26,7 +26,7 @@ its row blocks whenever it is applied: the space is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 from lapwing._arrays import Array
 from lapwing.spaces.functions import FittedFunction
@@ -65,6 +65,7 @@ class QuadraticSystem(Protocol):
         """Factor the model with weights D (n,), zero where None."""
 
 
+@runtime_checkable
 class Space(Protocol):
     """A space of functions on the training points; see the module."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import votes
+from lapwing.classes.voting import class_pairs, votes
 from lapwing.kernels import Kernel
 
 __all__ = [
@@ -204,11 +204,16 @@ class VotedFunction:
     ----------
     pairs : LinearFunction or KernelExpansion
         One column a pair of classes.
-    n_classes : int
+    classes : ndarray of shape (n_classes,)
+        Their labels.
     """
 
     pairs: FittedFunction
-    n_classes: int
+    classes: Array
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
 
     @property
     def intercept(self) -> Array:
@@ -219,14 +224,15 @@ class VotedFunction:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        return self.pairs.attributes
+        labels = self.classes[class_pairs(self.n_classes)]
+        return {**self.pairs.attributes, "classes_": self.classes, "pairs_": labels}
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
         if "pairs_" not in attributes:
             return None
         pairs = function_from(attributes, (LinearFunction, KernelExpansion))
-        return cls(pairs, len(attributes["classes_"]))
+        return cls(pairs, attributes["classes_"])
 
 
 def function_from(

@@ -16,7 +16,7 @@ from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import landmark_map
 
-__all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space"]
+__all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space", "make_space"]
 
 _SELECTIONS = ("random", "kmeans")
 
@@ -188,3 +188,20 @@ def check_space(space: Any) -> None:
         f"space={space!r} is no space. Use None (the full kernel) or one of "
         f"{', '.join(f'{name}(...)' for name in SPACES)}.{called}"
     )
+
+
+def make_space(recipe: SpaceRecipe, kernel: Kernel | None, X: Any) -> Space:
+    """The space that a recipe, which may be a user's own, makes of training points.
+
+    Raises
+    ------
+    TypeError
+        If it makes something else.
+    """
+    space = recipe.space(kernel, X)
+    if not isinstance(space, Space):
+        raise TypeError(
+            f"space={recipe!r} makes {type(space).__name__}, not a space of functions. Its "
+            "space(kernel, X) must return what that of Landmarks or Linear does."
+        )
+    return space

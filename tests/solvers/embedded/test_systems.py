@@ -7,8 +7,8 @@ labels, r = f - g.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,22 +17,20 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse.csgraph import connected_components
 from sklearn.svm import SVR
 
-from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
+from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import active_set
-from lapwing.solvers.embedded.graph_cg import GraphSystem, graph_least_squares
-from lapwing.solvers.embedded.graph_side import graph_side, spectral_side
+from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
+    EmbeddedResult,
     FeatureSystem,
     least_squares,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
-from lapwing.spaces import landmark_map
-from lapwing.spaces.ambient import FullAmbient, LinearAmbient, MappedAmbient
-from lapwing.spaces.coordinates import StoredFeatures, landmark_features
-from tests.helpers.problems import affinity, laplacian, rbf
+from lapwing.spaces import LinearSpace
+from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0
 
@@ -91,8 +89,14 @@ class Toy:
         values, vectors = np.linalg.eigh(self.L)
         return spectral_side(vectors[:, :k], self.mu * values[:k], self.index, self.weights, self.y)
 
-    def features(self) -> StoredFeatures:
-        return StoredFeatures(pivoted_cholesky(self.K.copy(), 1e-13)[0])
+    def features(self) -> LinearSpace:
+        return LinearSpace(pivoted_cholesky(self.K.copy(), 1e-13)[0])
+
+    def objective(self, C: float, *, bias: bool = False) -> EmbeddedObjective:
+        """Of any virtual labels, in coordinates."""
+        term = DenseTerm(self.mu * self.L)
+        parts = self.index, self.weights, self.y, term, C, bias
+        return EmbeddedObjective(self.features(), *parts)
 
 
 def toy(
@@ -220,7 +224,7 @@ def test_features_are_the_kernel_matrix(name: str, bias: bool) -> None:
     features, side = case.features(), case.spectral(12)
     dense = least_squares(DenseSystem(case.K, side, bias), C)
     result = least_squares(FeatureSystem(features, side, bias), C)
-    np.testing.assert_allclose(features.array @ result.coef, case.K @ dense.coef, atol=1e-9)
+    np.testing.assert_allclose(features.X @ result.coef, case.K @ dense.coef, atol=1e-9)
     np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-9)
     np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-9)
     np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-9)
@@ -232,17 +236,8 @@ def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> 
     case, C = TOYS[name](), 5.0
     dense = least_squares(case.dense(bias=bias), C)
     features = case.features()
-    system = GraphSystem(
-        features,
-        lambda F: case.mu * case.L @ F,
-        case.mu * np.diag(case.L),
-        case.index,
-        case.weights,
-        case.y,
-        bias,
-    )
-    result = graph_least_squares(system, C, tol=1e-12)
-    np.testing.assert_allclose(features.array @ result.coef, case.K @ dense.coef, atol=1e-8)
+    result = graph_least_squares(case.objective(C, bias=bias), tol=1e-12)
+    np.testing.assert_allclose(features.X @ result.coef, case.K @ dense.coef, atol=1e-8)
     np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-8)
     np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-8)
     np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-8)
@@ -252,18 +247,11 @@ def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> 
 
 def test_conjugate_gradient_says_when_it_is_stopped() -> None:
     case = toy()
-    system = GraphSystem(
-        case.features(),
-        lambda F: case.mu * case.L @ F,
-        np.zeros(case.n),
-        case.index,
-        case.weights,
-        case.y,
-    )
-    cut = graph_least_squares(system, 5.0, max_iter=2)
+    objective = case.objective(5.0)
+    cut = graph_least_squares(objective, max_iter=2)
     assert (cut.status, cut.n_iter) == (Status.MAX_ITER, 2)
     assert cut.optimality.max() > 1e-8
-    asked = graph_least_squares(system, 5.0, on_iteration=lambda: True)
+    asked = graph_least_squares(objective, on_iteration=lambda: True)
     assert (asked.status, asked.n_iter) == (Status.CALLBACK, 1)
 
 
@@ -407,10 +395,10 @@ def test_features_find_what_the_kernel_matrix_finds(C: float, epsilon: float, bi
     other = fit_tube(FeatureSystem(features, side, bias), 1, C, epsilon, tol=1e-9)
     assert (dense.status, other.status) == (Status.CONVERGED, Status.CONVERGED)
     assert other.objective == pytest.approx(dense.objective, rel=1e-7)
-    f, expected = features.array @ other.fit.coef, case.K @ dense.fit.coef
+    f, expected = features.X @ other.fit.coef, case.K @ dense.fit.coef
     np.testing.assert_allclose(f, expected, atol=2e-4)  # |f - f*|^2 <= 2 gap
     np.testing.assert_allclose(
-        case.features().array.T @ other.alpha, other.fit.coef[:, 0], atol=1e-5 * C
+        case.features().X.T @ other.alpha, other.fit.coef[:, 0], atol=1e-5 * C
     )
 
 
@@ -437,11 +425,17 @@ def test_alpha_is_exact_on_every_active_set(seed: int, C: float, epsilon: float)
     assert (np.abs(fit.alpha[np.abs(r) > 1 + 1e-5]) == C).all()
 
 
+class Unpruned(DenseSystem):
+    """One whose functions are said to be no expansions, in which zeros would be worth something."""
+
+    expands = False
+
+
 def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_set, "_REVISIONS", 0)
     case = toy(n=80, c=1)
     fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, tol=1e-8)
-    exact = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False, tol=1e-8)
+    exact = fit_tube(Unpruned(case.K, case.side(), True), 0, 1.0, 0.15, tol=1e-8)
     assert (exact.alpha != 0).all()
     assert 0 < np.count_nonzero(fit.alpha) < 80
     np.testing.assert_allclose(fit.alpha, exact.alpha, atol=1e-6)
@@ -459,7 +453,7 @@ def test_both_systems_solve_the_same_equations(bias: bool) -> None:
     balance = np.array([2.0, -1.0]) if bias else None
     for system, Z in (
         (DenseSystem(case.K, side, bias), case.K),
-        (FeatureSystem(features, side, bias), features.array),
+        (FeatureSystem(features, side, bias), features.X),
     ):
         fit, residual, alpha = system.factor(q)(load, pull, balance)
         g = side.values(fit.graph_coef)
@@ -478,10 +472,14 @@ def test_both_systems_solve_the_same_equations(bias: bool) -> None:
 
 
 def test_without_need_alpha_is_not_made_sparse() -> None:
+    """Functions in coordinates are not, as no new point is put into an expansion of them."""
     case = toy(n=80, c=1)
-    fit = fit_tube(case.dense(bias=True), 0, 1.0, 0.15, sparse=False)
-    assert (fit.alpha != 0).all()
-    assert fit.gap <= 1e-6
+    features = FeatureSystem(case.features(), case.spectral(80), True)
+    for system in (Unpruned(case.K, case.side(), True), features):
+        fit = fit_tube(system, 0, 1.0, 0.15)
+        assert (fit.alpha != 0).all()
+        assert fit.gap <= 1e-6
+    assert (fit_tube(case.dense(bias=True), 0, 1.0, 0.15).alpha == 0).any()
 
 
 def test_targets_of_zero_are_met_at_once() -> None:
@@ -513,10 +511,13 @@ def test_extreme_parameters_end_in_finite_answers(
 def test_columns_are_fitted_one_by_one() -> None:
     case = toy()
     system = case.dense(bias=True)
-    result, alpha = tube_regression(system, 1.0, 0.05)
+    result = tube_regression(system, 1.0, 0.05)
+    assert result.alpha is not None
     for j in range(2):
         alone = fit_tube(system, j, 1.0, 0.05)
-        np.testing.assert_array_equal(alpha[:, j], alone.alpha)
+        np.testing.assert_array_equal(result.alpha[:, j], alone.alpha)
+        np.testing.assert_array_equal(result.coef[:, j], alone.fit.coef[:, 0])
+        assert result.intercept[j] == alone.fit.intercept[0]
         np.testing.assert_array_equal(result.virtual[:, j], alone.fit.graph_coef[:, 0])
         assert result.objective[j] == alone.objective
 
@@ -527,19 +528,20 @@ def test_the_interior_point_method_says_when_it_is_stopped(
     system = toy().dense(bias=True)
     with monkeypatch.context() as context:
         context.setattr(active_set, "_REVISIONS", 0)  # which may well find the optimum
-        cut, _ = tube_regression(system, 1.0, 0.05, max_iter=1)
+        cut = tube_regression(system, 1.0, 0.05, max_iter=1)
     assert cut.status == Status.MAX_ITER
     assert cut.optimality.max() > 1e-6
     calls = []
-    asked, alpha = tube_regression(
+    asked = tube_regression(
         system, 1.0, 0.05, on_iteration=lambda: bool(calls.append(1)) or len(calls) == 3
     )
     assert asked.status == Status.CALLBACK
     assert len(calls) == 3  # the second column is started all the same
-    assert alpha.shape == (40, 2)
+    assert asked.alpha is not None
+    assert asked.alpha.shape == (40, 2)
 
 
-# ---- sides and features ------------------------------------------------------------------------
+# ---- sides and units --------------------------------------------------------------------------
 
 
 def test_eigenvalues_below_zero_are_rounding() -> None:
@@ -551,48 +553,31 @@ def test_eigenvalues_below_zero_are_rounding() -> None:
     assert case.side().basis is None
 
 
-def blocks(features: Any) -> Iterator[Any]:
-    return (np.asarray(block) for _, block in features.blocks())
+@pytest.mark.parametrize("C", [0.3, 20.0])
+def test_results_in_other_units_are_those_of_the_other_targets(C: float) -> None:
+    """(33) of level + scale y, if f has a bias and the graph leaves constants alone."""
+    case = toy(2, normalized=False)
+    level, scale = np.array([3.0, -1.0]), 4.0
+    moved = replace(case, y=level + scale * case.y)
+    found = least_squares(case.dense(bias=True), C).in_units(level, scale)
+    expected = least_squares(moved.dense(bias=True), C)
+    for name in ("coef", "intercept", "virtual", "objective"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
+    residual = case.K @ found.coef + found.intercept - found.virtual
+    total = moved.energy(found.coef, found.virtual) + C / 2 * (residual**2).sum(axis=0)
+    np.testing.assert_allclose(found.objective, total, rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_landmark_features_are_the_landmark_space(dtype: Any) -> None:
-    X = np.random.default_rng(0).standard_normal((300, 4)).astype(dtype)
-    kernel = make_kernel("rbf", X)
-    features = landmark_features(kernel, X, X[:25])
-    space = landmark_map(kernel, X, X[:25])
-    assert (features.n_points, features.n_features) == space.features.shape
-    np.testing.assert_array_equal(np.vstack(list(blocks(features))), space.features)
-    stored = features.stored()
-    assert stored.array.dtype == dtype
-    np.testing.assert_array_equal(stored.array, space.features)
-
-
-def test_ambients_agree_on_their_kernel_matrix_and_functions() -> None:
-    rng = np.random.default_rng(0)
-    X, alpha = rng.standard_normal((20, 3)), rng.standard_normal((20, 2))
-    kernel = make_kernel("rbf", X)
-    K = kernel.gram(X)
-    features = landmark_features(kernel, X, X)
-    for ambient in (
-        FullAmbient(kernel, X, np.arange(20)),
-        MappedAmbient(features, features.lift, features.basis),
-        MappedAmbient(features, features.lift, features.basis).stored(),
-    ):
-        np.testing.assert_allclose(ambient.gram(), K, atol=1e-8)
-        kept = ambient.kept(ambient.coordinates(alpha))
-        found = (
-            kernel.gram(X)
-            if kept["X_fit_"] is X
-            else kernel.expand(X, kept["X_fit_"], np.eye(len(kept["alpha_"])))
-        )
-        np.testing.assert_allclose(found @ kept["alpha_"], K @ alpha, atol=1e-6)
-    for data in (X, X.T):
-        linear = LinearAmbient(data)
-        assert (linear.features is None) == (data.shape[1] > data.shape[0])
-        a = alpha[: len(data)]
-        kept = linear.kept(linear.coordinates(a))
-        np.testing.assert_allclose(data @ kept["coef_"].T, linear.gram() @ a)
+def test_units_leave_the_rest_of_a_result_alone() -> None:
+    one = np.ones((1, 1))
+    result = EmbeddedResult(one, one[0], one, one[0], one[0] / 7, 3, Status.EARLY, one / 2)
+    found = result.in_units(np.array([5.0]), 2.0)
+    assert (found.n_iter, found.status) == (3, Status.EARLY)
+    assert found.optimality is result.optimality
+    assert found.alpha is result.alpha  # multipliers belong to the problem that was solved
+    assert [found.coef.item(), found.intercept.item(), found.virtual.item()] == [2.0, 7.0, 7.0]
+    assert found.objective.item() == 4.0
+    assert result.coef.item() == 1.0
 
 
 def test_the_oracle_has_null_vectors_where_it_says() -> None:

@@ -13,7 +13,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
-    DenseOperator,
+    DenseTerm,
     affinity,
     laplacian,
     make_case,
@@ -32,7 +32,6 @@ def supervised(space, y, gamma_A, *, fit_intercept=True):
         y,
         np.ones(len(y)),
         gamma_A,
-        0.0,
         None,
         fit_intercept,
     )
@@ -192,9 +191,7 @@ def test_random_tiny_problems_all_converge():
         if trial % 2:
             W = affinity(X, 2)
             L = laplacian(W, normalized=bool(trial % 4 == 1))
-            problem = replace(
-                problem, laplacian=DenseOperator(L), gamma_I=10.0 ** rng.uniform(-3, 1)
-            )
+            problem = replace(problem, graph_term=DenseTerm(10.0 ** rng.uniform(-3, 1) * L))
         start = None
         if trial % 3:
             scale = 10.0 ** rng.uniform(-2, 2)
@@ -202,7 +199,7 @@ def test_random_tiny_problems_all_converge():
                 scale * rng.standard_normal((2, 1)), scale * rng.standard_normal(1)
             )
         result = newton(problem, start)
-        S = np.zeros((n, n)) if problem.laplacian is None else problem.gamma_I * L
+        S = np.zeros((n, n)) if problem.graph_term is None else problem.graph_term.matrix
         f = X @ result.state.coef + result.state.intercept
         v = S @ f + np.where(y[:, None] * f < 1, f - y[:, None], 0)
         gradient = np.append(X.T @ v + gamma_A * result.state.coef, v.sum())
@@ -227,7 +224,7 @@ def test_low_rank_kernels_with_tiny_gamma_a(graph, solve):
         gamma_A = 10.0 ** rng.uniform(-9, -5)
         problem = supervised(FullKernelSpace(X @ X.T), y, gamma_A, fit_intercept=bool(trial % 2))
         if graph:
-            problem = replace(problem, laplacian=DenseOperator(L), gamma_I=0.3)
+            problem = replace(problem, graph_term=DenseTerm(0.3 * L))
         state = solve(problem).state
         w = np.linalg.lstsq(X, state.values - state.intercept)[0]
         f = X @ w + state.intercept
@@ -310,16 +307,16 @@ class Counting:
         self.calls.append(coef.shape[1])
         return self.inner.values(coef)
 
-    def apply(self, F: Any) -> Any:
+    def __call__(self, F: Any) -> Any:
         self.calls.append(F.shape[1])
-        return self.inner.apply(F)
+        return self.inner(F)
 
 
 def test_an_iteration_costs_one_product_with_the_kernel_and_one_with_the_graph():
     case = make_case(n=30, n_labels=12, c=3, fit_intercept=True)
     problem = case.objective()
-    space, graph = Counting(problem.space), Counting(problem.laplacian)
-    result = pcg(replace(problem, space=space, laplacian=graph), tol=1e-8)
+    space, graph = Counting(problem.space), Counting(problem.graph_term)
+    result = pcg(replace(problem, space=space, graph_term=graph), tol=1e-8)
     assert result.n_iter > 10
     for calls in (space.calls, graph.calls):
         assert len(calls) <= result.n_iter + 6  # the start, the end, and checks at restarts
@@ -347,8 +344,7 @@ def test_the_size_of_the_weights_does_not_decide_whether_the_bias_is_free(power,
     L = laplacian(scale * affinity(case.X), normalized=False)
     problem = replace(
         case.objective(),
-        laplacian=DenseOperator(np.linalg.matrix_power(L, power)),
-        gamma_I=0.3 / scale**power,
+        graph_term=DenseTerm(0.3 / scale**power * np.linalg.matrix_power(L, power)),
     )
     values = [problem.value(solve(problem).state) for solve in (newton, dual)]
     np.testing.assert_allclose(values[0], values[1], rtol=1e-8)

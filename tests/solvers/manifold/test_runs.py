@@ -28,7 +28,7 @@ from tests.helpers.problems import (
     GRAPHS,
     KINKED_LOSSES,
     QUADRATIC_LOSSES,
-    DenseOperator,
+    DenseTerm,
     column,
     make_case,
     primal_gradient,
@@ -441,7 +441,7 @@ def cast(case, dtype):
         space=FullKernelSpace(case.K.astype(dtype)),
         targets=case.y.astype(dtype),
         weights=case.weights.astype(dtype),
-        laplacian=DenseOperator(case.L.astype(dtype)),
+        graph_term=DenseTerm(case.penalty.astype(dtype)),
     )
 
 
@@ -527,8 +527,7 @@ def test_pcg_in_another_array_namespace(loss, space, repeated, device):
         targets=there(case.y),
         weights=there(case.weights),
         gamma_A=case.gamma_A,
-        gamma_I=case.gamma_I,
-        laplacian=DenseOperator(there(case.L)),
+        graph_term=DenseTerm(there(case.penalty)),
         fit_intercept=True,
     )
     plain, other = pcg(case.objective(), tol=1e-9), pcg(strict, tol=1e-9)

@@ -25,7 +25,7 @@ from tests.helpers.problems import (
     KINKED_LOSSES,
     QUADRATIC_LOSSES,
     SPACES,
-    DenseOperator,
+    DenseTerm,
     column,
     enumerated_optimum,
     make_case,
@@ -393,8 +393,8 @@ def test_a_kernel_of_rank_three_is_the_linear_space(fit_intercept, loss, solve):
     """Coefficients are one choice of many, f is not (errata L14)."""
     case = make_case(loss=loss, fit_intercept=fit_intercept, space="linear")
     X = case.X[:, :3]
-    K, operator = X @ X.T, DenseOperator(case.L)
-    parts = (loss, case.index, case.y, case.weights, 0.05, 0.3, operator, fit_intercept)
+    K, graph_term = X @ X.T, DenseTerm(0.3 * case.L)
+    parts = (loss, case.index, case.y, case.weights, 0.05, graph_term, fit_intercept)
     kernel, linear = Objective(FullKernelSpace(K), *parts), Objective(LinearSpace(X), *parts)
     a, b, exact = solve(kernel).state, solve(linear).state, dual(linear).state
     np.testing.assert_allclose(a.values, b.values, atol=1e-6)

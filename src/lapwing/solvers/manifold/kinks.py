@@ -23,6 +23,7 @@ import numpy as np
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on, verdict
+from lapwing.solvers.manifold.coordinates import expansion, in_coordinates
 from lapwing.solvers.manifold.newton import newton
 from lapwing.spaces.base import Array
 
@@ -85,11 +86,12 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
     loss = AugmentedLoss(objective.loss, weights, np.zeros(shape), first)
-    state = objective.zero()
-    best = _Certified(state, np.inf)
+    inner = in_coordinates(objective)
+    state = inner.zero()
+    best = _Certified(objective.zero(), np.inf)
     before, without = np.inf, 0
     for _ in range(_ROUNDS):
-        smooth = replace(objective, loss=loss, weights=np.ones(len(weights)))
+        smooth = replace(inner, loss=loss, weights=np.ones(len(weights)))
         state = newton(smooth, state, max_iter=_STEPS).state
         scores = objective.labeled(state.values)
         slopes = loss.updated(objective.targets, scores)
@@ -107,7 +109,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
 
 def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -> _Certified:
     """The function of the dual variables, and its gap."""
-    made = objective.state(objective.scatter(-slopes / 2), state.intercept)
+    made = expansion(objective, slopes / 2, state.intercept)
     y, w, f = objective.targets, objective.weights[:, None], objective.labeled(made.values)
     rise = w * (objective.loss.value(y, f) - objective.loss.value(y, seen))
     gap = float((rise - slopes / 2 * (f - seen)).sum())

@@ -34,7 +34,8 @@ __all__ = ["newton"]
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12
 
-_ROUNDING = 1e-13
+_ROUNDING = 2e-15
+_IDLE = 2  # steps in a row that lower nothing
 _FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
 
 
@@ -71,6 +72,7 @@ def newton(
     state = objective.zero() if start is None else start
     value = objective.value(state)
     open_columns = np.arange(objective.n_columns)
+    idle = np.zeros(objective.n_columns, dtype=int)
     n_iter, stop = 0, Status.CONVERGED
     while len(open_columns):
         if n_iter == max_iter:
@@ -81,10 +83,12 @@ def newton(
         after, settled = _step(part, system, before)
         new_value = part.value(after)
         # A point at a break to rounding may flip for ever (errata L15): no decrease ends it too.
-        stalled = ~settled & ~(new_value < value[open_columns] * (1 - 1e-15))
+        # One step without is not enough: where values have lost the digits slopes still have some.
+        lower = new_value < value[open_columns] * (1 - 1e-15)
+        idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
         state = _replace_columns(state, open_columns, after)
         value[open_columns] = new_value
-        open_columns = open_columns[~(settled | stalled)]
+        open_columns = open_columns[~(settled | (idle[open_columns] == _IDLE))]
         n_iter += 1
         if on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
             stop = Status.CALLBACK
@@ -176,13 +180,13 @@ def _free_bias(objective: Objective) -> bool:
 def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
     """Curvatures by which a bias that no regulariser sees is determined.
 
-    Where all losses are straight, or nearly, the model is unbounded in such a bias. There the
-    parabolas that are flat at the target take the place: they have the losses' slopes, so the
-    step still descends.
+    Where all losses are straight, or nearly, the model is unbounded in such a bias. There parabolas
+    that are flat at the mean distance from the targets take the place: they have the losses'
+    slopes, so the step still descends.
     """
-    away = np.abs(model.scores - to_host(objective.targets))
-    chords = np.abs(model.slopes) / np.maximum(away, np.finfo(np.float64).eps)
     w = objective.weights
+    away = w @ np.abs(model.scores - to_host(objective.targets)) / w.sum()
+    chords = np.abs(model.slopes) / np.where(away > 0, away, 1.0)
     flat = w @ model.curvatures <= _FLAT * (w @ chords)
     return model._replace(curvatures=np.where(flat, chords, model.curvatures))
 

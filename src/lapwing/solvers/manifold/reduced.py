@@ -14,7 +14,8 @@ from typing import Protocol
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers.base import OnIteration, Result
+from lapwing.solvers.base import OnIteration, Result, Status
+from lapwing.solvers.manifold.coordinates import newton_in_coordinates
 from lapwing.solvers.manifold.kinks import multipliers
 from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
 from lapwing.solvers.manifold.newton import newton
@@ -47,7 +48,12 @@ class Reduced:
 def _newton(
     objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
 ) -> Result:
-    return newton(objective, max_iter=max_iter, on_iteration=on_iteration)  # to rounding
+    """To rounding, whatever the tolerance."""
+    found = newton(objective, max_iter=max_iter, on_iteration=on_iteration)
+    if found.status != Status.PRECISION:
+        return found
+    again = newton_in_coordinates(objective, max_iter=max_iter)
+    return again if again.optimality.max() < found.optimality.max() else found
 
 
 def _hinge(objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration) -> Result:
