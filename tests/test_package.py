@@ -44,7 +44,8 @@ PUBLIC = {
     "lapwing.models": "Model ModelFileError load_model save_model texts_from",
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
-        ClassPriorWarning ConstantFitWarning FeatureScaleWarning LapwingWarning ModelVersionWarning
+        BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
+        FewEigenvectorsWarning LapwingWarning LongFitWarning ModelVersionWarning
         NoImprovementWarning NothingUnlabeledWarning SingleClassWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,

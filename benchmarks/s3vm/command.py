@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.s3vm.classes import classes_part
+from benchmarks.s3vm.few_labels import few_labels_part
 from benchmarks.s3vm.landmarks import landmarks_part
 from benchmarks.s3vm.limits import NOTES
 from benchmarks.s3vm.plan import Part, Plan
@@ -46,6 +47,7 @@ SECTIONS: dict[str, Section] = {
     "amounts": Section(amounts_part, "its Figure 5"),
     "times": Section(times_part, "its Figure 6"),
     "scaling": Section(scaling_part, "its Figure 7"),
+    "few": Section(few_labels_part, "one and ten labels a class on Text, 30 draws, no paper's"),
     "speed": Section(speed_part, "times expected of single fits and evaluations"),
 }
 DATA_NAMES = (

@@ -84,7 +84,14 @@ def times_part(plan: Plan) -> Part:
 
 
 def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
-    model = S3VC("linear", method="quasi-newton", C=1 / (2 * l), C_star=1 / (2 * u), unlabeled=0)
+    model = S3VC(
+        "linear",
+        method="quasi-newton",
+        C=1 / (2 * l),
+        C_star=1 / (2 * u),
+        balance=float(np.mean(y[y != 0] > 0)),  # held as in the paper whatever the labels say
+        unlabeled=0,
+    )
     with warnings.catch_warnings():
         # With these parameters (the paper's) the function hardly leaves its balance.
         warnings.simplefilter("ignore", SingleClassWarning)

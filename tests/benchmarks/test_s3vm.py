@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.__main__ import main
 from benchmarks.s3vm import paper_qn
 from benchmarks.s3vm.command import DATA_NAMES, SECTIONS
+from benchmarks.s3vm.few_labels import METHODS as FEW
+from benchmarks.s3vm.few_labels import drawn, error_of, row
 from benchmarks.s3vm.fits import (
     FITTERS,
     LinearFit,
@@ -51,7 +53,7 @@ from benchmarks.s3vm.transduction import (
 )
 from benchmarks.shared.data import Data
 from lapwing.spaces import LinearSpace
-from tests.helpers.data import two_clouds
+from tests.helpers.data import around_corners, two_clouds
 
 
 def clouds(n: int = 60, apart: float = 4.0) -> SignedPoints:
@@ -326,6 +328,25 @@ def test_moons_are_two_halves() -> None:
     assert y.sum() == 0
 
 
+# Few labels
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_one_label_a_class_is_enough_for_two_clouds(name: str) -> None:
+    truth = np.arange(80) % 2
+    data = Data(around_corners(truth, np.random.default_rng(0), distance=20.0), truth)
+    labeled = drawn(data, 1, np.random.default_rng(0))
+    assert sorted(data.y[labeled].tolist()) == [0, 1]
+    assert error_of(FEW[name](), data, labeled) == 0
+    swapped = data._replace(y=data.y.copy())
+    swapped.y[labeled] = 1 - swapped.y[labeled]
+    assert error_of(FEW[name](), swapped, labeled) == 100
+
+
+def test_a_line_of_few_labels_counts_swapped_classes() -> None:
+    assert row("a", [1.0, 93.0, 2.0, 50.0]) == ["a", "4", "26.0", "1.0", "93.0", "1"]
+
+
 # Runs
 
 
@@ -367,6 +388,7 @@ def test_quick_run_of_everything(
     ):
         for number in numbers:
             assert f"### {paper}{'s' * (number == 2)} {number}" in printed
+    assert "### Text with one and with ten labels a class" in printed
     for check in (
         "continuation, Uspst",
         "gradient, Text",

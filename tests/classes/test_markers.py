@@ -170,6 +170,7 @@ def test_a_frame_of_one_column_keeps_its_integers(frame: Any) -> None:
         (["a", "b", ""], None, ("",)),
         (["a", "b", None], "", (None,)),
         (["a", "b", ""], NAN, ("",)),
+        ([0, 1, "", None, -1], "auto", (-1, None, "")),
         ([0, 1], 9, ()),
     ],
 )
@@ -366,6 +367,7 @@ def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> N
         (np.repeat([0, -1, 1], [80, 10, 10]), -1),
         (np.repeat(["normal", "odd", "?"], [79, 1, 20]), "?"),
         (np.repeat(["normal", "odd", ""], [85, 5, 10]), "auto"),
+        ([False] * 6 + [True, -1], "auto"),
         ([-2, -1, 0, 1], -1),
         ([-2, -1, 0, None], None),
         (np.repeat([0, -1], [149, 1]) + np.arange(150) % 3 * (np.arange(150) < 149), "auto"),

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -33,7 +35,11 @@ from lapwing import (
     Linear,
 )
 from lapwing.estimators import choice
-from lapwing.exceptions import ConstantFitWarning, UnlabeledComponentWarning
+from lapwing.exceptions import (
+    ConstantFitWarning,
+    FewEigenvectorsWarning,
+    UnlabeledComponentWarning,
+)
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 from tests.helpers.manifold import dense_laplacian
@@ -118,7 +124,7 @@ def test_attributes(name: str) -> None:
     if model.n_eigenvectors is None:
         assert not hasattr(model, "eigenvalues_")
     else:
-        assert model.eigenvalues_.shape == (min(model.n_eigenvectors, n),)
+        assert model.eigenvalues_.shape == (min(eigenvectors_of(model), n),)
         assert (np.diff(model.eigenvalues_) >= 0).all()
     if isinstance(model.space, Linear) or model.kernel == "linear":
         assert model.coef_.shape == (c, 4)
@@ -151,7 +157,7 @@ def test_no_other_answers_are_better(name: str) -> None:
         L = laplacian(
             model.affinity_.toarray(), normalized=not isinstance(model, (LapERLSRegressor, LapESVR))
         )
-        basis = np.linalg.eigh(L)[1][:, : model.n_eigenvectors]
+        basis = np.linalg.eigh(L)[1][:, : eigenvectors_of(model)]
     for scale in (1e-3, -1e-3):
         for _ in range(10):
             setattr(model, part, coef + scale * rng.standard_normal(coef.shape))
@@ -271,6 +277,41 @@ def test_the_names_of_the_classes_do_not_matter(cls: type) -> None:
     values = cls().fit(X, y).decision_function(X)
     renamed = cls(unlabeled="?").fit(X, np.array(["b", "c", "a", "?"])[y])
     np.testing.assert_allclose(renamed.decision_function(X), values[:, [2, 0, 1]], atol=1e-9)
+
+
+def eigenvectors_of(model: Any) -> int:
+    """As asked for; 'auto' is 50, or two a column of targets."""
+    if model.n_eigenvectors != "auto":
+        return int(model.n_eigenvectors)
+    return max(50, 2 * (1 if len(model.classes_) == 2 else len(model.classes_)))
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+@pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
+def test_many_classes_take_as_many_eigenvectors(cls: Any) -> None:
+    """With 50 for 70 far classes, labelled rows themselves would be given other classes."""
+    X, truth = make_blobs(70 * 5, 20, centers=70, cluster_std=0.3, random_state=0)
+    y = np.where(np.arange(len(X)) % 5 == 0, -1, truth)
+    y[np.unique(truth, return_index=True)[1]] = np.arange(70)
+    model = cls(kernel="linear").fit(X, y)
+    assert len(model.eigenvalues_) == 140
+    assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+    with pytest.warns(FewEigenvectorsWarning, match=r"fewer than the 70 classes.*'auto', or at le"):
+        cls(kernel="linear", n_eigenvectors=50).fit(X, y)
+
+
+def test_a_matrix_that_will_not_fit_is_refused_before_the_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Searched(KNNGraph):
+        def affinity(self, X: Any) -> Any:
+            raise AssertionError("the neighbours were looked for first")
+
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    y = np.where(np.arange(200) < 6, np.arange(200) % 2, -1)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
+    with pytest.raises(MemoryError, match=r"n x n kernel matrix of n = 200.*space=Landmarks"):
+        LapERLSClassifier(space=None, graph=Searched()).fit(X, y)
 
 
 @pytest.mark.parametrize("options", [{}, {"n_eigenvectors": None}, {"space": Landmarks(30)}])
@@ -443,7 +484,10 @@ def test_class_volumes_meet_a_prior(cls: type) -> None:
         ({"C": np.inf}, r"C=inf must be a (finite )?number > 0"),
         ({"lam": 0.0}, "lam=0.0 must be a number > 0"),
         ({"mu": -1}, "mu=-1 must be a number >= 0"),
-        ({"n_eigenvectors": 0}, "n_eigenvectors=0 must be a whole number >= 1, or None for the"),
+        (
+            {"n_eigenvectors": 0},
+            "n_eigenvectors=0 must be a whole number >= 1, 'auto', or None for the",
+        ),
         ({"n_eigenvectors": 2.5}, "n_eigenvectors=2.5 must be a whole number >= 1"),
         ({"tol": 0}, "tol=0 must be a number > 0"),
         ({"space": "full"}, "space='full' is not known. Use 'auto', None"),

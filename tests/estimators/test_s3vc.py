@@ -19,14 +19,20 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
-from lapwing.exceptions import NoImprovementWarning, SingleClassWarning, UnlabeledComponentWarning
-from lapwing.losses.unlabeled import UNLABELED_LOSSES
+from lapwing.exceptions import (
+    BalanceWarning,
+    NoImprovementWarning,
+    SingleClassWarning,
+    UnlabeledComponentWarning,
+)
+from lapwing.losses import UNLABELED_LOSSES
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
@@ -171,7 +177,7 @@ def test_every_unlabelled_loss_is_written_out() -> None:
     check_examples(
         UNLABELED_LOSS,
         UNLABELED_LOSSES,
-        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        registry="UNLABELED_LOSSES in lapwing.losses.registry",
         place="UNLABELED_LOSS in tests/estimators/test_s3vc.py",
     )
 
@@ -886,6 +892,7 @@ def test_one_class_for_all_is_told() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 def test_components_that_no_label_reaches_are_told() -> None:
     X, y, _ = clusters()
     far = np.vstack([X, X[:20] + 100])
@@ -893,6 +900,7 @@ def test_components_that_no_label_reaches_are_told() -> None:
         S3VC(C=5.0, gamma_I=0.1).fit(far, np.concatenate([y, np.full(20, -1)]))
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_minimum_worse_than_the_supervised_solution_is_not_returned(
     n_classes: int, monkeypatch: pytest.MonkeyPatch
@@ -949,6 +957,7 @@ def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -
         S3VC(kernel=lopsided, **options).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
     X, y, _ = clusters()
     with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):
@@ -994,3 +1003,52 @@ def test_columns_without_entries_change_nothing(n_classes: int) -> None:
     np.testing.assert_allclose(
         fitted.decision_function(wide), narrow.decision_function(X), atol=1e-12
     )
+
+
+# --- shares of the classes that cannot be the labels' -----------------------------------------
+
+
+def iris(hidden: slice) -> tuple[Any, Any, Any]:
+    X, truth = load_iris(return_X_y=True)
+    y = truth.copy()
+    y[hidden] = -1
+    return X, y, truth
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.parametrize("hidden", [slice(0, 1), slice(0, 45), slice(60, 61), slice(140, 150)])
+def test_few_unlabelled_rows_are_not_shared_out(hidden: slice) -> None:
+    """One unlabelled row has one class, whatever shares the 149 labels have."""
+    X, y, truth = iris(hidden)
+    answers = S3VC().fit(X, y).transduction_
+    assert (answers[hidden] == truth[hidden]).mean() >= 0.9
+
+
+def test_shares_that_the_labels_contradict_are_not_held() -> None:
+    """Labels in equal numbers, nine unlabelled rows of ten of one class, far apart."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], [380, 60])
+    X = rng.standard_normal((440, 2)) + 6.0 * truth[:, None]
+    y = np.full(440, -1)
+    y[:20], y[380:400] = 0, 1
+    with pytest.warns(BalanceWarning, match=r"balance='labels' was not held: .*on the wrong side"):
+        model = S3VC("linear").fit(X, y)
+    assert (model.transduction_ == truth).mean() == 1.0
+    assert model.balance_[0] < -0.5
+    told = S3VC("linear", balance={0: 360 / 400, 1: 40 / 400}).fit(X, y)
+    assert (told.transduction_ == truth).mean() == 1.0
+
+
+def test_shares_that_nothing_contradicts_are_held() -> None:
+    X, y = gap_points()
+    model = S3VC("linear").fit(X, y)
+    known = y[y >= 0]
+    assert model.balance_[0] == pytest.approx(2 * known.mean() - 1, abs=1e-6)
+
+
+def gap_points() -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    truth = np.arange(200) % 2
+    y = np.full(200, -1)
+    y[:6] = truth[:6]
+    return rng.standard_normal((200, 3)) + 4.0 * truth[:, None], y

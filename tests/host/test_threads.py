@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lapwing._host import threads as _threads
 from lapwing._host.threads import (
@@ -99,3 +99,18 @@ def test_threads_are_found_again_after_a_fork() -> None:
     finally:
         child.kill()
         child.join()
+
+
+def test_two_holders_of_one_thread_give_back_what_was() -> None:
+    """Each alone would note one thread as what to restore, and leave the process with it."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        first, second = single_blas_thread(), single_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        held = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        second.__exit__(None, None, None)
+        after = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert set(held) <= {1}
+    assert after == before

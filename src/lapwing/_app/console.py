@@ -263,7 +263,8 @@ def describe_info(info: dict[str, Any]) -> str:
         grid.add_row(name, memory, forecast["time"], forecast["solver"])
     text.grid(grid)
     if info["suggested_label"] is not None:
-        text.line(f"No --label is given; {info['suggested_label']!r} looks most like one.")
+        name = info["suggested_label"]
+        text.line(f"No --label is given; {name!r} looks most like a column of labels.")
     text.line("To fit this table:")
     text.line(f"  {info['command']}")
     return str(text)

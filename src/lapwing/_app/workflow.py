@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -138,22 +137,6 @@ def read_for(model: Model, request: PredictRequest) -> Table:
     table = read_points(request.data, fitted, request.read_options)
     _warn_of_new_values(model, table)
     return table
-
-
-def _for_a_model(message: str) -> str:
-    """The message about a table without what only a fit can do about it.
-
-    Readers advise options of `lapwing fit`, where the columns are chosen. A model has chosen.
-    """
-    sentences = re.split(r"(?<=[.;]) +", message)
-    foreign = FitRequest.flags() - PredictRequest.flags()
-    kept = [s for s in sentences if not foreign & set(re.findall(r"--[a-z][a-z-]*", s))]
-    if len(kept) == len(sentences):
-        return message
-    return (
-        f"{' '.join(kept).rstrip(';.')}. The model takes these columns as they were in its fit: "
-        "correct the table, or fit again without them or with other options."
-    )
 
 
 def answer(model: Model, table: Table) -> Predictions:

@@ -82,7 +82,9 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
     if not missing:
         found += [text_in_the_way(name, bad, where, new=new) for name, bad in raw.bad.items()]
         holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
-        again = "Fill them in, or fit the model again with --impute median"
+        again = (
+            "Fill them in: the model was fitted to a table without any, and has no values for them"
+        )
         cure = again if new else f"Either fill them in with --impute median{drop}"
         found += _cells_in_the_way(holes, "missing values", cure, where)
     infinite = bad_cells(raw.X, np.isinf, names)

@@ -124,7 +124,7 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
                 if name not in names:
                     raise ValueError(
                         f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
-                        "Features are read from 'X', labels from the array that --label names."
+                        "Features are read from 'X', labels and ids from arrays of their own."
                     )
             return {
                 name: _array(archive, name, source) for name in [*wanted, _NAMES] if name in names

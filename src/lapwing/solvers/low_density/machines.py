@@ -325,7 +325,7 @@ def _fit(
     result = _minimum(objective, recipe, on_step)
     contradicted = 0
     lower, upper = objective.bias
-    if recipe.balance.kind == "labels" and lower == upper:
+    if recipe.balance.kind == "labels" and lower == upper and result.improved:
         contradicted, level = _contradiction(objective, result.minimum.function)
         if contradicted:
             # Up to where the labelled points want it, so that neither they nor the gap is ignored.

@@ -1,0 +1,106 @@
+"""What every fit owes its user: nothing of theirs is kept, and what takes long is said before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+from lapwing import (
+    S3VC,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.estimators import diagnostics, manifold
+from lapwing.exceptions import LongFitWarning
+
+
+def data(n: int = 60) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % 2
+    y = np.full(n, -1)
+    y[:6] = truth[:6]
+    return rng.standard_normal((n, 3)) + 3.0 * truth[:, None], y
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "make",
+    [LapSVC, LapRLSClassifier, LapERLSClassifier, S3VC,
+     lambda: S3VC(space=Landmarks(1000)), lambda: LapERLSClassifier(space=Landmarks(1000))],
+    ids=["LapSVC", "LapRLS", "LapERLS", "S3VC", "S3VC landmarks", "LapERLS landmarks"],
+)  # fmt: skip
+def test_points_may_be_written_over_after_the_fit(make: Any, container: Any) -> None:
+    X, y = data()
+    given = container(X.copy())
+    model = make().fit(given, y)
+    before = model.decision_function(container(X))
+    (given.data if sp.issparse(given) else given)[:] = 1e3
+    np.testing.assert_array_equal(model.decision_function(container(X)), before)
+
+
+def test_parameters_of_a_graph_that_is_not_there_are_refused_with_the_cure() -> None:
+    message = r"graph__n_neighbors: graph=None is chosen by the fit .* LapSVC\(graph=KNNGraph\(\)\)"
+    with pytest.raises(ValueError, match=message):
+        LapSVC().set_params(graph__n_neighbors=7)
+    with pytest.raises(ValueError, match=r"space__n_components: space='auto' .*space=Landmarks"):
+        LapERLSClassifier().set_params(space__n_components=7)
+    model = LapSVC().set_params(graph=KNNGraph(), graph__n_neighbors=7)
+    assert model.graph.n_neighbors == 7
+    assert LapSVC(graph=KNNGraph()).set_params(graph__power=3, gamma_I=2.0).graph.power == 3
+
+
+def test_a_search_over_the_default_graph_says_what_to_give() -> None:
+    X, y = data()
+    search = GridSearchCV(LapSVC(), {"graph__n_neighbors": [4, 5]}, cv=2)
+    with pytest.raises(ValueError, match=r"Give one first, e\.g\. LapSVC\(graph=KNNGraph"):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "faster"),
+    [
+        (LapSVC(solver="pcg"), r"LapSVC .*LapERLSClassifier, .*stopping='stability'"),
+        (LapRLSRegressor(solver="pcg"), r"LapRLSRegressor .*LapERLSRegressor.*stopping="),
+        (LapSVR(), r"LapSVR .*LapERLSRegressor.* takes seconds\."),
+    ],
+    ids=["LapSVC", "LapRLSRegressor", "LapSVR"],
+)
+def test_a_long_fit_is_announced_before_it_begins(
+    estimator: Any, faster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = data()
+    y = np.where(y < 0, np.nan, y) if is_regressor(estimator) else y
+    monkeypatch.setattr(manifold, "_LONG", 1e-9)
+    with pytest.warns(LongFitWarning, match=faster):
+        estimator.fit(X, y)
+
+
+def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = data()
+    LapSVC().fit(X, y)  # warnings are errors
+    monkeypatch.setattr(manifold, "_LONG", 1e-9)
+    LapSVC(solver="pcg", stopping="stability").fit(X, y)
+    LapSVC("linear").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("n_iter", "advice"), [(50, r"Raise max_iter or tol"), (12, r"\. Raise tol, ")]
+)
+def test_more_iterations_are_advised_only_where_all_were_used(n_iter: int, advice: str) -> None:
+    with pytest.warns(ConvergenceWarning, match=advice):
+        diagnostics.warn_descent_not_converged(n_iter, 50, 0.1, 1e-4)
+    with pytest.warns(ConvergenceWarning, match=advice):
+        diagnostics.warn_not_converged("newton", n_iter, 50, 0.1, 1e-4)

@@ -1,0 +1,108 @@
+"""What the README shows is what happens: its programs, its transcript, its demo, its table, its links."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing
+from lapwing._app.demo import run_demo
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/cli.md")]
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
+
+# Printed shares of right answers, which may differ by a point or two from machine to machine.
+TOLERANCE = 0.01
+
+
+def section(title: str) -> str:
+    """The text between a heading of the README and the next one."""
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, f"README.md has no section {title!r}"
+    return found[1]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_every_program_runs_by_itself_and_prints_what_is_shown(
+    program: str, tmp_path: Path
+) -> None:
+    shown = SHOWN.findall(program)
+    assert len(shown) == program.count("print("), "say behind every print what it prints"
+    assert shown
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = [float(line) for line in done.stdout.splitlines()]
+    assert printed == pytest.approx([float(text) for text in shown], abs=TOLERANCE)
+
+
+def test_there_are_programs() -> None:
+    assert len(PROGRAMS) >= 2
+
+
+def test_commands_print_what_is_shown() -> None:
+    """`docs/transcript.txt` is what they print: see `docs/make_transcript.py`."""
+    transcript = (ROOT / "docs" / "transcript.txt").read_text(encoding="utf-8")
+    told = transcript.strip().split("\n\n")
+    (block,) = re.findall(r"```\n(\$ .*?)\n```", section("A table, from the shell"), re.DOTALL)
+    commands = block.split("\n\n")
+    assert len(commands) >= 3
+    assert [command for command in commands if command not in told] == []
+
+
+def test_the_demo_prints_what_is_shown() -> None:
+    lines = re.findall(r"^  (\S.*?)  +([\d.]+) ± ([\d.]+) %", section("Install"), re.MULTILINE)
+    shown = {name: (float(mean), float(deviation)) for name, mean, deviation in lines}
+    scores = run_demo().scores
+    assert list(shown) == [score.name for score in scores]
+    for score in scores:
+        errors = 100 * score.errors
+        assert shown[score.name] == pytest.approx((errors.mean(), errors.std()), abs=0.3)
+
+
+def test_the_picture_shows_what_is_said_of_it() -> None:
+    pytest.importorskip("matplotlib")
+    alone, together = re.search(r"SVM is wrong on ([\d.]+) %, LapSVC on (\w+)\]", README).groups()
+    draw = runpy.run_path(str(ROOT / "examples" / "plot_two_moons.py"))["draw"]
+    titles = [axes.get_title(loc="left") for axes in draw().axes]
+    assert together == "none"
+    assert titles == [f"Supervised SVM: {alone}% wrong", "LapSVC: 0.0% wrong"]
+
+
+def test_the_table_of_estimators_can_be_typed() -> None:
+    table = section("Which estimator")
+    names = {name: getattr(lapwing, name) for name in lapwing.__all__} | {"affinity": np.eye(2)}
+    calls = re.findall(r"`((?:[A-Z]\w+)\(.*?\))`", table)
+    assert len(calls) > 10
+    made = {type(eval(call, names)).__name__ for call in calls}
+    estimators = {name for name in lapwing.__all__ if hasattr(getattr(lapwing, name), "predict")}
+    assert estimators <= made, f"the README's table leaves out {sorted(estimators - made)}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    """Paths in backquotes, from the root or from src/lapwing: what moves is told here."""
+    named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", path.read_text(encoding="utf-8"))
+    roots: list[Any] = [ROOT, ROOT / "src" / "lapwing"]
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
