@@ -27,6 +27,7 @@ from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
 from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.predictions import Predictions
+from lapwing._tables.summary import summary_lines
 
 __all__ = [
     "StageDisplay",
@@ -173,6 +174,8 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     columns = plural(fitted["n_features"], "column")
     scaling = f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}"
     text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
+    for line in summary_lines(outcome.table.notes, outcome.table.remarks):
+        text.line(line)
     written = outcome.request.outputs.named()
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
@@ -233,16 +236,14 @@ def describe_info(info: dict[str, Any]) -> str:
         f"{info['source']}: {plural(info['rows'], 'row')}, {len(info['numeric'])} numeric and "
         f"{len(info['categorical'])} text columns"
     )
-    for name, values in info["categorical"].items():
-        text.line(f"  text {name!r}: {values} values, one-hot encoded")
-    for name, reason in info["unusable"].items():
-        text.line(
-            f"  not usable {name!r}: {reason}; leave it out with --drop {name!r} or take it as --id"
-        )
-    for name, cells in info["missing"].items():
-        text.line(f"  missing {name!r}: {plural(cells, 'row')}; --impute median fills them in")
-    for name, cells in info["infinite"].items():
-        text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
+    for line in info["summary"]:
+        text.line(line)
+    for obstacle in info["obstacles"]:
+        text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
+    for name, count in info["missing"].items():
+        text.line(f"  missing {name!r}: {plural(count, 'row')}, which a fit fills with the median")
+    for name, count in info["infinite"].items():
+        text.line(f"  infinite {name!r}: {plural(count, 'row')}; correct them")
     text.line(info["scaling"][0].upper() + info["scaling"][1:])
     if info["labels"] is not None:
         grid = _grid("label", "rows")
@@ -264,6 +265,11 @@ def describe_info(info: dict[str, Any]) -> str:
         memory = forecast["memory"] + ("" if forecast["fits"] else " (too much)")
         grid.add_row(name, memory, forecast["time"], forecast["solver"])
     text.grid(grid)
+    if info["suggested_label"] is not None:
+        name = info["suggested_label"]
+        text.line(f"No --label is given; {name!r} looks most like a column of labels.")
+    text.line("To fit this table:")
+    text.line(f"  {info['command']}")
     return str(text)
 
 

@@ -68,6 +68,8 @@ class Outcome:
         None where no report is wanted, or there is none.
     seconds : float
         Time of fit and prediction.
+    impute : {'none', 'median', 'mean'}
+        What took the place of missing numbers.
     """
 
     request: FitRequest
@@ -79,6 +81,7 @@ class Outcome:
     scaling: str
     twin: FittedTwin | None = None
     seconds: float = 0.0
+    impute: str = "none"
 
     @property
     def method(self) -> Method:
@@ -161,6 +164,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         before.words,
         twin,
         time.perf_counter() - start,
+        before.impute,
     )
 
 
