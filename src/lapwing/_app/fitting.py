@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from lapwing._app.methods import CommandMethod
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator

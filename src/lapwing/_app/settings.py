@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
 __all__ = ["make_estimator", "parse_settings", "setting_names"]
