@@ -17,6 +17,7 @@ __all__ = ["check_loss", "check_unlabeled_loss"]
 
 _STEP = 1e-4  # of the differences
 _TOLERANCE = 1e-3  # of their agreement, relative to the larger side
+_HALVINGS = 25  # of the scores' distances, down to some 1e-9
 _FEW = 0.02  # share of the scores that may be within a step of a jump
 _TARGETS = {TargetKind.SIGNS: (-1.0, 1.0), TargetKind.VALUES: (-2.0, -0.3, 0.0, 1.0)}
 
@@ -54,6 +55,8 @@ def check_loss(loss: Loss) -> None:
         if (value < 0).any():
             at = f[np.argmin(value)]
             raise ValueError(f"{loss!r} must not be negative, and value is at f = {at:g}{of}.")
+        if loss.kind.differentiable:
+            _no_kinks(loss, y, f, of)
         if loss.kind is Kind.PIECEWISE_QUADRATIC:
             _constant_between(loss, breaks, curvature, f, away, of)
 
@@ -141,6 +144,23 @@ def _increases(loss: Loss, slope: Array, f: Array, target: str) -> None:
         raise ValueError(
             f"{loss!r} is not convex: its derivative falls between f = {f[order][i]:g} and "
             f"{f[order][i + 1]:g}{target}. Losses on labelled points must be convex."
+        )
+
+
+def _no_kinks(loss: Loss, y: Array, f: Array, target: str) -> None:
+    """Halve the intervals between scores to where the derivative rises most: a jump stays."""
+    left, right = np.sort(f)[:-1], np.sort(f)[1:]
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        low, mid, high = (loss.derivative(y[1:], at) for at in (left, middle, right))
+        first = np.abs(mid - low) > np.abs(high - mid)
+        left, right = np.where(first, left, middle), np.where(first, middle, right)
+    rise = np.abs(loss.derivative(y[1:], right) - loss.derivative(y[1:], left))
+    if rise.max() > _TOLERANCE:
+        i = int(np.argmax(rise))
+        raise ValueError(
+            f"{loss!r} says that it is {loss.kind}, and its derivative jumps by {rise[i]:g} at "
+            f"f = {left[i]:g}{target}. Use kind = Kind.KINKED and name the score in breaks(y)."
         )
 
 
