@@ -55,6 +55,7 @@ OPTIONAL = frozenset(
         "cupy",
         "dask",
         "faiss",
+        "fastexcel",
         "jinja2",
         "matplotlib",
         "onnx",

@@ -1,4 +1,4 @@
-"""What the README shows is what happens: its programs, transcript, demo, table and links."""
+"""What the README shows is what happens: programs, transcript, demo, table and links."""
 
 from __future__ import annotations
 

@@ -113,11 +113,12 @@ def read(path: Path) -> dict[str, float]:
     """Read the table, in this process, and say what it took."""
     import polars  # noqa: F401 - a library's own size is none of the table's
 
+    from lapwing._tables.options import ReadOptions
     from lapwing._tables.tables import read_table
 
     before = resident_bytes("VmRSS")
     start = time.perf_counter()
-    table = read_table(path, "label", id_column="id")
+    table = read_table(path, ReadOptions(label="label", id="id"))
     seconds = time.perf_counter() - start
     assert table.labeled.any()
     return {"peak_bytes": resident_bytes("VmHWM") - before, "seconds": seconds}

@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lapwing._app import cli
+from tests.helpers.customers import LABEL, write_ods
 
+ENCODINGS = ("utf-8", "utf-16", "cp1252")
 CASES = settings(
     max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -39,6 +41,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     frame.write_csv(folder / "t.csv")
     frame.write_parquet(folder / "t.parquet")
+    frame.write_excel(folder / "t.xlsx")
+    write_ods(folder / "t.ods")
     options = ["--label", "y", "--id", "name", "--quiet", "--model", str(folder / "m.lapwing")]
     code = cli.main(["fit", str(folder / "t.csv"), *options])
     assert code == 0
@@ -104,7 +108,15 @@ def check(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Check:
     return run
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@FEW
+@given(changes=edits)
+def test_damaged_open_documents(files: Path, tmp_path: Path, check: Check, changes: Any) -> None:
+    path = tmp_path / "d.ods"
+    path.write_bytes(damage((files / "t.ods").read_bytes(), changes))
+    check("fit", path, "--label", LABEL)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
 @CASES
 @given(changes=edits)
 def test_damaged_tables(
@@ -135,6 +147,8 @@ def test_damaged_tables_at_predict_time(
 
 cells = st.one_of(
     st.sampled_from(["", "1", "-2.5", "nan", "inf", "1e400", "a", "b", "true", "NA", '"', " 7 "]),
+    st.sampled_from(["1,5", "1.234", "1.234,5 €", "7 %", "-", "0037", "1_0", "(3)", "5-", "€"]),
+    st.sampled_from(["3.4.2020", "4/3/20", "2020-04-03T10:11Z", "99:99", "10:30", "31.02.2020"]),
     st.text(max_size=4),
 )
 
@@ -147,12 +161,30 @@ cells = st.one_of(
 @example(names=["y", "x"], rows=[["a", "1"], ["b", "1"], ["", "1"]])
 @example(names=["y", "x"], rows=[["a", "1e308"], ["b", "-1e308"], ["", "0"]])
 @example(names=["y"], rows=[])
-def test_tables_of_anything(tmp_path: Path, check: Check, names: Any, rows: Any) -> None:
+@pytest.mark.parametrize("how", [[], ["--strict"], ["--decimal", ","]])
+def test_tables_of_anything(
+    tmp_path: Path, check: Check, how: list[str], names: Any, rows: Any
+) -> None:
     stream = io.StringIO()
     csv.writer(stream).writerows([["y", *names], *rows])
     path = tmp_path / "any.csv"
     path.write_bytes(stream.getvalue().encode("utf-8", "surrogatepass"))
-    check("fit", path, "--label", "y")
+    check("fit", path, "--label", "y", *how)
+
+
+@FEW
+@given(texts=st.lists(cells, min_size=12, max_size=30), encoding=st.sampled_from(ENCODINGS))
+def test_columns_of_anything(tmp_path: Path, check: Check, texts: list[str], encoding: str) -> None:
+    """Enough rows for every question that is asked of a column, in a model and back."""
+    stream = io.StringIO()
+    table = csv.writer(stream, delimiter=";")
+    table.writerows([["x", "z", "y"], *([t, i % 7, "ab"[i % 2]] for i, t in enumerate(texts))])
+    path, model = tmp_path / "any.csv", tmp_path / "m.lapwing"
+    path.write_bytes(stream.getvalue().encode(encoding, "replace"))
+    model.unlink(missing_ok=True)
+    check("fit", path, "--label", "y", "--model", model)
+    if model.exists():
+        check("predict", model, path)
 
 
 @FEW

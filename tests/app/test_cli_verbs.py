@@ -24,21 +24,22 @@ from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import Landmarks, LapSVC
+from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import cli, commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import METHODS, find_method
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
-from lapwing._tables.tables import read_table
 from lapwing.estimators.choice import choose_solver, matrix_points
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
-from lapwing.losses.labeled import LOSSES, EpsilonInsensitive, Squared
+from lapwing.losses import LOSSES
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
 from lapwing.spaces import FullKernelSpace
+from tests.helpers.reading import read_strictly as read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
 KINDS = ["setosa", "versicolor", "virginica"]
@@ -325,7 +326,7 @@ def test_several_files_are_one_table(
 
 
 def test_features_by_name(home: Path) -> None:
-    table = read_table(home / "t.csv", "kind", id_column="flower", features=["pw,sl", "site"])
+    table = read_table(home / "t.csv", "kind", id="flower", features=["pw,sl", "site"])
     assert table.feature_names == ("pw", "sl", "site")
     assert table.kinds == ("numeric", "numeric", "categorical")
     table = read_table(home / "t.csv", "kind", drop=["flower, truth", "site"])
@@ -337,7 +338,7 @@ def test_features_by_name(home: Path) -> None:
 
 
 def test_own_places_on_the_map(home: Path, main: Main, tmp_path: Path) -> None:
-    table = read_table(home / "t.csv", "kind", id_column="flower", layout=["pl", "pw"])
+    table = read_table(home / "t.csv", "kind", id="flower", layout=["pl", "pw"])
     assert table.layout is not None
     assert table.layout.shape == (150, 2)
     assert "pl" not in table.feature_names
@@ -357,16 +358,20 @@ def test_missing_values_are_imputed_on_request(
         pl.when(rows % 7 != 0).then("pl").alias("pl"), pl.when(rows % 9 != 0).then("site")
     )
     holes.write_csv(path) if suffix == "csv" else holes.write_parquet(path)
-    refused(main("fit", path, *FIT), "missing values in 'pl' (22), 'site' (17)", "--impute median")
+    said = main("fit", path, *FIT, "--strict")
+    refused(said, "missing values in 'pl' (22), 'site' (17)", "--impute median")
+    refused(main("fit", path, *FIT, "--impute", "none"), "missing values in 'pl' (22);")
     model = tmp_path / "m.lapwing"
     code, said, _ = main("fit", path, *FIT, "--impute", "median", "--model", model)
     assert code == 0
+    # Without a word it is the median too.
+    assert "replaced by the median" in json.loads(main("fit", path, *FIT, "--json")[1])["scaling"]
     assert "missing numbers replaced by the median of their column" in said
     columns = load_model(model).pipeline.named_steps["columns"]
     medians = columns.named_transformers_["numeric"].named_steps["impute"].statistics_
     assert medians[2] == holes["pl"].median()
     assert main("predict", model, path, "--predictions", tmp_path / "q.csv", "-q")[0] == 0
-    refused(main("fit", path, *FIT, "--impute", "zero"), "none, median, mean")
+    refused(main("fit", path, *FIT, "--impute", "zero"), "auto, none, median, mean")
 
 
 def test_a_column_without_any_value_cannot_be_imputed(tmp_path: Path) -> None:
@@ -376,7 +381,7 @@ def test_a_column_without_any_value_cannot_be_imputed(tmp_path: Path) -> None:
 
 
 def test_text_that_has_too_many_values(home: Path, main: Main) -> None:
-    said = main("fit", home / "t.csv", "--label", "kind", "--drop", "truth")
+    said = main("fit", home / "t.csv", "--label", "kind", "--drop", "truth", "--strict")
     refused(said, "'flower' is not numeric", "up to 20 values", "--drop 'flower'", "--id")
 
 
@@ -568,15 +573,24 @@ def test_info_tells_what_a_fit_would_stumble_over(
     code, said, err = main("info", tmp_path / "t.csv", "--label", "kind", "--json")
     assert (code, err) == (0, "")
     found = json.loads(said)
-    assert found["missing"] == {"sl": 1}
+    assert found["missing"] == {"sl": 1, "pw": 1}
     assert found["infinite"] == {"sw": 1}
     assert found["labels"] == {"": 135, "setosa": 5, "versicolor": 5, "virginica": 5}
-    assert set(found["unusable"]) == {"flower", "pw"}
+    words = {entry["column"]: entry["what"] for entry in found["columns"]}
+    assert words["flower"] == "names the rows: 150 different values in 150 rows"
+    assert (
+        words["pw"] == "numbers; 1 cell is something else ('big' in row 10) and counted as missing"
+    )
+    assert not found["obstacles"]
     assert found["categorical"] == {"site": 3, "truth": 3}
     code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
     assert code == 0
-    for part in ("missing 'sl': 1 rows", "infinite 'sw'", "not usable 'flower'", "(none)"):
+    for part in ("missing 'sl': 1 row", "infinite 'sw'", "left out 'flower': names", "(none)"):
         assert part in said
+    strict = main("info", tmp_path / "t.csv", "--label", "kind", "--strict")
+    assert strict[0] == 0
+    for part in ("in the way: column 'pw' holds text in 1 row", "in the way: 'flower' is not num"):
+        assert part in strict[1]
 
 
 def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> None:
@@ -808,9 +822,9 @@ def test_the_readme_transcript_is_true() -> None:
 
 
 def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
-    from benchmarks.reading.command import LIMIT, measure
+    from benchmarks.reading.command import LIMIT, measure_reading
 
-    use = measure(60_000, 20)
+    use = measure_reading(60_000, 20)
     assert use.numeric_bytes == 9_600_000
     assert use.ratio <= LIMIT
 
@@ -882,6 +896,21 @@ def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> N
         twin.estimator.decision_function(outcome.points),
         outcome.twin.estimator.decision_function(outcome.points),
     )
+
+
+def test_the_twin_says_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it warns of is how it was made, and no news of the fit."""
+    fit = LapERLSClassifier.fit
+
+    def warning(self: Any, X: Any, y: Any) -> Any:
+        if self.mu == 0:
+            warnings.warn("nothing is unlabelled", LapwingWarning, stacklevel=1)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LapERLSClassifier, "fit", warning)
+    outcome = fitted(home / "t.csv", method="laperls")  # warnings are errors
+    assert outcome.twin is not None
+    assert outcome.twin.estimator.mu == 0
 
 
 def test_a_wrong_number_of_anchors_is_named(home: Path, main: Main) -> None:
@@ -1078,7 +1107,6 @@ def test_predict_advises_nothing_that_it_cannot_do(
         frame.with_columns(sw=pl.lit("wide")),
         frame.with_columns(pl.when(pl.col("sl") > 5).then("sl")),
         frame.with_columns(sl=pl.lit(float("inf"))),
-        frame.with_columns(pl.when(pl.int_range(pl.len()) > 2).then("site")),
         frame.drop("sw"),
         frame.with_columns(flower=pl.lit("f")),
     )
@@ -1134,6 +1162,23 @@ def test_one_figure_has_one_value_everywhere(home: Path, main: Main, tmp_path: P
     assert again is not None
     assert int(again[2]) >= free[1]  # the labelled rows of the fit are new rows here
     assert int(again[1]) + int(again[2]) == 150
+
+
+def test_margins_of_low_density_separation_are_not_oversold(
+    home: Path, main: Main, tmp_path: Path
+) -> None:
+    model, report = tmp_path / "m.lapwing", tmp_path / "r.html"
+    places = ["--model", model, "--report", report]
+    code, said, _ = main("fit", home / "t.csv", *FIT, *LOW_DENSITY, *places)
+    assert code == 0
+    note = METHODS["s3vc"].margin_note
+    assert note in said
+    assert "use them: all are sure" not in said
+    assert report.read_text(encoding="utf-8").count(note) == 2  # at the figures, and a finding
+    code, said, _ = main("predict", model, home / "t.csv", "--predictions", tmp_path / "p.csv")
+    assert code == 0
+    assert note in said
+    assert note not in main("fit", home / "t.csv", *FIT)[1]
 
 
 def test_numbers_are_summed_up_and_their_errors_told(

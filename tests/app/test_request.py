@@ -93,7 +93,7 @@ def test_every_option_of_a_verb_is_a_field() -> None:
     ("options", "message"),
     [
         ({"scale": "log"}, "--scale 'log' is none of auto, standard, none"),
-        ({"impute": "zero"}, "--impute 'zero' is none of none, median, mean"),
+        ({"impute": "zero"}, "--impute 'zero' is none of auto, none, median, mean"),
         ({"method": "svm"}, "--method 'svm' is none of lapsvc"),
         ({"settings": ("gama_I=1",)}, "Did you mean 'gamma_I'"),
         ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),

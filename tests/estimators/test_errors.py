@@ -24,15 +24,18 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing.estimators import diagnostics
 from lapwing.estimators.diagnostics import check_kernel_matrix
 from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
     LapwingWarning,
     NothingUnlabeledWarning,
+    OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.graphs import Laplacian
 from lapwing.losses import Hinge
 from lapwing.solvers.manifold import libsvm
 
@@ -636,13 +639,53 @@ APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
 def test_components_without_a_label(estimator: type) -> None:
     y = APART.copy() if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
     text = the_only(
-        lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y), UnlabeledComponentWarning
+        lambda: estimator(graph=KNNGraph(4, power=3), gamma=0.01).fit(apart(), y),
+        UnlabeledComponentWarning,
     )
     assert "1 of the graph's 3 connected components hold no labelled point (10 points, the " in text
     assert "largest component 10)" in text
-    assert "graph=KNNGraph(n_neighbors=20)" in text
-    y[35] = 1
+    assert "Label a point in each, e.g. row 30 (rows count from 0). More neighbours" in text
+    assert "keep power=3 then" in text
+    y[30] = 1
     assert told(lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y)) == []
+
+
+def components(sizes: Any) -> Laplacian:
+    """A graph of rings and of single points."""
+    blocks = [np.roll(np.eye(n), 1, axis=1) * (n > 1) for n in sizes]
+    W = sp.block_diag(blocks, format="csr")
+    return Laplacian.from_affinity(W.maximum(W.T))
+
+
+def test_rows_are_named_and_specks_are_not() -> None:
+    def told_of(sizes: Any, rows: Any = None) -> str:
+        laplacian = components(sizes)
+        n = laplacian.n_points
+        labeled = np.arange(n) < 2
+        rows = np.arange(n) if rows is None else rows
+        warn = diagnostics.warn_unlabeled_components
+        caught = told(lambda: warn(laplacian, labeled, rows))
+        return " ".join(str(warning.message) for warning in caught)
+
+    text = told_of([50, 3, 7, 1, 5, 4, 9, 7])
+    assert "7 of the graph's 8 connected components" in text
+    assert "e.g. rows 70, 53, 79, 61, 66 (rows count from 0, the largest components first)" in text
+    assert "e.g. rows 1700, 1630, 1600 (" in told_of([50, 3, 7, 10], np.arange(0, 700, 10) + 1100)
+    assert told_of([991, 3, 3, 3]) == ""  # 0.9 % of the points
+    assert told_of([990, 3, 3, 4]).startswith("3 of the graph's 4")
+    assert told_of([1000]) == ""
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_rows_to_label_are_those_of_x(estimator: type) -> None:
+    """Repeated rows are one point of the graph, which does not shift the numbers."""
+    twice = np.repeat(apart(), 2, axis=0)
+    y = np.repeat(APART, 2)
+    model = estimator(graph=KNNGraph(4), gamma=0.01)
+    text = the_only(lambda: model.fit(twice, y), UnlabeledComponentWarning)
+    assert "e.g. row 60 (" in text
+    y[60] = 1
+    assert told(lambda: model.fit(twice, y)) == []
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
@@ -698,6 +741,48 @@ def test_the_scale_that_is_too_much() -> None:
         assert warned == any(warning.category is FeatureScaleWarning for warning in caught)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rows_far_off(estimator: type, container: Any) -> None:
+    far = np.vstack([X, X[0]])
+    far[-1] = 1e4
+    y = np.append(labels(estimator), labels(estimator)[-1])
+    model = estimator(graph=KNNGraph(20))
+    caught = told(lambda: model.fit(container(far), y))
+    (warning,) = [w for w in caught if w.category is OutlierWarning]
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert f"Row {N} lies so far from all others that it makes the variance of X" in text
+    assert "Look for wrong values" in text
+    assert "make_pipeline(QuantileTransformer(), LapSVC())" in text
+    assert told(lambda: model.fit(container(X), labels(estimator))) == []
+
+
+def test_how_far_rows_are_too_far() -> None:
+    def told_of(X: Any) -> str:
+        caught = told(lambda: diagnostics.warn_outlying_rows(X))
+        assert all(warning.category is OutlierWarning for warning in caught)
+        return " ".join(str(warning.message) for warning in caught)
+
+    rng = np.random.default_rng(0)
+    bulk = rng.normal(size=(1000, 5))
+    for rows, expected in [
+        ([7], "Row 7 lies so far"),
+        ([7, 3], "Rows 3, 7 lie so far from all others that they make"),
+        (range(10, 20), "Rows 10, 11, 12, 13, 14, ... lie so far"),
+        (range(11), ""),  # more than a few: a cluster
+    ]:
+        moved = bulk.copy()
+        moved[list(rows)] += 1e4
+        assert told_of(moved).startswith(expected), rows
+        assert bool(told_of(moved)) == bool(expected)
+    for heavy in (rng.exponential(size=(1000, 3)), rng.standard_t(3, size=(1000, 2))):
+        assert told_of(heavy) == ""
+    assert told_of(np.eye(1, 5)) == ""
+    assert told_of(np.vstack([np.zeros((99, 2)), np.ones((1, 2))])) == ""  # nothing to compare with
+    assert told_of(np.full((50, 3), 0.1)) == ""
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -733,7 +818,12 @@ def test_ordinary_data_gives_no_warning(estimator: type) -> None:
 
 
 def test_warnings_can_be_filtered_together() -> None:
-    for warning in (FeatureScaleWarning, SingleClassWarning, UnlabeledComponentWarning):
+    for warning in (
+        FeatureScaleWarning,
+        OutlierWarning,
+        SingleClassWarning,
+        UnlabeledComponentWarning,
+    ):
         assert issubclass(warning, LapwingWarning)
         assert issubclass(warning, UserWarning)
     with warnings.catch_warnings():

@@ -164,7 +164,7 @@ def test_n_neighbors_must_be_a_whole_number(k: Any) -> None:
 
 def test_too_many_neighbors_say_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"n_neighbors=10 must be .* n=10: .*n_neighbors <= 9"):
-        KNNGraph().affinity(gaussian_points(10))
+        KNNGraph(10).affinity(gaussian_points(10))
     with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
         KNNGraph(1).affinity(gaussian_points(1))
     assert KNNGraph(np.int64(9)).affinity(gaussian_points(10)).nnz == 90
@@ -179,6 +179,14 @@ def test_too_many_neighbors_say_what_to_do() -> None:
         ({"backend": "annoy"}, "backend='annoy' is not known. Use 'auto', 'sklearn', 'faiss'"),
         ({"metric": "euclid"}, "metric='euclid' is not known.*'cosine'.*'euclidean'"),
         ({"metric": "nan_euclidean"}, "metric='nan_euclidean' is not known"),
+        ({"metric": "precomputed"}, "metric='precomputed' is not known"),
+        ({"metric": None}, "metric=None is not known.*or a function of two points"),
+        ({"normalized": "no"}, "normalized='no' must be True or False"),
+        ({"mutual": "no"}, "mutual='no' must be True or False"),
+        ({"approximate": 1}, "approximate=1 must be True or False"),
+        ({"power": "two"}, "power='two' must be a whole number"),
+        ({"n_jobs": "all"}, "n_jobs='all' must be a number of threads"),
+        ({"n_jobs": 0}, "n_jobs=0 must be a number of threads"),
         ({"target_recall": 0}, r"target_recall=0 must be a number in \(0, 1\]"),
         ({"target_recall": 1.1}, r"target_recall=1.1 must be"),
         ({"target_recall": "all"}, r"target_recall='all' must be"),

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lapwing._tables.tables import Table, read_table
+from lapwing._tables.tables import Table
 from lapwing.exceptions import LapwingWarning
+from tests.helpers.reading import read_strictly as read_table
 
 CSV = "name,width,height,kind\na,1,2.5,cat\nb, 2 ,-3e1,\nc,4,0.5,dog\n"
 
@@ -32,7 +33,7 @@ def csv(tmp_path: Path) -> Path:
 
 
 def test_a_csv_file_is_read_as_it_stands(csv: Path) -> None:
-    table = read_table(csv, "kind", id_column="name")
+    table = read_table(csv, "kind", id="name")
     np.testing.assert_array_equal(table.X, [[1, 2.5], [2, -30], [4, 0.5]])
     assert table.X.dtype == np.float64
     assert table.feature_names == ("width", "height")
@@ -59,14 +60,14 @@ def test_separators_line_ends_and_byte_order_mark(
     tmp_path: Path, separator: str, end: str, mark: bytes
 ) -> None:
     text = CSV.replace(",", separator).replace("\n", end)
-    table = read_table(write(tmp_path / "t.csv", mark + text.encode()), "kind", id_column="name")
+    table = read_table(write(tmp_path / "t.csv", mark + text.encode()), "kind", id="name")
     np.testing.assert_array_equal(table.X, [[1, 2.5], [2, -30], [4, 0.5]])
     assert table.y.tolist() == ["cat", "", "dog"]
 
 
 def test_quotes_blank_lines_and_truth_values(tmp_path: Path) -> None:
     text = 'id,x,ok,"the, kind"\n"a\n1",1,true,"big, cat"\n\n"b ""2""",2,False,dog\n3,4,TRUE,\n'
-    table = read_table(write(tmp_path / "t.csv", text), "the, kind", id_column="id")
+    table = read_table(write(tmp_path / "t.csv", text), "the, kind", id="id")
     np.testing.assert_array_equal(table.X, [[1, 1], [2, 0], [4, 1]])
     assert table.ids.tolist() == ["a\n1", 'b "2"', "3"]
     assert table.y.tolist() == ["big, cat", "dog", ""]
@@ -86,11 +87,10 @@ def with_labels(tmp_path: Path, labels: list[str], **options: Any) -> Table:
         (["-1", "1", "", "-1"], [-1, 1, -2, -1], -2),
         (["1.0", "2.0", ""], [1, 2, 0 - 1], -1),
         (["007", "7", ""], ["007", "7", ""], ""),
-        (["1", "1.0", ""], ["1", "1.0", ""], ""),
+        (["1", "1.0", "2", ""], [1, 1, 2, -1], -1),
         (["a", "1", " "], ["a", "1", ""], ""),
         (["99999999999999999999999", "1", ""], ["99999999999999999999999", "1", ""], ""),
         (["inf", "1", ""], ["inf", "1", ""], ""),
-        (["nan", "1", ""], ["nan", "1", ""], ""),
     ],
 )
 def test_class_labels_keep_what_the_user_wrote(
@@ -158,7 +158,7 @@ def test_parquet_types(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    table = read_table(tmp_path / "t.parquet", "y", id_column="i", drop=["z"])
+    table = read_table(tmp_path / "t.parquet", "y", id="i", drop=["z"])
     np.testing.assert_array_equal(table.X, [[1, 1.5], [0, 2.5], [1, 4.5]])
     assert table.X.dtype == np.float64
     assert table.y.tolist() == [2, -1, 5]
@@ -179,7 +179,7 @@ def test_npz_markers_types_and_names(tmp_path: Path) -> None:
         key=np.array(["a", "b", "c"]),
         feature_names=np.array(["w", "h"]),
     )
-    table = read_table(tmp_path / "t.npz", "y", id_column="key")
+    table = read_table(tmp_path / "t.npz", "y", id="key")
     assert table.X.dtype == np.float32
     assert (table.feature_names, table.ids.tolist()) == (("w", "h"), ["a", "b", "c"])
     assert (table.y.tolist(), table.unlabeled) == ([4, -1, 7], -1)
@@ -265,10 +265,10 @@ def test_wrong_csv_files(tmp_path: Path, case: str) -> None:
     ("options", "message"),
     [
         ({"label": "KINDS"}, r"no column 'KINDS' \(--label\)\. Did you mean 'kind'\?"),
-        ({"label": "kind", "id_column": "nam"}, r"'nam' \(--id\)\. Did you mean 'name'\?"),
+        ({"label": "kind", "id": "nam"}, r"'nam' \(--id\)\. Did you mean 'name'\?"),
         ({"label": "kind", "drop": ["Width"]}, r"'Width' \(--drop\)\. Did you mean 'width'"),
         ({"label": "kind", "drop": ["kind"]}, r"label column 'kind' cannot be"),
-        ({"label": "kind", "id_column": "kind"}, r"label column 'kind' cannot be"),
+        ({"label": "kind", "id": "kind"}, r"label column 'kind' cannot be"),
         ({"label": "kind", "drop": ["name"], "regression": True}, r"row 1 holds 'cat'.*not a num"),
     ],
 )
@@ -285,7 +285,7 @@ def test_infinite_number_to_be_predicted(tmp_path: Path) -> None:
 def test_ids_must_tell_rows_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "k,x,y\na,1,p\nb,2,q\nb,3,\n")
     with pytest.raises(ValueError, match=r"'k' does not tell rows apart: 'b' is in 2 rows.* row 2"):
-        read_table(path, "y", id_column="k")
+        read_table(path, "y", id="k")
 
 
 def test_many_bad_columns_are_not_all_listed(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_wrong_npz_files(tmp_path: Path, case: str) -> None:
 
 def test_npz_files_that_hold_code_or_no_archive(tmp_path: Path) -> None:
     np.savez(tmp_path / "code.npz", X=np.eye(2), y=np.array(["a", None], dtype=object))
-    with pytest.raises(ValueError, match=r"is not a readable NPZ file.*allow_pickle=False"):
+    with pytest.raises(ValueError, match=r"array 'y' holds Python objects.*Save it as text"):
         read_table(tmp_path / "code.npz", "y")
     np.save(tmp_path / "one.npy", np.eye(3))
     (tmp_path / "one.npy").rename(tmp_path / "one.npz")
@@ -378,8 +378,8 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "dir.csv").mkdir()
     with pytest.raises(ValueError, match="is a folder"):
         read_table(tmp_path / "dir.csv", "y")
-    with pytest.raises(ValueError, match=re.escape("extension '.xlsx'")):
-        read_table(write(tmp_path / "t.xlsx", "x"), "y")
+    with pytest.raises(ValueError, match=re.escape("extension '.docx'")):
+        read_table(write(tmp_path / "t.docx", "x"), "y")
 
 
 def test_parquet_needs_an_extra_and_csv_none(
@@ -389,4 +389,4 @@ def test_parquet_needs_an_extra_and_csv_none(
     write(tmp_path / "t.parquet", b"PAR1")
     with pytest.raises(ImportError, match=r"t\.parquet needs 'polars'.*lapwing\[cli\]"):
         read_table(tmp_path / "t.parquet", "y")
-    assert read_table(csv, "kind", id_column="name").X.shape == (3, 2)
+    assert read_table(csv, "kind", id="name").X.shape == (3, 2)

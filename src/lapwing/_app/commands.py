@@ -144,6 +144,43 @@ Drop = Annotated[
         help="Column to leave out, or several with commas; may be repeated.", rich_help_panel=_WHAT
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to use although it looks of no use, or several with commas; may be repeated.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Read the table as it stands: nothing is left out, and what is not plainly a number "
+        "or a text of few values is an error.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        help="Decimal mark of numbers in texts: auto (found for each column), . or ,",
+        rich_help_panel=_WHAT,
+    ),
+]
+Dates = Annotated[
+    str,
+    typer.Option(
+        help="What is first in dates that can be read both ways: auto, day or month.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        help="Sheet of a spreadsheet; default: the first that is not empty.",
+        rich_help_panel=_WHAT,
+    ),
+]
 Unlabeled = Annotated[
     str | None,
     typer.Option(help="A value of the label column that means: no label.", rich_help_panel=_WHAT),
@@ -188,11 +225,16 @@ def fit(
     id_column: IdColumn = None,
     features: Features = None,
     drop: Drop = None,
+    keep: Keep = None,
     unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
     truth: Annotated[
         str | None,
         typer.Option(
-            help="Column with known answers, for the report's errors; not learnt from.",
+            help="Column with known answers, to count errors by; not learnt from.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
@@ -227,10 +269,11 @@ def fit(
     impute: Annotated[
         str,
         typer.Option(
-            help="What takes the place of missing numbers: none (an error), median or mean.",
+            help="What takes the place of missing numbers: auto (the median; with --strict "
+            "none), none (an error), median or mean.",
             rich_help_panel=_LEARN,
         ),
-    ] = "none",
+    ] = "auto",
     seed: Seed = 0,
     predictions: PredictionsFile = None,
     model: Annotated[
@@ -285,6 +328,8 @@ def predict(
     data: Data,
     predictions: PredictionsFile = None,
     id_column: IdColumn = None,
+    decimal: Decimal = "auto",
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -334,7 +379,12 @@ def info(
     id_column: IdColumn = None,
     features: Features = None,
     drop: Drop = None,
+    keep: Keep = None,
     unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
     scale: Scale = "auto",
     n_neighbors: Annotated[
         int, typer.Option(min=1, help="Of the graph whose components are counted.")

@@ -22,6 +22,8 @@ from lapwing._tables.checks import bad_cells, check_ids, numeric_names
 from lapwing._tables.coding import mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
+from lapwing._tables.suggest import suggest_id, suggest_label
+from lapwing._tables.summary import summary_lines
 from lapwing._tables.tables import read_raw
 from lapwing.graphs import KNNGraph
 
@@ -42,9 +44,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     Returns
     -------
     dict
-        As JSON has it: source, rows, numeric, categorical (values by name), unusable (reasons),
-        missing and infinite (counts), labels (rows by label, '' for none), scaling, graph, forecast
-        by method.
+        As JSON has it: source, rows, numeric, categorical (values by name), columns (what was done
+        to each), summary (the same in lines), obstacles (to a fit), missing and infinite (counts),
+        labels (rows by label, '' for none), scaling, graph, forecast by method, suggested_label,
+        command (that fits the table).
 
     Raises
     ------
@@ -52,24 +55,23 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         If the files cannot be read as a table. Cells and columns that could not be fitted are told
         and not raised.
     """
-    selection = Selection(
-        request.label, request.id_column, request.drop, request.features, lenient=True
-    )
-    raw = read_raw(request.data, selection)
+    raw = read_raw(request.data, Selection(request.read_options))
     marker = raw.default_marker
     if request.labels is not None:
         labels, marker = read_labels(request.labels, raw.X.shape[0])
         raw = replace(raw, labels=labels)
     check_ids(raw, request.source, request.id_column)
     names = numeric_names(raw)
+    label = None
+    if raw.labels is None:
+        label = suggest_label(raw.cells)
     missing = bad_cells(raw.X, np.isnan, names)
     for name, column in raw.texts.items():
         gone = sum(v is None for v in column)
         missing |= {name: (gone, 0)} if gone else {}
     text = None
     if raw.labels is not None:
-        unlabeled = marker if request.unlabeled is None else request.unlabeled.strip()
-        text = mark_unlabeled(raw.labels, unlabeled)
+        text = mark_unlabeled(raw.labels, request.unlabeled, marker)
     chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
@@ -87,13 +89,19 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "rows": size.n,
         "numeric": names,
         "categorical": n_values,
-        "unusable": dict(raw.unusable),
+        "columns": [
+            {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
+        ],
+        "summary": summary_lines(raw.notes, raw.remarks),
+        "obstacles": list(raw.obstacles),
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
         "scaling": chosen.reason,
         "graph": _graph(raw, text, chosen.standardize, request.n_neighbors, request.seed),
         "forecast": _forecasts(size),
+        "suggested_label": label,
+        "command": request.fit_command(label, suggest_id(raw.notes, raw.cells)),
     }
 
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 SCALES = ("auto", "standard", "none")
-IMPUTES = ("none", "median", "mean")
+IMPUTES = ("auto", "none", "median", "mean")
 # With distances from d columns, one that varies ten times as much as a typical other weighs as
 # much as a hundred of them. Pixels and words stay below 2.5 (their rare columns, of tiny spread,
 # are why the yardstick is the median and not the smallest); tables of mixed units reach hundreds.
@@ -56,11 +56,14 @@ class Preprocessed:
         What they do.
     points : ndarray or CSR of shape (n, d)
         The rows after them.
+    impute : {'none', 'median', 'mean'}
+        What takes the place of missing numbers.
     """
 
     steps: list[Any]
     words: str
     points: Any
+    impute: str
 
 
 def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str) -> Scaling:
@@ -139,20 +142,25 @@ def preprocess(table: Table, scale: str, impute: str) -> Preprocessed:
         With the rows of the fit.
     scale : {'auto', 'standard', 'none'}
         See `choose_scaling`.
-    impute : {'none', 'median', 'mean'}
-        What takes the place of missing numbers. A missing text is a value of its own.
+    impute : {'auto', 'none', 'median', 'mean'}
+        What takes the place of missing numbers; 'auto' is the median if some are missing. A missing
+        text is a value of its own.
 
     Returns
     -------
     Preprocessed
         The steps and the points.
     """
-    imputer = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
     kinds = zip(table.feature_names, table.kinds, strict=False)
     texts = [name for name, kind in kinds if kind == CATEGORICAL]
     numeric = [name for name in table.feature_names if name not in texts]
+    numbers = table.X[numeric].to_numpy() if texts else table.X
+    if impute == "auto":
+        held = numbers.data if is_sparse(numbers) else numbers
+        impute = "median" if np.isnan(held).any() else "none"
+    imputer = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
     chosen = scaling(
-        table.X[numeric].to_numpy() if texts else table.X,
+        numbers,
         numeric,
         {name: table.X[name].to_list() for name in texts},
         scale,
@@ -171,7 +179,7 @@ def preprocess(table: Table, scale: str, impute: str) -> Preprocessed:
     if imputer:
         words += f"; missing numbers replaced by the {impute} of their column"
     points = Pipeline(steps).fit_transform(table.X) if steps else table.X
-    return Preprocessed(steps, words, points)
+    return Preprocessed(steps, words, points, impute)
 
 
 def _spreads(X: Any) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings
 from lapwing._host.files import check_writable
 from lapwing._host.optional import require
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import check_output
 from lapwing._tables.tables import name_of
 
@@ -92,6 +93,10 @@ class TableRequest:
         The files.
     id_column : str or None
         Column that names the rows.
+    decimal : {'auto', '.', ','}
+        The decimal mark of numbers in texts.
+    sheet : str or None
+        The sheet of a spreadsheet.
     quiet, as_json : bool
         How much is said.
     """
@@ -100,6 +105,8 @@ class TableRequest:
 
     data: tuple[Path, ...]
     id_column: str | None = _named("--id", None)
+    decimal: str = "auto"
+    sheet: str | None = None
     quiet: bool = field(default=False, metadata=_SIDE)
     as_json: bool = field(default=False, metadata=_SIDE | {"flag": "--json"})
 
@@ -134,18 +141,27 @@ class TableRequest:
         """The command line that does the same again; where its outputs go is not part of it."""
         return shlex.join(["lapwing", self.verb, *map(str, self.data), *self._words()])
 
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(id=self.id_column, decimal=self.decimal, sheet=self.sheet)
+
     @classmethod
     def flags(cls) -> set[str]:
         """All options of the verb, as they are written."""
         return {_flag(one) for one in fields(cls)} - {"--data"}
 
-    def _words(self) -> Iterator[str]:
+    def _words(self, *, brief: bool = False) -> Iterator[str]:
         for one in fields(self):
             if one.name == "data" or one.metadata.get("side"):
                 continue
             value = getattr(self, one.name)
+            if brief and value == one.default:
+                continue
             for part in value if isinstance(value, tuple) else (value,):
-                if part is not None:
+                if part is True:
+                    yield _flag(one)
+                elif part is not None and part is not False:
                     yield from (_flag(one), str(part))
 
 
@@ -163,10 +179,14 @@ class LabeledRequest(TableRequest):
         Column with the labels.
     labels : Path or None
         File with the labels.
-    features, drop : tuple of str
-        Columns to use; columns to leave out.
+    features, drop, keep : tuple of str
+        Columns to use; columns to leave out; columns to use although they look of no use.
     unlabeled : str or None
         A value of the label column that means no label.
+    strict : bool
+        Whether the table is read as it stands.
+    dates : {'auto', 'day', 'month'}
+        What comes first in dates that can be read both ways.
     scale : {'auto', 'standard', 'none'}
         Whether columns are standardised.
     seed : int
@@ -177,12 +197,33 @@ class LabeledRequest(TableRequest):
     labels: Path | None = None
     features: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
     unlabeled: str | None = None
+    strict: bool = False
+    dates: str = "auto"
     scale: str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:
         _check_choice("--scale", self.scale, SCALES)
+        self.read_options  # noqa: B018 - wrong ones are told before a file is read
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(
+            label=self.label,
+            id=self.id_column,
+            features=self.features,
+            drop=self.drop,
+            keep=self.keep,
+            labels_file=self.labels,
+            unlabeled=self.unlabeled,
+            strict=self.strict,
+            decimal=self.decimal,
+            dates=self.dates,
+            sheet=self.sheet,
+        )
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -204,6 +245,22 @@ class InfoRequest(LabeledRequest):
 
     n_neighbors: int = 5
 
+    def fit_command(self, label: str | None, id_column: str | None) -> str:
+        """The command that fits the table, to be pasted into a shell.
+
+        Parameters
+        ----------
+        label, id_column : str or None
+            Columns that look like it, where the request names none.
+        """
+        shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
+        if self.label is None and self.labels is None:
+            shared["label"] = label
+        shared["id_column"] = self.id_column or id_column
+        request = FitRequest(**shared, predictions=Path("predictions.csv"))
+        words = ["lapwing", "fit", *map(str, self.data), *request._words(brief=True)]
+        return shlex.join([*words, "--predictions", str(request.predictions)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitRequest(LabeledRequest):
@@ -219,8 +276,9 @@ class FitRequest(LabeledRequest):
         A name in `METHODS`; that of an estimator is replaced by it.
     settings : tuple of str
         ``name=value`` each.
-    impute : {'none', 'median', 'mean'}
-        What takes the place of missing numbers.
+    impute : {'auto', 'none', 'median', 'mean'}
+        What takes the place of missing numbers; auto is the median where some are missing, and
+        none with ``strict``.
     predictions, model, report, onnx, next_rows : Path or None
         The files to write.
     """
@@ -231,7 +289,7 @@ class FitRequest(LabeledRequest):
     layout: tuple[str, ...] = _named("--map", ())
     method: str = "lapsvc"
     settings: tuple[str, ...] = _named("--set", ())
-    impute: str = "none"
+    impute: str = "auto"
     predictions: Path | None = field(default=None, metadata=_SIDE)
     model: Path | None = field(default=None, metadata=_SIDE)
     report: Path | None = field(default=None, metadata=_SIDE)
@@ -251,6 +309,18 @@ class FitRequest(LabeledRequest):
                 "certain. Leave out --next; the report lists the rows to look at."
             )
         self.parameters  # noqa: B018 - a wrong --set is told before a file is read
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
+        return replace(
+            super().read_options,
+            truth=self.truth,
+            layout=self.layout,
+            missing=missing,
+            regression=find_method(self.method)[1].regression,
+        )
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:

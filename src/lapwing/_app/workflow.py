@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from lapwing._app.fitting import Outcome
 from lapwing._app.methods import METHODS
 from lapwing._app.request import FitRequest, PredictRequest
 from lapwing._host.files import atomic_writes
-from lapwing._report.cells import columns_of, row_cells
+from lapwing._report.cells import row_columns
 from lapwing._report.page import ReportData, render
 from lapwing._tables.columns import CATEGORICAL, quoted
 from lapwing._tables.predictions import Predictions, write_csv, write_predictions
-from lapwing._tables.tables import Table, read_points, read_table
+from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx
@@ -38,19 +37,7 @@ __all__ = [
 
 def read(request: FitRequest) -> Table:
     """Read the table of a fit."""
-    return read_table(
-        request.data,
-        request.label,
-        id_column=request.id_column,
-        drop=request.drop,
-        features=request.features,
-        unlabeled=request.unlabeled,
-        labels_file=request.labels,
-        truth=request.truth,
-        layout=request.layout,
-        missing=request.impute != "none",
-        regression=request.chosen.regression,
-    )
+    return read_table(request.data, request.read_options)
 
 
 def write_outputs(outcome: Outcome, figures: ReportData) -> None:
@@ -91,6 +78,10 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         "rows": figures.fitted["n"],
         "labeled": figures.fitted["n_labeled"],
         "features": list(table.feature_names),
+        "columns": [
+            {"column": note.column, "used": note.used, "what": note.words} for note in table.notes
+        ],
+        "remarks": list(table.remarks),
         "scaling": outcome.scaling,
         "seed": outcome.request.seed,
         "solver": outcome.solver,
@@ -139,38 +130,13 @@ def read_for(model: Model, request: PredictRequest) -> Table:
     request : PredictRequest
         With the files.
     """
-    info = model.info
-    expected = dict(zip(info["feature_names"], info["kinds"], strict=True))
-    optional = [info.get(key) for key in ("label_column", "id_column", "truth_column")]
     try:
-        table = read_points(
-            request.data,
-            expected,
-            id_column=request.id_column,
-            usual_id=info.get("id_column"),
-            optional=[name for name in [*optional, *info.get("dropped", ())] if name is not None],
-            missing=info.get("impute", "none") != "none",
-        )
-    except ValueError as error:
-        raise ValueError(_for_a_model(str(error))) from error
+        fitted = Fitted.from_info(model.info)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{request.model} was damaged: {error}") from None
+    table = read_points(request.data, fitted, request.read_options)
     _warn_of_new_values(model, table)
     return table
-
-
-def _for_a_model(message: str) -> str:
-    """The message about a table without what only a fit can do about it.
-
-    Readers advise options of `lapwing fit`, where the columns are chosen. A model has chosen.
-    """
-    sentences = re.split(r"(?<=[.;]) +", message)
-    foreign = FitRequest.flags() - PredictRequest.flags()
-    kept = [s for s in sentences if not foreign & set(re.findall(r"--[a-z][a-z-]*", s))]
-    if len(kept) == len(sentences):
-        return message
-    return (
-        f"{' '.join(kept).rstrip(';.')}. The model takes these columns as they were in its fit: "
-        "correct the table, or fit again without them or with other options."
-    )
 
 
 def answer(model: Model, table: Table) -> Predictions:
@@ -193,19 +159,14 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     return {
         "method": request.method,
         "parameters": outcome.parameters,
-        "feature_names": list(table.feature_names),
-        "kinds": list(table.kinds),
-        "label_column": table.label_name,
-        "id_column": table.id_name,
-        "truth_column": table.truth_name,
-        "dropped": list(table.dropped),
+        **table.describe(),
         # NaN, the marker of regression, is no JSON.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),
         "regression": regression,
         "seed": request.seed,
         "scaling": outcome.scaling,
-        "impute": request.impute,
+        "impute": outcome.impute,
         "n_rows": int(table.labeled.size),
         "n_labeled": int(np.count_nonzero(table.labeled)),
         "sure_margin": figures.volumes.get("sure_margin"),
@@ -215,11 +176,9 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
 def _write_next(table: Table, figures: ReportData, path: Path) -> None:
     """Write the least certain rows as the user has them, the column of their label empty."""
     rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
-    columns = columns_of(table, rows.tolist())
-    cells = np.array(row_cells(table, rows.tolist(), columns, exact=True), dtype=object)
-    names = [table.feature_names[j] for j in columns]
+    columns = row_columns(table, rows.tolist(), exact=True)
     content = {table.id_name or "row": table.ids[rows].astype(str).astype(object)}
-    content |= dict(zip(names, cells.reshape(len(rows), len(columns)).T, strict=True))
+    content |= {name: np.array(cells, dtype=object) for name, cells in columns.items()}
     content[table.label_name or "label"] = np.full(len(rows), "", dtype=object)
     write_csv(content, path)
 

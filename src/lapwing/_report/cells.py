@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,49 +11,52 @@ import numpy as np
 from lapwing._arrays import is_sparse
 from lapwing._report.text import clean
 
-__all__ = ["columns_of", "row_cells"]
+__all__ = ["row_columns"]
 
 _LONGEST = 60
 
 
-def columns_of(table: Any, rows: Sequence[int], most: int | None = None) -> list[int]:
-    """Choose the columns of some rows: all, or of a wide sparse table those with an entry."""
-    p = len(table.feature_names)
-    chosen = list(range(p))
-    if is_sparse(table.X):
-        chosen = np.unique(table.X[np.asarray(rows, dtype=np.intp)].nonzero()[1]).tolist()
-    return chosen if most is None else chosen[:most]
-
-
-def row_cells(
-    table: Any, rows: Sequence[int], columns: Sequence[int], *, exact: bool = False
-) -> list[list[str]]:
-    """Write cells as the user would: whole numbers without a fraction, nothing where none is.
+def row_columns(
+    table: Any, rows: Sequence[int], *, most: int | None = None, exact: bool = False
+) -> dict[str, list[str]]:
+    """Write the columns of some rows as the user knows them: whole numbers without a fraction.
 
     Parameters
     ----------
     table : Table
-        With features as an array, a sparse array or a data frame.
-    rows, columns : sequences of int
+        A column that was made into something else, or left out, is given as it is in the file. Of
+        a sparse table only the columns in which these rows have an entry are given.
+    rows : sequence of int
         Which.
+    most : int, default=None
+        How many columns; None means all.
     exact : bool, default=False
         Whether they shall be read again, and not be looked at.
 
     Returns
     -------
-    list of list of str
-        A list a row.
+    dict of str to list of str
+        The cells of each column; nothing where a cell is empty.
     """
-    if not len(rows):
-        return []
     where = np.asarray(rows, dtype=np.intp)
-    if hasattr(table.X, "iter_rows"):
-        names = [table.feature_names[j] for j in columns]
-        found = [list(row) for row in table.X[where.tolist()].select(names).iter_rows()]
-    else:
-        block = table.X[where][:, list(columns)]
-        found = (block.toarray() if is_sparse(block) else np.asarray(block)).tolist()
-    return [[_cell(value, exact=exact) for value in row] for row in found]
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    names = list(table.originals or place)
+    if is_sparse(table.X):
+        names = [table.feature_names[j] for j in np.unique(table.X[where].nonzero()[1])]
+    found = {}
+    for name in islice(names, most):
+        kept = table.originals.get(name)
+        values = _feature(table.X, place[name], where) if kept is None else kept.at(where)
+        found[name] = [_cell(value, exact=exact) for value in values]
+    return found
+
+
+def _feature(X: Any, column: int, rows: Any) -> list[Any]:
+    if hasattr(X, "iter_rows"):
+        return list(X.to_series(column)[rows.tolist()])
+    block = X[rows][:, [column]]
+    values: list[Any] = (block.toarray() if is_sparse(block) else block).ravel().tolist()
+    return values
 
 
 def _cell(value: Any, *, exact: bool) -> str:

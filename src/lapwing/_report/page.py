@@ -17,7 +17,7 @@ import numpy as np
 from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report import text
-from lapwing._report.cells import columns_of, row_cells
+from lapwing._report.cells import row_columns
 from lapwing._report.drawings import draw_all
 from lapwing._report.health import convergence, graph_health
 from lapwing._report.mapping import choose_rows, place
@@ -69,7 +69,7 @@ class Fitted(Protocol):
 
     @property
     def method(self) -> Any:
-        """What the method is: `advice`, and the words of its `twin`."""
+        """What the method is: `advice`, `margin_note`, and the words of its `twin`."""
 
     @property
     def solver(self) -> str:
@@ -256,10 +256,10 @@ def _add_cells(lists: dict[str, Any], table: Any) -> None:
     """Give the rows that are to be looked at their columns, as many as a page can show."""
     shown = lists.get("least") or lists.get("residuals") or []
     rows = [row["row"] for row in shown]
-    columns = columns_of(table, rows, _CELLS_SHOWN)
-    lists["columns"] = [text.clean(table.feature_names[j]) for j in columns]
-    for row, cells in zip(shown, row_cells(table, rows, columns), strict=True):
-        row["cells"] = cells
+    columns = row_columns(table, rows, most=_CELLS_SHOWN) if rows else {}
+    lists["columns"] = [text.clean(name) for name in columns]
+    for number, row in enumerate(shown):
+        row["cells"] = [cells[number] for cells in columns.values()]
 
 
 def _row_sections(
@@ -298,6 +298,7 @@ def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[
         "seed": None if request.seed is None else int(request.seed),
         "taught_by": text.clean(fit.taught_by),
         "advice": asdict(method.advice),
+        "margin_note": method.margin_note if classes is not None else "",
         "twin": "" if method.twin is None else method.twin.words,
     }
 

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
+from lapwing._tables.obstacles import text_in_the_way
+from lapwing._tables.readings import DateReading
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
     "bad_cells",
-    "check_features",
     "check_ids",
+    "feature_obstacles",
     "kinds_of",
     "numeric_names",
     "warn_of_single_labels",
@@ -34,13 +36,35 @@ def numeric_names(raw: RawTable) -> list[str]:
     return [name for name in raw.feature_names if name not in raw.texts]
 
 
-def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
-    """Refuse features that cannot be fitted: none, missing or infinite."""
+def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) -> list[str]:
+    """Find what makes features unfit: none, missing or infinite.
+
+    Parameters
+    ----------
+    raw : RawTable
+    where : str
+        The files, for messages.
+    missing : bool
+        Whether features may be missing, because they are imputed.
+    new : bool
+        Whether a model is fitted already, and has what is imputed.
+
+    Returns
+    -------
+    list of str
+        A message for each obstacle.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows, and nothing else can be said.
+    """
     n = raw.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
-    if not raw.feature_names:
-        raise ValueError(f"{where} has no feature column besides the label.")
+    found = list(raw.obstacles)
+    if not raw.feature_names and not found:
+        found.append(_no_feature(raw, where))
     names = numeric_names(raw)
     holes = bad_cells(raw.X, np.isnan, names)
     for name, column in raw.texts.items():
@@ -48,15 +72,35 @@ def check_features(raw: RawTable, where: str, *, missing: bool) -> None:
         if gone.any():
             holes[name] = (int(gone.sum()), int(np.argmax(gone)) + 1)
     empty = [name for name, (count, _) in holes.items() if count == n]
-    if missing and empty:
-        raise ValueError(
+    if missing and empty and not new:
+        found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
             f"leave it out with --drop {empty[0]}."
         )
+    # A model wants its columns: what is wrong in new rows can only be mended in the file.
+    drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
-        cure = "fill them in with --impute median"
-        _reject(holes, "missing values", cure, where)
-    _reject(bad_cells(raw.X, np.isinf, names), "infinite values", "correct them", where)
+        found += [text_in_the_way(name, bad, where, new=new) for name, bad in raw.bad.items()]
+        holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
+        again = (
+            "Fill them in: the model was fitted to a table without any, and has no values for them"
+        )
+        cure = again if new else f"Either fill them in with --impute median{drop}"
+        found += _cells_in_the_way(holes, "missing values", cure, where)
+    infinite = bad_cells(raw.X, np.isinf, names)
+    cure = "Correct them" if new else f"Either correct them{drop}"
+    found += _cells_in_the_way(infinite, "infinite values", cure, where)
+    return found
+
+
+def _no_feature(raw: RawTable, where: str) -> str:
+    reasons = [f"{note.column!r} ({note.words})" for note in raw.notes[:8] if not note.used]
+    if not reasons:
+        return f"{where} has no feature column besides the label."
+    return (
+        f"{where} has no column that could be a feature: {', '.join(reasons)}. If one of them is "
+        "one, say so with --keep."
+    )
 
 
 def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
@@ -77,15 +121,15 @@ def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tu
     return found
 
 
-def _reject(cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str) -> None:
-    if cells:
-        names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
-        more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
-        first = next(iter(cells.values()))[1]
-        raise ValueError(
-            f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. "
-            f"Either {cure}, or leave the columns out with --drop."
-        )
+def _cells_in_the_way(
+    cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str
+) -> list[str]:
+    if not cells:
+        return []
+    names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
+    more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
+    first = next(iter(cells.values()))[1]
+    return [f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. {cure}."]
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
@@ -115,9 +159,11 @@ def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: st
     if raw.X.shape[0] > 2 and not is_sparse(raw.X):
         # Three rows first: few columns are left for the look at all rows.
         likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
+        # Days that follow each other are no slip.
+        days = {name for r in raw.readings if isinstance(r, DateReading) for name in r.names}
         for j in np.flatnonzero(likely):
-            if (np.diff(raw.X[:, j]) == 1).all():
-                name = numeric_names(raw)[j]
+            name = numeric_names(raw)[j]
+            if name not in days and (np.diff(raw.X[:, j]) == 1).all():
                 warnings.warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
                     f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+import unicodedata
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CodedLabels", "code_classes", "code_numbers", "code_truth", "mark_unlabeled"]
+from lapwing._tables.numerals import gather_evidence, plain_number, read_amount
+from lapwing._tables.words import NO_LABEL
+from lapwing.exceptions import LapwingWarning
+
+__all__ = [
+    "CodedLabels",
+    "code_classes",
+    "code_numbers",
+    "code_truth",
+    "mark_unlabeled",
+    "numbers_of",
+]
+
+# One number in the ways in which programs write it. 007 and 1_0 are names.
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -31,21 +50,27 @@ class CodedLabels:
     unlabeled: int | str | float
 
 
-def mark_unlabeled(labels: NDArray[Any], marker: str) -> NDArray[Any]:
-    """Blank the labels that are the marker."""
-    equal: NDArray[np.bool_] = labels == marker
-    try:
-        number = float(marker)
-    except ValueError:
-        return np.where(equal, "", labels)
-    # So that -1 also finds the -1.0 of a column of floats.
-    for text in Counter(labels.tolist()):
-        try:
-            if float(text) == number:
-                equal |= labels == text
-        except ValueError:
-            pass
-    return np.where(equal, "", labels)
+def mark_unlabeled(labels: NDArray[Any], marker: str | None, default: str = "") -> NDArray[Any]:
+    """Blank the labels that are none.
+
+    Parameters
+    ----------
+    labels : ndarray of object
+        Texts.
+    marker : str or None
+        What the user says means "no label". None leaves it to `default`; the empty text says that
+        blanks alone do.
+    default : str, default=''
+        What means "no label" in such a file.
+    """
+    blank = frozenset({""}) if marker == "" else NO_LABEL
+    marker = (default if marker is None else marker).strip()
+    number = _number(marker)
+    none = {
+        text: text in blank or text == marker or (number is not None and _number(text) == number)
+        for text in set(labels.tolist())
+    }
+    return np.where([none[text] for text in labels.tolist()], "", labels)
 
 
 def code_classes(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
@@ -55,22 +80,37 @@ def code_classes(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
     ------
     ValueError
         If no row has a label, there is one class only, or the labels are fractional numbers.
+
+    Warns
+    -----
+    LapwingWarning
+        If labels look as if they should be the same.
     """
     labeled = _check_labeled(labels, where, hint)
-    texts, codes = np.unique(labels[labeled], return_inverse=True)
-    if texts.size == 1:
+    classes, marker, code = _class_values(set(labels[labeled].tolist()), where)
+    if len(classes) == 1:
         raise ValueError(
-            f"{where} holds only one class, {texts[0]!r}; two are needed. If the unlabelled rows "
-            f"are marked in another way ({hint} means no label), name the mark with --unlabeled."
+            f"{where} holds only one class, {str(classes[0])!r}; two are needed. If the unlabelled "
+            f"rows are marked in another way ({hint} means no label), name the mark with "
+            "--unlabeled."
         )
-    classes, marker = _class_values(texts, where)
-    y = np.full(labels.size, marker, dtype=classes.dtype if classes.dtype.kind == "i" else object)
-    y[labeled] = classes[codes]
+    y = np.full(labels.size, marker, dtype=classes.dtype)
+    y[labeled] = [code[text] for text in labels[labeled].tolist()]
+    _warn_of_doubles([str(value) for value in classes], where)
     return CodedLabels(y, labeled, marker)
 
 
-def code_numbers(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
+def code_numbers(labels: NDArray[Any], *, where: str, hint: str, decimal: str) -> CodedLabels:
     """Code numbers to be predicted.
+
+    Parameters
+    ----------
+    labels : ndarray of object
+        Texts, empty where there is no label.
+    where, hint : str
+        For messages.
+    decimal : {'', '.', ','}
+        The table's usual decimal mark.
 
     Raises
     ------
@@ -78,22 +118,46 @@ def code_numbers(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
         If no row has a label, or a label is not a finite number.
     """
     labeled = _check_labeled(labels, where, hint)
-    y = np.full(labels.size, np.nan)
-    for row in np.flatnonzero(labeled):
-        try:
-            y[row] = float(labels[row])
-        except ValueError:
-            raise ValueError(
-                f"{where}: row {row + 1} holds {labels[row]!r}, which is not a number; the chosen "
-                "method predicts numbers. For classes choose --method lapsvc or laprls."
-            ) from None
+    y, row = numbers_of(labels, decimal)
+    if row is not None:
+        raise ValueError(
+            f"{where}: row {row + 1} holds {labels[row]!r}, which is not a number; the chosen "
+            "method predicts numbers. For classes choose --method lapsvc or laprls."
+        )
     if np.isinf(y).any():
         first = int(np.argmax(np.isinf(y)))
         raise ValueError(f"{where}: row {first + 1} holds an infinite value; correct it.")
     return CodedLabels(y, labeled, float("nan"))
 
 
-def code_truth(truth: NDArray[Any], coded: CodedLabels, *, where: str) -> NDArray[Any]:
+def numbers_of(texts: NDArray[Any], decimal: str) -> tuple[NDArray[np.float64], int | None]:
+    """Read texts as numbers.
+
+    Parameters
+    ----------
+    texts : ndarray of object of shape (n,)
+        Empty where there is none.
+    decimal : {'', '.', ','}
+        The decimal mark where the texts do not tell.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n,)
+        NaN where there is none.
+    row : int or None
+        The first row with a text that is no number, counted from 0.
+    """
+    different = set(texts.tolist()) - {""}
+    mark = gather_evidence(different).decimal or decimal or "."
+    known = {text: _amount(text, mark) for text in different} | {"": float("nan")}
+    found = [known[text] for text in texts.tolist()]
+    wrong = next((row for row, value in enumerate(found) if value is None), None)
+    return np.array([np.nan if v is None else v for v in found], dtype=np.float64), wrong
+
+
+def code_truth(
+    truth: NDArray[Any], coded: CodedLabels, *, where: str, decimal: str
+) -> NDArray[Any]:
     """Code known answers as the labels are, so that they can be compared.
 
     Raises
@@ -102,42 +166,88 @@ def code_truth(truth: NDArray[Any], coded: CodedLabels, *, where: str) -> NDArra
         If the labels are numbers and an answer is not.
     """
     y = np.full(truth.size, coded.unlabeled, dtype=coded.y.dtype)
-    for row in np.flatnonzero(truth != ""):
-        text = truth[row]
-        try:
-            value = text if y.dtype == object else float(text)
-            exact = y.dtype.kind != "i" or float(value).is_integer()
-        except ValueError:
-            exact = False
-        if not exact:
-            raise ValueError(
-                f"{where}: row {row + 1} holds {text!r}, but the labels are "
-                f"{'whole ' if y.dtype.kind == 'i' else ''}numbers; the truth must be written as "
-                "the labels are."
-            )
-        y[row] = value
+    if y.dtype.kind == "f":
+        numbers, wrong = numbers_of(truth, decimal)
+        if wrong is not None:
+            raise ValueError(_not_as_labels(truth, wrong, "numbers", where))
+        return numbers
+    known = set(coded.y[coded.labeled].tolist())
+    for row, text in enumerate(truth.tolist()):
+        if not text:
+            continue
+        if y.dtype == object:
+            y[row] = text if text in known else _shortest(text, known)
+            continue
+        if not _WHOLE.fullmatch(text):
+            raise ValueError(_not_as_labels(truth, row, "whole numbers", where))
+        y[row] = int(float(text))
     return y
 
 
-def _class_values(texts: NDArray[Any], where: str) -> tuple[NDArray[Any], int | str]:
-    """Turn the labels' texts to integers where all are integers, and choose a marker."""
-    try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
-        numbers = []
-    if not numbers or not np.isfinite(numbers).all():
-        return texts.astype(object), ""
-    if not all(number.is_integer() for number in numbers):
+def _not_as_labels(truth: NDArray[Any], row: int, what: str, where: str) -> str:
+    return (
+        f"{where}: row {row + 1} holds {truth[row]!r}, but the labels are {what}; the truth must "
+        "be written as the labels are."
+    )
+
+
+def _class_values(
+    texts: set[str], where: str
+) -> tuple[NDArray[Any], int | str, dict[str, int | str]]:
+    """The classes, a marker that is none of them, and the class of each text.
+
+    Labels are integers where all are whole numbers; otherwise 1.0 is the class 1 if there is one,
+    as two programs write it, and all else is text.
+    """
+    code: dict[str, Any]
+    if all(_WHOLE.fullmatch(text) for text in texts):
+        code = {text: int(text.split(".")[0]) for text in texts}
+        # What float64 cannot hold names something, and is no number to count with.
+        if max(map(abs, code.values())) <= 2**53:
+            classes = np.array(sorted(set(code.values())), dtype=np.int64)
+            return classes, min(0, int(classes[0])) - 1, code
+    numbers = [_number(text) for text in texts]
+    if all(v is not None and np.isfinite(v) for v in numbers) and any(
+        v is not None and v % 1 for v in numbers
+    ):
         raise ValueError(
-            f"{where} holds fractional numbers ({', '.join(texts[:3])}, ...), no classes. To "
-            "predict numbers choose --method lapsvr or laprls-regressor."
+            f"{where} holds fractional numbers ({', '.join(sorted(texts)[:3])}, ...), no classes. "
+            "To predict numbers choose --method lapsvr or laprls-regressor."
         )
-    values = [int(number) for number in numbers]
-    # 007 and 7, or an integer that a float cannot hold, are names and stay what they are.
-    same = all(text in (str(v), f"{v}.0") for text, v in zip(texts, values, strict=True))
-    if not same or len(set(values)) < len(values) or max(map(abs, values)) > 2**53:
-        return texts.astype(object), ""
-    return np.array(values, dtype=np.int64), min(0, *values) - 1
+    code = {text: _shortest(text, texts) for text in texts}
+    return np.array(sorted(set(code.values())), dtype=object), "", code
+
+
+def _shortest(text: str, known: Iterable[Any]) -> str:
+    """The spelling without a point of a whole number, if it is among the known ones."""
+    short = text.split(".")[0]
+    return short if _WHOLE.fullmatch(text) and short in known else text
+
+
+def _number(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _amount(text: str, decimal: str) -> float | None:
+    amount = read_amount(text, decimal)
+    return plain_number(text) if amount is None else amount.value
+
+
+def _warn_of_doubles(classes: list[str], where: str) -> None:
+    """Warn of classes that only differ in what is easily overlooked."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name in classes:
+        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        alike[folded.lstrip("0") or "0"].append(name)
+    doubles = [names for names in alike.values() if len(names) > 1]
+    if doubles:
+        shown = "; ".join(" and ".join(map(repr, names)) for names in doubles[:4])
+        warnings.warn(
+            f"{where}: labels that differ only in capitals, blanks or leading zeros are classes of "
+            f"their own: {shown}. If they mean the same, write them alike.",
+            LapwingWarning,
+            stacklevel=4,
+        )
 
 
 def _check_labeled(labels: NDArray[Any], where: str, hint: str) -> NDArray[np.bool_]:

@@ -4,39 +4,57 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
+
+from lapwing._tables.cells import Cells
+from lapwing._tables.obstacles import tell_all
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.readings import BadCells, Reading
 
 __all__ = [
     "CATEGORICAL",
-    "MAX_VALUES",
     "NUMERIC",
+    "ColumnNote",
     "ColumnRoles",
+    "RawColumns",
     "RawTable",
     "Selection",
-    "TextCells",
-    "as_text",
     "nearest",
     "quoted",
-    "reject_cells",
-    "split_text_columns",
-    "too_many_values",
+    "tidy_names",
 ]
 
 NUMERIC, CATEGORICAL = "numeric", "categorical"
-# One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,
-# the text names rows rather than kinds of rows.
-MAX_VALUES = 20
+
+
+@dataclass(frozen=True)
+class ColumnNote:
+    """What was done to a column, for the user.
+
+    Attributes
+    ----------
+    column : str
+    used : bool
+        Whether it became a feature.
+    words : str
+        What was done, or why it was left out.
+    plain : bool
+        Whether it is used just as it stands, which needs no line of its own.
+    """
+
+    column: str
+    used: bool
+    words: str
+    plain: bool = False
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """What a reader hands over: not yet checked for missing values, labels still text.
+    """Features as numbers and texts, not yet checked for missing values; labels still text.
 
     Attributes
     ----------
@@ -54,13 +72,37 @@ class RawTable:
         Columns with another role (truth, layout), as text.
     default_marker : str
         What means "no label" in this format besides the blank; empty for nothing.
-    unusable : mapping of str to str
-        Of a lenient `Selection`: columns that could not be features, with the reason.
+    readings : tuple of Reading
+        How the columns became features; empty for matrices, whose columns are numbers.
+    notes : tuple of ColumnNote
+        What was done to the columns.
+    obstacles : tuple of str
+        What stands in the way of a fit.
+    remarks : tuple of str
+        What was done to the file as a whole.
+    bad : mapping of str to BadCells
+        Cells of columns that their reading can make nothing of; they are NaN in `X`.
     ignored : tuple of str
         Columns that a model does not know.
     left_out : tuple of str
         Columns that were dropped or not chosen.
+    svmlight_base : int or None
+        Of svmlight files: whether the first column has the index 0 or 1.
+    decimal : {'', '.', ','}
+        The usual decimal mark of numbers in texts; empty if not known.
+    cells : mapping of str to Cells
+        What the columns held, for a look at the table; empty for matrices.
     """
+
+    @property
+    def originals(self) -> dict[str, Cells | None]:
+        """The columns as they stand in the file; None for those that are features as they stand."""
+        plain = {note.column for note in self.notes if note.plain}
+        return {
+            # Copied, so that not all of the file's numbers stay in memory for a few columns.
+            name: None if name in plain else replace(cells, numbers=cells.numbers.copy())
+            for name, cells in self.cells.items()
+        }
 
     X: Any
     feature_names: tuple[str, ...]
@@ -69,9 +111,47 @@ class RawTable:
     texts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     default_marker: str = ""
-    unusable: Mapping[str, str] = field(default_factory=dict)
+    readings: tuple[Reading, ...] = ()
+    notes: tuple[ColumnNote, ...] = ()
+    obstacles: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    bad: Mapping[str, BadCells] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    svmlight_base: int | None = None
+    decimal: str = ""
+    cells: Mapping[str, Cells] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """What a reader of a table hands over: columns of cells, of which nothing is made yet.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    cells : mapping of str to Cells
+        The columns that may become features, in their order.
+    labels, ids, others, default_marker, remarks, ignored, left_out
+        As in `RawTable`.
+    decimal : str
+        The decimal mark that is usual in such a file; empty if there is no such thing.
+    matrix : ndarray of shape (n, p) or None
+        The numbers of all of `cells`, of which these are views, where they lie together.
+    """
+
+    n: int
+    cells: Mapping[str, Cells]
+    labels: NDArray[Any] | None = None
+    ids: NDArray[Any] | None = None
+    others: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    default_marker: str = ""
+    remarks: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    decimal: str = ""
+    matrix: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,51 +182,77 @@ class ColumnRoles:
 
 @dataclass(frozen=True)
 class Selection:
-    """The user's choice of columns by name.
+    """Which columns are looked for in a file: the user's choice, and what a model asks for.
 
     Attributes
     ----------
-    label, id, truth : str or None
-        Label column, column that names the rows, column with known answers to compare with.
-    drop, features : tuple of str
-        Columns to leave out; those to use, empty for all others. A name that is no column and holds
-        commas is a list of names.
-    layout : tuple of str
-        The user's own two coordinates for a map.
+    options : ReadOptions
+        The user's choice.
     expected : mapping of str to str, or None
-        Names and kinds of the features that a model was fitted on; nothing else is a feature then.
+        Names and kinds of the columns that a model was fitted on, or that the first of several
+        files has; nothing else is a feature then.
     usual_id : str or None
-        Without `id`: the column that names the rows if it is there.
+        Without an id of the user's: the column that names the rows if it is there.
     optional : tuple of str
         With `expected`: columns that are known not to be features and may be there or not.
-    strict : bool
+    same_columns : bool
         With `expected`: whether other columns are an error.
-    lenient : bool
-        Whether text that cannot be encoded is reported instead of raised.
+    grouped : bool
+        Whether points may stand between groups of three digits, because the model's table had
+        decimal commas.
+    svmlight_base : int or None
+        The base of the model's svmlight file.
     """
 
-    label: str | None = None
-    id: str | None = None
-    drop: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    truth: str | None = None
-    layout: tuple[str, ...] = ()
+    options: ReadOptions = field(default_factory=ReadOptions)
     expected: Mapping[str, str] | None = None
     usual_id: str | None = None
     optional: tuple[str, ...] = ()
-    strict: bool = False
-    lenient: bool = False
+    same_columns: bool = False
+    grouped: bool = False
+    svmlight_base: int | None = None
+
+    @property
+    def label(self) -> str | None:
+        """The label column."""
+        return self.options.label
+
+    @property
+    def id(self) -> str | None:
+        """The column that names the rows."""
+        return self.options.id
 
     @property
     def others(self) -> tuple[str, ...]:
         """Columns that are read as text for another purpose."""
-        return (*([] if self.truth is None else [self.truth]), *self.layout)
+        truth = self.options.truth
+        return (*([] if truth is None else [truth]), *self.options.layout)
 
     @property
     def categorical(self) -> frozenset[str]:
         """Features that are known to be text."""
-        known = self.expected or MappingProxyType({})
-        return frozenset(name for name, kind in known.items() if kind == CATEGORICAL)
+        known = (self.expected or {}).items()
+        return frozenset(name for name, kind in known if kind == CATEGORICAL)
+
+    def name_columns(self, names: Sequence[str], where: str) -> tuple[list[str], list[str]]:
+        """Give the columns of a table the names by which they are known, with what was changed.
+
+        Raises
+        ------
+        ValueError
+            If the user has chosen a column by a name that two columns have.
+        """
+        if self.options.strict:
+            return list(names), []
+        chosen = {self.label, self.id, self.usual_id, *self.others, *self.options.drop}
+        chosen |= {*self.options.features, *self.options.keep}
+        twice = [name for name, k in Counter(names).items() if k > 1 and name and name in chosen]
+        if twice:
+            raise ValueError(
+                f"{where}: {quoted(twice)} is the name of more than one column, so it is not clear "
+                "which is meant; rename the columns so that each has its own name."
+            )
+        return tidy_names(names, rename_blank="" not in chosen)
 
     def resolve(self, names: Sequence[str], where: str) -> ColumnRoles:
         """Find the chosen columns among `names`.
@@ -162,23 +268,28 @@ class Selection:
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
                 "rename the columns so that each has its own name."
             )
-        drop, wanted = _split(self.drop, names), _split(self.features, names)
-        roles: dict[str, Sequence[str | None]] = {"--label": [self.label], "--id": [self.id]}
-        roles |= {"--drop": drop}
-        roles |= {"--features": list(wanted), "--truth": [self.truth], "--map": list(self.layout)}
-        for option, chosen in roles.items():
-            for name in chosen:
-                if name is not None and name not in names:
-                    raise ValueError(_not_found(name, option, names, where))
+        chosen = self.options
+        drop, wanted = _split(chosen.drop, names), _split(chosen.features, names)
+        roles: dict[str, Sequence[str | None]] = {"--label": [chosen.label], "--id": [chosen.id]}
+        roles |= {"--drop": drop, "--features": wanted, "--keep": _split(chosen.keep, names)}
+        roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
+        lost = [
+            _not_found(name, option, names, where)
+            for option, all_chosen in roles.items()
+            for name in all_chosen
+            if name is not None and name not in names
+        ]
+        if lost:
+            raise ValueError(tell_all(where, lost))
         self._check_roles(drop, wanted, where)
         place = {name: j for j, name in enumerate(names)}
         others = tuple(place[name] for name in self.others)
-        label = None if self.label is None else place[self.label]
-        row_id = place.get(self.usual_id or "") if self.id is None else place[self.id]
+        label = None if chosen.label is None else place[chosen.label]
+        row_id = place.get(self.usual_id or "") if chosen.id is None else place[chosen.id]
         if self.expected is not None:
             features, ignored = self._resolve_expected(place, where)
             return ColumnRoles(label, row_id, features, others, ignored)
-        taken = {self.label, self.id, *drop, *self.others}
+        taken = {chosen.label, chosen.id, *drop, *self.others}
         chosen_names = wanted or [name for name in names if name not in taken]
         features = tuple(place[name] for name in chosen_names)
         nameless = [j for j in features if not names[j]]
@@ -192,16 +303,20 @@ class Selection:
         left_out = tuple(j for j in range(len(names)) if j not in used)
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
+    def insisted(self, names: Sequence[str]) -> frozenset[str]:
+        """Columns that the user wants used whatever they look like."""
+        chosen = self.options
+        return frozenset([*_split(chosen.keep, names), *_split(chosen.features, names)])
+
     def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
-        if self.label is not None and (self.label == self.id or self.label in drop):
-            raise ValueError(f"{where}: the label column {self.label!r} cannot be --id or --drop.")
-        if self.truth is not None and self.truth in (self.label, self.id):
-            raise ValueError(
-                f"{where}: the --truth column {self.truth!r} has another role already."
-            )
+        label, truth = self.options.label, self.options.truth
+        if label is not None and (label == self.options.id or label in drop):
+            raise ValueError(f"{where}: the label column {label!r} cannot be --id or --drop.")
+        if truth is not None and truth in (label, self.options.id):
+            raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
         for name in wanted:
             # A feature that is the label or the truth would be an answer given away.
-            if name in (self.label, self.id, self.truth, *drop):
+            if name in (label, self.options.id, truth, *drop):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
 
     def _resolve_expected(
@@ -217,63 +332,14 @@ class Selection:
                 f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
-        known |= set(_split(self.drop, list(place)))
+        known |= set(_split(self.options.drop, list(place)))
         unknown = [name for name in place if name not in known]
-        if unknown and self.strict:
+        if unknown and self.same_columns:
             raise ValueError(
                 f"{where} has a column {quoted(unknown)} that the first file has not. Give all "
                 "files the same columns, or leave it out with --drop."
             )
         return tuple(place[name] for name in expected), tuple(place[name] for name in unknown)
-
-
-@dataclass
-class TextCells:
-    """Cells of one feature column that are text: how many, and the first of them."""
-
-    count: int
-    row: int
-    value: str
-
-
-def split_text_columns(columns: Mapping[str, TextCells], n_filled: Mapping[str, int]) -> list[str]:
-    """Tell columns of text (half of the filled cells or more) from columns with bad cells.
-
-    Parameters
-    ----------
-    columns : mapping of str to TextCells
-        Columns that hold text.
-    n_filled : mapping of str to int
-        Their cells that are not missing.
-
-    Returns
-    -------
-    list of str
-        Names of the columns of text; the others hold numbers and some bad cells.
-    """
-    return [name for name, cells in columns.items() if 2 * cells.count >= n_filled[name]]
-
-
-def reject_cells(name: str, cells: TextCells, where: str) -> None:
-    """Raise for a numeric column with text in some cells."""
-    rows = "1 row" if cells.count == 1 else f"{cells.count} rows"
-    raise ValueError(
-        f"{where}: column {name!r} holds text in {rows}; the first is row {cells.row}: "
-        f"{shorten(cells.value)!r}. Correct it, or leave the column out with --drop {name}."
-    )
-
-
-def too_many_values(n_values: Mapping[str, int], firsts: Mapping[str, str], where: str) -> str:
-    """Say that text columns have too many values to be encoded."""
-    names = list(n_values)
-    verb = "is not numeric" if len(names) == 1 else "are not numeric"
-    drops = " ".join(f"--drop {name!r}" for name in names[:8])
-    return (
-        f"{where}: {quoted(names)} {verb} (the first row of {names[0]!r} holds "
-        f"{shorten(firsts[names[0]])!r}) and not few-valued: text is one-hot encoded for up to "
-        f"{MAX_VALUES} values, each in two rows or more on average. Leave out with {drops}, "
-        f"name the rows with --id, or write as numbers."
-    )
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> list[str]:
@@ -289,16 +355,42 @@ def quoted(names: Sequence[str]) -> str:
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
-def shorten(text: str) -> str:
-    """Cut a long text."""
-    return text if len(text) <= 30 else f"{text[:27]}..."
+def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list[str], list[str]]:
+    """Give every column a name of its own.
 
+    Parameters
+    ----------
+    names : sequence of str
+        As they stand in the file.
+    rename_blank : bool, default=True
+        Whether the first column without a name gets one.
 
-def as_text(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    """Make an array of Python texts: of objects, so that one long text does not widen all."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = list(values)
-    return array
+    Returns
+    -------
+    names : list of str
+        A second "price" is "price (2)", and a column without a name has its number.
+    remarks : list of str
+        What was changed.
+    """
+    taken = {name for name in names if name}
+    tidy: list[str] = []
+    again: list[str] = []
+    for j, name in enumerate(names):
+        if not (name or rename_blank or "" in tidy):
+            tidy.append("")
+            continue
+        base = name or f"column {j + 1}"
+        new, count = base, 1
+        while new in tidy or (new != name and new in taken):
+            count += 1
+            new = f"{base} ({count})"
+        if name and new != name:
+            again.append(new)
+        tidy.append(new)
+    remarks = []
+    if again:
+        remarks.append(f"names that occur twice were numbered: {quoted(again)}")
+    return tidy, remarks
 
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:

@@ -3,218 +3,186 @@
 Python's own parser and not a data frame library's: those fill short lines with nulls without a
 word (in a table whose last column is the label, a cut line would become an unlabelled row), rename
 repeated columns, and cannot say in which line they failed. Numbers go straight to a flat array, so
-that the peak of memory is little above the numbers' own size; which columns are text is known only
-at the end, so those are read in a second pass.
+that the peak of memory is little above the numbers' own size; other cells are kept as texts.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+import sys
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.columns import (
-    MAX_VALUES,
-    ColumnRoles,
-    RawTable,
-    Selection,
-    TextCells,
-    as_text,
-    reject_cells,
-    split_text_columns,
-    too_many_values,
-)
+from lapwing._tables.cells import Cells, as_text, keeps_its_spelling
+from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
+from lapwing._tables.encodings import ENCODING_NAMES, find_encoding, open_text
+from lapwing._tables.judging import file_evidence
 from lapwing._tables.source import Source
 
 __all__ = ["read_csv"]
 
 _SEPARATORS = ",;\t|"
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
-_TRUTH = {"true": 1.0, "false": 0.0}
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
+# Numbers that may mean something else, in a line of cells that each begin with NUL; a line without
+# one needs no second look. The literal NUL in front makes the search some ten times faster.
+_ODD = re.compile(r"\0\s*[+-]?0\d")
+_ODD_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
 
 
-def read_csv(source: Source, selection: Selection) -> RawTable:
+@dataclass(frozen=True)
+class _Layout:
+    """How a file is written."""
+
+    encoding: str
+    separator: str
+    header: int  # lines before the names
+
+
+def read_csv(source: Source, selection: Selection) -> RawColumns:
     """Read a CSV file; see `lapwing._tables.tables.read_table`."""
-    with _rows(source) as (names, rows):
-        roles = selection.resolve(names, str(source))
-        known = [names[j] for j in roles.features if names[j] in selection.categorical]
-        numeric, columns, texts = _read_rows(rows, names, roles, known, source)
-    n = len(columns["label"]) if roles.label is not None else columns["n"]
-    numbers = np.frombuffer(numeric, dtype=np.float64) if numeric else np.empty(0)
-    numeric_names = [names[j] for j in roles.features if names[j] not in known]
-    X = numbers.reshape(n, len(numeric_names))
-    found, unusable = _judge_text(texts, numeric_names, X, source, selection)
-    categories = {name: columns[name] for name in known}
-    if found:
-        more, too_many = _read_text(source, names, found, n, selection.lenient)
-        categories |= more
-        unusable |= too_many
-    gone = {*found, *unusable}
-    if gone:
-        X = X[:, [j for j, name in enumerate(numeric_names) if name not in gone]]
-    return RawTable(
-        X,
-        tuple(names[j] for j in roles.features if names[j] not in unusable),
-        None if roles.label is None else as_text(columns["label"]),
-        None if roles.id is None else as_text(columns["id"]),
-        {name: as_text(column) for name, column in categories.items()},
-        {names[j]: as_text(columns[j]) for j in roles.others},
-        unusable=unusable,
+    options = selection.options
+    layout = _find_layout(source, utf8_only=options.strict)
+    with _rows(source, layout) as (header, _):
+        names, remarks = selection.name_columns(header, str(source))
+    roles = selection.resolve(names, str(source))
+    # Where columns are separated by semicolons the comma is free, and is the decimal mark.
+    usual = "," if layout.separator == ";" else ""
+    decimal = usual if options.decimal == "auto" else options.decimal
+    grouped = not options.strict and (selection.grouped or decimal == ",")
+    columns = _read(source, layout, names, roles, grouped)
+    if not (grouped or options.strict) and file_evidence(columns.cells).comma:
+        columns = _read(source, layout, names, roles, True)
+    if layout.encoding != "utf-8-sig":
+        remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
+    return RawColumns(
+        columns.n,
+        columns.cells,
+        columns.texts.get(roles.label),
+        columns.texts.get(roles.id),
+        {names[j]: columns.texts[j] for j in roles.others},
+        remarks=tuple(remarks),
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
+        decimal=usual,
+        matrix=columns.matrix,
     )
 
 
+@dataclass(frozen=True)
+class _Columns:
+    n: int
+    matrix: NDArray[Any]
+    cells: dict[str, Cells]
+    texts: dict[int | None, Any]
+
+
+def _find_layout(source: Source, *, utf8_only: bool) -> _Layout:
+    encoding = find_encoding(source, utf8_only=utf8_only)
+    with open_text(source, encoding) as lines:
+        first = next(lines)
+        told = _SEPARATOR_LINE.fullmatch(first)
+        if told is not None:
+            return _Layout(encoding, told[1], 1)
+    return _Layout(encoding, max(_SEPARATORS, key=first.count), 0)
+
+
 @contextmanager
-def _rows(source: Source) -> Iterator[tuple[list[str], Any]]:
+def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
     """Give the names of the columns and an iterator of rows, all of the same length."""
-    with source.open() as opened:
-        lines = _text_lines(opened, source)
-        header = next(lines)
-        separator = max(_SEPARATORS, key=header.count)
-        reader = csv.reader(
-            _chain(header, lines), delimiter=separator, strict=True, skipinitialspace=True
-        )
-        try:
-            names = [name.strip() for name in next(reader)]
-            yield names, _checked(reader, len(names), source)
-        except csv.Error as error:
-            raise ValueError(
-                f"{source}: line {reader.line_num} is not valid CSV ({error}); check its quotes."
-            ) from None
-
-
-def _text_lines(opened: BinaryIO, source: Source) -> Iterator[str]:
-    for number, raw in enumerate(opened, start=1):
-        if number == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-        try:
-            text = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            text = "\0"
-        if "\0" in text:
-            raise ValueError(
-                f"{source}: line {number} is not UTF-8 text. If this is a CSV file save it as "
-                "UTF-8; if it is of another format give it that format's extension."
+    # The limit is the process's: an embedding or a letter in one cell is longer than its default.
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        with open_text(source, layout.encoding) as lines:
+            for _ in range(layout.header):
+                next(lines)
+            reader = csv.reader(
+                lines, delimiter=layout.separator, strict=True, skipinitialspace=True
             )
-        yield text
+            try:
+                names = [name.strip() for name in next(reader, [])]
+                yield names, _checked(reader, len(names), source, layout.header)
+            except csv.Error as error:
+                raise ValueError(
+                    f"{source}: line {reader.line_num + layout.header} is not valid CSV ({error}); "
+                    "check its quotes."
+                ) from None
+    finally:
+        csv.field_size_limit(before)
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _checked(reader: Any, n_columns: int, source: Source) -> Iterator[list[str]]:
+def _checked(reader: Any, n_columns: int, source: Source, skipped: int) -> Iterator[list[str]]:
     for row in reader:
         if not row:
             continue
         if len(row) != n_columns:
             raise ValueError(
-                f"{source}: line {reader.line_num} has {len(row)} fields, but the first line names "
-                f"{n_columns} columns."
+                f"{source}: line {reader.line_num + skipped} has {len(row)} fields, but the first "
+                f"line names {n_columns} columns."
             )
         yield row
 
 
-def _read_rows(
-    rows: Iterator[list[str]],
-    names: Sequence[str],
-    roles: ColumnRoles,
-    known: Collection[str],
-    source: Source,
-) -> tuple[array[float], dict[Any, Any], dict[str, TextCells]]:
-    """First pass: numbers, the columns with a role, and where numeric columns hold text."""
+def _read(
+    source: Source, layout: _Layout, names: Sequence[str], roles: ColumnRoles, grouped: bool
+) -> _Columns:
+    """Read the columns with a role; what `float` reads and may mean something else stays text."""
     values = array("d")
-    numeric = [j for j in roles.features if names[j] not in known]
-    wanted: dict[Any, int] = {names[j]: j for j in roles.features if names[j] in known}
-    wanted |= {j: j for j in roles.others}
-    wanted |= {} if roles.label is None else {"label": roles.label}
-    wanted |= {} if roles.id is None else {"id": roles.id}
-    columns: dict[Any, Any] = {key: [] for key in wanted}
-    texts: dict[str, TextCells] = {}
+    features = roles.features
+    wanted = [j for j in (roles.label, roles.id, *roles.others) if j is not None]
+    columns: dict[int, list[str]] = {j: [] for j in wanted}
+    texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
     shared: dict[str, str] = {}  # a label is one Python text, however many rows have it
+    odd = _ODD_OR_GROUPED if grouped else _ODD
     n = 0
-    for row in rows:
-        n += 1
-        cells = [row[j] for j in numeric]
-        try:
-            numbers = list(map(float, cells))
-        except ValueError:
-            numbers = []
-            for cell, j in zip(cells, numeric, strict=True):
-                try:
-                    numbers.append(float(cell))
-                except ValueError:
-                    numbers.append(_word(cell.strip(), names[j], n, texts))
-        values.fromlist(numbers)
-        for key, j in wanted.items():
-            cell = row[j].strip()
-            columns[key].append(cell if key == "id" else shared.setdefault(cell, cell))
-    for name in known:
-        columns[name] = [None if v.lower() in _MISSING else v for v in columns[name]]
-    return values, {**columns, "n": n}, texts
-
-
-def _word(cell: str, name: str, row: int, texts: dict[str, TextCells]) -> float:
-    """Read a cell that is not plainly a number: missing, a truth value, or text, which is noted."""
-    word = cell.lower()
-    if word in _MISSING:
-        return float("nan")
-    if word not in _TRUTH:
-        texts.setdefault(name, TextCells(0, row, cell)).count += 1
-    return _TRUTH.get(word, float("nan"))
-
-
-def _judge_text(
-    texts: dict[str, TextCells],
-    names: list[str],
-    X: NDArray[Any],
-    source: Source,
-    selection: Selection,
-) -> tuple[list[str], dict[str, str]]:
-    """Tell columns of text from numeric columns with bad cells, which are an error."""
-    unusable: dict[str, str] = {}
-    filled = {
-        name: cells.count + int(np.count_nonzero(~np.isnan(X[:, names.index(name)])))
-        for name, cells in texts.items()
-    }
-    found = [] if selection.expected else split_text_columns(texts, filled)
-    for name, cells in texts.items():
-        if name in found:
-            continue
-        if not selection.lenient:
-            reject_cells(name, cells, str(source))
-        unusable[name] = f"text in {cells.count} of its cells, first in row {cells.row}"
-    return found, unusable
-
-
-def _read_text(
-    source: Source, names: list[str], wanted: list[str], n: int, lenient: bool
-) -> tuple[dict[str, list[str | None]], dict[str, str]]:
-    """Second pass: the columns of text, given up as soon as they have too many values."""
-    seen: dict[str, dict[str, str]] = {name: {} for name in wanted}
-    columns: dict[str, list[str | None]] = {name: [] for name in wanted}
-    firsts: dict[str, str] = {}
-    limit = min(MAX_VALUES, n // 2)
-    open_columns = {name: names.index(name) for name in wanted}
-    with _rows(source) as (_, rows):
+    with _rows(source, layout) as (_, rows):
         for row in rows:
-            for name, j in list(open_columns.items()):
+            cells = [row[j] for j in features]
+            try:
+                numbers = list(map(float, cells))
+                line = "\0".join(["", *cells])
+                clear = "_" not in line and odd.search(line) is None
+            except ValueError:
+                clear = False
+            if not clear:
+                numbers = []
+                for cell, j in zip(cells, features, strict=True):
+                    numbers.append(_number(cell.strip(), n, texts[j], shared, grouped))
+            values.fromlist(numbers)
+            for j in wanted:
                 cell = row[j].strip()
-                if cell.lower() in _MISSING:
-                    columns[name].append(None)
-                    continue
-                firsts.setdefault(name, cell)
-                columns[name].append(seen[name].setdefault(cell, cell))
-                if len(seen[name]) > limit:
-                    del open_columns[name], columns[name]
-    many = {name: len(seen[name]) for name in wanted if name not in columns}
-    if many and not lenient:
-        raise ValueError(too_many_values(many, firsts, str(source)))
-    return columns, dict.fromkeys(many, f"text with more than {limit} values")
+                columns[j].append(cell if j == roles.id else shared.setdefault(cell, cell))
+            n += 1
+    X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
+    X = X.reshape(n, len(features))
+    return _Columns(
+        n,
+        X,
+        {
+            names[j]: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
+            for k, j in enumerate(features)
+        },
+        {j: as_text(columns.pop(j)) for j in list(columns)},  # one copy at a time
+    )
+
+
+def _number(
+    cell: str, row: int, texts: tuple[array[int], list[str]], shared: dict[str, str], grouped: bool
+) -> float:
+    """Give what plainly is a number; note other texts."""
+    if not cell:
+        return float("nan")
+    try:
+        if not keeps_its_spelling(cell, grouped=grouped):
+            return float(cell)
+    except ValueError:
+        pass
+    texts[0].append(row)
+    texts[1].append(shared.setdefault(cell, cell) if len(cell) < 40 else cell)
+    return float("nan")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from lapwing._arrays import is_sparse
-from lapwing._tables.columns import RawTable, Selection, as_text
+from lapwing._tables.cells import as_text
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.npz import array_text, numbered, take_columns
 from lapwing._tables.source import Source, open_source
 
@@ -22,34 +26,104 @@ __all__ = ["TARGET", "read_labels", "read_matrix_market", "read_svmlight"]
 TARGET = "target"
 
 
-def read_svmlight(source: Source, selection: Selection) -> RawTable:
-    """Read an svmlight (LIBSVM) file; its targets are the column ``target``."""
-    expected = selection.expected
-    with source.open() as opened:
-        try:
-            X, y = load_svmlight_file(
-                opened, dtype=np.float64, zero_based="auto" if expected is None else False
-            )
-        except Exception as error:  # its parser fails in the ways of text, numbers and indices
-            raise ValueError(f"{source} is not a readable svmlight file: {error}") from None
-    if expected is not None:
-        X = _fit_width(X, len(expected), source)
+def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
+    """Read svmlight (LIBSVM) files; their targets are the column ``target``.
+
+    Whether indices begin with 0 or 1 is told by all files of a fit together, and by the model for
+    new rows: the first column may be empty in any one file.
+    """
+    read = [_load_svmlight(source) for source in sources]
+    X = _stack_wide([X for X, _ in read])
+    where = str(sources[0]) if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
+    base = selection.svmlight_base
+    lowest = int(X.indices.min()) if X.indices.size else 1
+    if base is None:
+        base = min(lowest, 1)
+    elif lowest < base:
+        raise ValueError(
+            f"{where} has the index 0, but those of the model's table began with 1. Write both "
+            "files from the same base."
+        )
     label = selection.label == TARGET
     if selection.label not in (None, TARGET) or selection.id is not None or selection.others:
         wrong = [selection.label, selection.id, *selection.others]
         name = next(name for name in wrong if name not in (None, TARGET))
         raise ValueError(
-            f"{source} has no column {name!r}: the only one with a name is {TARGET!r}, what stands "
+            f"{where} has no column {name!r}: the only one with a name is {TARGET!r}, what stands "
             "first in each line."
         )
-    return take_columns(
-        X.tocsr(),
-        numbered(X.shape[1]),
+    targets = np.concatenate([y for _, y in read])
+    raw = _take_filled(
+        X[:, base:],
         selection,
-        source,
+        where,
         arrays=[TARGET] if label else [],
-        labels=array_text(y, str(source)) if label else None,
+        labels=array_text(targets, where) if label else None,
     )
+    return replace(raw, svmlight_base=base)
+
+
+def _load_svmlight(source: Source) -> tuple[Any, NDArray[Any]]:
+    with source.open() as opened:
+        try:
+            X, y = load_svmlight_file(opened, dtype=np.float64, zero_based=True)
+        except Exception as error:  # its parser fails in the ways of text, numbers and indices
+            raise ValueError(f"{source} is not a readable svmlight file: {error}") from None
+    return X.tocsr(), y
+
+
+def _stack_wide(parts: Sequence[Any]) -> Any:
+    """Matrices one below the other; those that lack the last, empty columns are given them."""
+    width = max(X.shape[1] for X in parts)
+    wide = [sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width)) for X in parts]
+    return wide[0] if len(wide) == 1 else sp.vstack(wide, format="csr")
+
+
+def _take_filled(
+    X: Any, selection: Selection, where: str, *, arrays: Sequence[str] = (), **columns: Any
+) -> RawTable:
+    """Keep the columns of a sparse matrix that hold something, or those that a model knows.
+
+    Hashed texts have indices up to 2^31: a name for each would take gigabytes, and so would every
+    later step that has a number for each.
+    """
+    filled = np.unique(X.indices[X.data != 0])
+    if selection.expected is None:
+        kept = filled
+        names = [_name(j) for j in kept]
+        roles = selection.resolve([*names, *arrays], where)
+        kept = kept[[j for j in roles.features if j < len(names)]]
+        left_out = tuple([*names, *arrays][j] for j in roles.left_out)
+        return RawTable(_pick(X, kept), tuple(_name(j) for j in kept), left_out=left_out, **columns)
+    kept = np.array([_index(name, where) for name in selection.expected], dtype=np.int64)
+    known = {*selection.expected, *selection.optional}
+    ignored = [name for name in map(_name, filled) if name not in known]
+    return RawTable(_pick(X, kept), tuple(selection.expected), ignored=tuple(ignored), **columns)
+
+
+def _pick(X: Any, columns: NDArray[np.int64]) -> Any:
+    """Columns of a CSR array in the order given; what lies beyond its width is empty."""
+    order = np.argsort(columns, kind="stable")
+    place = np.searchsorted(columns[order], X.indices)
+    place = np.minimum(place, max(columns.size - 1, 0))
+    found = columns[order][place] == X.indices if columns.size else np.zeros(X.nnz, dtype=bool)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[found]
+    shape = (X.shape[0], columns.size)
+    picked = sp.coo_array((X.data[found], (rows, order[place[found]])), shape=shape)
+    return picked.tocsr()
+
+
+def _name(column: int) -> str:
+    return f"x{column}"
+
+
+def _index(name: str, where: str) -> int:
+    if not re.fullmatch(r"x\d{1,18}", name):
+        raise ValueError(
+            f"{where} has no names of columns, and the model knows {name!r} by its name. Give the "
+            "table in a format with names."
+        )
+    return int(name[1:])
 
 
 def read_matrix_market(source: Source, selection: Selection) -> RawTable:
@@ -61,9 +135,19 @@ def read_matrix_market(source: Source, selection: Selection) -> RawTable:
             raise ValueError(f"{source} is not a readable Matrix Market file: {error}") from None
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{source} holds {X.dtype}, but the features must be real numbers.")
+    if not is_sparse(X):
+        X = np.asarray(X, dtype=np.float64)
+        return take_columns(X, numbered(X.shape[1]), selection, source)
     sparse: Any = sp.csr_array
-    X = sparse(X, dtype=np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-    return take_columns(X, numbered(X.shape[1]), selection, source)
+    X = sparse(X, dtype=np.float64)
+    X.sum_duplicates()
+    wanted = max((_index(name, str(source)) for name in selection.expected or ()), default=-1)
+    if wanted >= X.shape[1]:
+        raise ValueError(
+            f"{source} has {X.shape[1]} columns, but the model was fitted on x{wanted}, which is "
+            "beyond them."
+        )
+    return _take_filled(X, selection, str(source))
 
 
 def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
@@ -119,10 +203,3 @@ def _text_labels(content: bytes, source: Source) -> NDArray[Any]:
         raise ValueError(f"{source}: line {line} is not UTF-8 text; save it as UTF-8.") from None
     lines = text.split("\n")
     return as_text([line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)])
-
-
-def _fit_width(X: Any, width: int, source: Source) -> Any:
-    """Give a matrix that lacks its last, empty columns those columns."""
-    if X.shape[1] > width:
-        raise ValueError(f"{source} has {X.shape[1]} columns, but the model was fitted on {width}.")
-    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.columns import RawTable, Selection, as_text
+from lapwing._tables.cells import as_text
+from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
 
 __all__ = ["array_text", "numbered", "read_npy", "read_npz", "take_columns"]
@@ -123,12 +124,25 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
                 if name not in names:
                     raise ValueError(
                         f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
-                        "Features are read from 'X', labels from the array that --label names."
+                        "Features are read from 'X', labels and ids from arrays of their own."
                     )
-            try:
-                return {name: archive[name] for name in [*wanted, _NAMES] if name in names}
-            except Exception as error:  # as above; also arrays of Python objects
-                raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+            return {
+                name: _array(archive, name, source) for name in [*wanted, _NAMES] if name in names
+            }
+
+
+def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = archive[name]
+    except Exception as error:  # as above
+        if "allow_pickle" in str(error):
+            raise ValueError(
+                f"{source}: the array {name!r} holds Python objects, which are stored as code that "
+                f"would run when it is read. Save it as text, with '' for none: "
+                f"{name}=np.array(['' if v is None else str(v) for v in {name}])."
+            ) from None
+        raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+    return array
 
 
 def _check_points(X: NDArray[Any], what: str, source: Source) -> NDArray[Any]:

@@ -12,11 +12,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
 __all__ = ["STANDARD_INPUT", "Source", "open_source"]
 
 STANDARD_INPUT = "-"
-_SIGNATURES = ((b"PAR1", ".parquet"), (b"PK\x03\x04", ".npz"), (b"\x93NUMPY", ".npy"))
+_SIGNATURES = (
+    (b"PAR1", ".parquet"),
+    (b"\x93NUMPY", ".npy"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ".xls"),
+)
+_ZIP = b"PK\x03\x04"
+_MEMBERS = {"xl/workbook.xml": ".xlsx", "content.xml": ".ods"}
 _MATRIX_MARKET = b"%%MatrixMarket"
 
 
@@ -104,6 +111,18 @@ def _sniff(spooled: IO[bytes], name: str, suffix: str) -> str:
     for signature, known in _SIGNATURES:
         if start.startswith(signature):
             return known
+    if start.startswith(_ZIP):
+        return _sniff_archive(spooled)
     if start.startswith(_MATRIX_MARKET):
         return ".mtx"
     return suffix or ".csv"
+
+
+def _sniff_archive(spooled: IO[bytes]) -> str:
+    """Which format it is that is a zip archive."""
+    try:
+        with ZipFile(spooled) as archive:
+            names = set(archive.namelist())
+    except BadZipFile:
+        return ".npz"  # whose reader says that it is damaged
+    return next((suffix for member, suffix in _MEMBERS.items() if member in names), ".npz")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +14,147 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
+from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
+from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.checks import (
-    check_features,
     check_ids,
+    feature_obstacles,
     kinds_of,
     warn_of_single_labels,
     warn_of_slips,
 )
-from lapwing._tables.coding import code_classes, code_numbers, code_truth, mark_unlabeled
-from lapwing._tables.columns import MAX_VALUES, RawTable, Selection, quoted
+from lapwing._tables.coding import (
+    CodedLabels,
+    code_classes,
+    code_numbers,
+    code_truth,
+    mark_unlabeled,
+    numbers_of,
+)
+from lapwing._tables.columns import (
+    CATEGORICAL,
+    NUMERIC,
+    ColumnNote,
+    RawColumns,
+    RawTable,
+    Selection,
+    quoted,
+)
 from lapwing._tables.csv import read_csv
+from lapwing._tables.excel import read_excel
+from lapwing._tables.judging import file_evidence
 from lapwing._tables.matrices import TARGET, read_labels, read_matrix_market, read_svmlight
 from lapwing._tables.npz import read_npy, read_npz
+from lapwing._tables.obstacles import Obstacles, text_in_the_way
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.parquet import read_parquet
+from lapwing._tables.readings import (
+    NumberReading,
+    Reading,
+    TextReading,
+    describe_reading,
+    reading_from,
+)
 from lapwing._tables.source import Source, open_source
 from lapwing.exceptions import LapwingWarning
 
-__all__ = ["FORMATS", "Table", "name_of", "points_of", "read_points", "read_raw", "read_table"]
+__all__ = [
+    "FORMATS",
+    "Fitted",
+    "Table",
+    "name_of",
+    "points_of",
+    "read_points",
+    "read_raw",
+    "read_table",
+]
 
-_READERS: dict[str, Callable[[Source, Selection], RawTable]] = {
+_TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".txt": read_csv,
     ".parquet": read_parquet,
+    ".xlsx": read_excel,
+    ".xlsm": read_excel,
+    ".xls": read_excel,
+    ".ods": read_excel,
+}
+_MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
     ".npz": read_npz,
     ".npy": read_npy,
-    ".svm": read_svmlight,
-    ".svmlight": read_svmlight,
-    ".libsvm": read_svmlight,
     ".mtx": read_matrix_market,
 }
-FORMATS = tuple(_READERS)
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+FORMATS = (*_TABLES, *_MATRICES, *_SVMLIGHT)
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a model knows of the tables that it takes.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        Names of the features in their order.
+    kinds : tuple of {'numeric', 'categorical'}
+        Of the features.
+    readings : tuple of Reading
+        How the columns of its table became features; empty if that was a matrix.
+    usual_id : str or None
+        The column that named the rows.
+    optional : tuple of str
+        Columns known not to be features, such as that of the labels.
+    missing : bool
+        Whether features may be missing, because the model imputes them.
+    svmlight_base : int or None
+        Of its svmlight file: whether the first column has the index 0 or 1.
+    strict : bool
+        Whether its table was read as it stands.
+    """
+
+    feature_names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    readings: tuple[Reading, ...] = ()
+    usual_id: str | None = None
+    optional: tuple[str, ...] = ()
+    missing: bool = False
+    svmlight_base: int | None = None
+    strict: bool = False
+
+    @classmethod
+    def from_info(cls, info: Mapping[str, Any]) -> Fitted:
+        """Take what `Table.describe` gave, and "impute", from the description of a model.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged; model files are taken for a stranger's.
+        """
+        columns = (info.get(key) for key in ("label_column", "id_column", "truth_column"))
+        return cls(
+            tuple(info["feature_names"]),
+            tuple(info["kinds"]),
+            tuple(map(reading_from, info.get("readings", ()))),
+            info.get("id_column"),
+            tuple(name for name in [*columns, *info.get("dropped", ())] if name is not None),
+            info.get("impute", "none") != "none",
+            info.get("svmlight_base"),
+            bool(info.get("strict", False)),
+        )
+
+    @property
+    def column_readings(self) -> tuple[Reading, ...]:
+        """How columns of these names are read, whatever the format of the model's table."""
+        if self.readings:
+            return self.readings
+        return tuple(
+            TextReading(name) if kind == CATEGORICAL else NumberReading(name)
+            for name, kind in zip(self.feature_names, self.kinds, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -83,6 +190,19 @@ class Table:
         Names of the columns.
     dropped : tuple of str
         Columns of the file that are none of these.
+    readings : tuple of Reading
+        How its columns became features; empty for a matrix.
+    notes : tuple of ColumnNote
+        What was done to each column.
+    remarks : tuple of str
+        What was done to the file as a whole.
+    svmlight_base : int or None
+        Of svmlight files: whether the first column has the index 0 or 1.
+    strict : bool
+        Whether it was read as it stands.
+    originals : mapping of str to Cells or None
+        All columns as they stand in the file, None for those that are features as they stand;
+        empty for a matrix.
     """
 
     X: Any
@@ -99,56 +219,47 @@ class Table:
     id_name: str | None = None
     truth_name: str | None = None
     dropped: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    notes: tuple[ColumnNote, ...] = ()
+    remarks: tuple[str, ...] = ()
+    svmlight_base: int | None = None
+    strict: bool = False
+    originals: Mapping[str, Cells | None] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
+        return {
+            "feature_names": list(self.feature_names),
+            "kinds": list(self.kinds),
+            "label_column": self.label_name,
+            "id_column": self.id_name,
+            "truth_column": self.truth_name,
+            "dropped": list(self.dropped),
+            "readings": [describe_reading(reading) for reading in self.readings],
+            "svmlight_base": self.svmlight_base,
+            "strict": self.strict,
+        }
 
 
-def read_table(
-    path: Paths,
-    label: str | None = None,
-    *,
-    id_column: str | None = None,
-    drop: Sequence[str] = (),
-    features: Sequence[str] = (),
-    unlabeled: str | None = None,
-    labels_file: str | os.PathLike[str] | None = None,
-    truth: str | None = None,
-    layout: Sequence[str] = (),
-    missing: bool = False,
-    regression: bool = False,
-) -> Table:
+def read_table(path: Paths, options: ReadOptions) -> Table:
     """Read one or more files and check them.
 
     Parameters
     ----------
     path : path-like or sequence of path-like
         The file, or files with the same columns whose rows are put one below the other; ``-`` is
-        standard input. The extension tells the format (see `FORMATS`). CSV files are UTF-8 with
-        names in the first line, separated by comma, semicolon, tab or ``|``. NPZ files hold the
-        features in the array ``X`` (n x p), and may hold ``feature_names``.
-    label : str, default=None
-        The column (of an NPZ file: the array) with the labels. A blank, null or NaN is no label;
-        nor is -1 in an array of integers, as in scikit-learn. None means `labels_file`, or the
-        targets of svmlight files.
-    id_column : str, default=None
-        The column (or array) that names the rows; None means row numbers from 1.
-    drop, features : sequences of str, default=()
-        Columns to leave out; columns to use, by default all others.
-    unlabeled : str, default=None
-        A value of the label column that means "no label", besides the blank.
-    labels_file : path-like, default=None
-        A file of labels in the order of the rows, one a line or an NPY array.
-    truth : str, default=None
-        A column with known answers; never a feature.
-    layout : sequence of two str, default=()
-        Columns with coordinates for a map; never features.
-    missing : bool, default=False
-        Whether features may be missing, because they will be imputed.
-    regression : bool, default=False
-        Whether the labels are numbers to be predicted rather than classes.
+        standard input. The extension tells the format (see `FORMATS`). Text is UTF-8, UTF-16 or
+        Windows-1252, with names in the first line, separated by comma, semicolon, tab or ``|``.
+        NPZ files hold the features in the array ``X`` (n x p), and may hold ``feature_names``.
+    options : ReadOptions
+        Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
+        labels; nor is -1 in an array of integers, as in scikit-learn.
 
     Returns
     -------
     Table
-        All other columns are its features.
+        Its features are all other columns that are of use; `Table.notes` says what was done to
+        each.
 
     Raises
     ------
@@ -157,38 +268,36 @@ def read_table(
     ValueError
         If a file, a column or the labels are not as described; says where and what to do.
     ImportError
-        If polars is needed, for Parquet files or columns of text, and not installed.
+        If polars or fastexcel is needed and not installed.
     """
     paths = _as_paths(path)
-    where = name_of(paths)
-    if label is None and labels_file is None:
-        if paths[0].suffix.lower() not in _SVMLIGHT:
+    name = where = name_of(paths)
+    label = options.label
+    if label is None and options.labels_file is None:
+        if not all(one.suffix.lower() in _SVMLIGHT for one in paths):
             raise ValueError(f"{where}: name the column of the labels with --label.")
         label = TARGET
-    if label is not None and labels_file is not None:
-        raise ValueError("--label and --labels are two places for the labels; give one.")
-    selection = Selection(
-        label, id_column, tuple(drop), tuple(features), truth, _check_layout(layout)
-    )
-    raw = read_raw(paths, selection)
-    marker = raw.default_marker
-    if labels_file is not None:
-        labels, marker = read_labels(Path(labels_file), raw.X.shape[0])
-        raw = replace(raw, labels=labels)
-        where = str(labels_file)
-    assert raw.labels is not None
-    check_features(raw, name_of(paths), missing=missing)
-    ids = check_ids(raw, name_of(paths), id_column)
-    # -1 is a marker only where a class is meant: as a number to be predicted it is one like others.
-    marker = ("" if regression else marker) if unlabeled is None else unlabeled.strip()
-    hint = f"blank or {marker!r}" if marker else "blank"
-    coder = code_numbers if regression else code_classes
+    raw = read_raw(paths, Selection(replace(options, label=label)))
+    # Without the cells, which would keep a second matrix in memory.
+    originals, raw = raw.originals, replace(raw, cells={})
+    if options.labels_file is not None:
+        labels, marker = read_labels(Path(options.labels_file), raw.X.shape[0])
+        raw = replace(raw, labels=labels, default_marker=marker)
+        where = str(options.labels_file)
+    found = Obstacles(name)
+    found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
+    ids: NDArray[Any] = np.empty(0)
+    with found.gather():
+        ids = check_ids(raw, name, options.id)
     what = where if label is None else f"{where}: label column {label!r}"
-    coded = coder(mark_unlabeled(raw.labels, marker), where=what, hint=hint)
-    warn_of_slips(raw, coded.labeled, what, hint)
-    if not regression:
+    coded: CodedLabels | None = None
+    with found.gather():
+        coded = _code(raw, options, what)
+    found.raise_all()
+    assert coded is not None
+    warn_of_slips(raw, coded.labeled, what, _hint(raw, options))
+    if not options.regression:
         warn_of_single_labels(coded.y, coded.labeled, what)
-    others = raw.others
     return Table(
         points_of(raw),
         raw.feature_names,
@@ -197,100 +306,210 @@ def read_table(
         coded.labeled,
         coded.unlabeled,
         kinds_of(raw),
-        None if truth is None else code_truth(others[truth], coded, where=f"{where}: {truth!r}"),
-        _layout(raw, layout, where),
-        name_of(paths),
+        _truth(raw, coded, options, where),
+        _layout(raw, options.layout, where),
+        name,
         label,
-        id_column,
-        truth,
-        (*raw.left_out,),
+        options.id,
+        options.truth,
+        raw.left_out,
+        raw.readings,
+        raw.notes,
+        raw.remarks,
+        raw.svmlight_base,
+        options.strict,
+        originals,
     )
 
 
-def read_points(
-    path: Paths,
-    expected: Mapping[str, str],
-    *,
-    id_column: str | None = None,
-    usual_id: str | None = None,
-    optional: Sequence[str] = (),
-    missing: bool = False,
-) -> Table:
+def _marker(raw: RawTable, options: ReadOptions) -> str:
+    """What means "no label" in a file if the user says nothing."""
+    # -1 is one only where a class is meant: as a number to be predicted it is one like others.
+    return "" if options.regression else raw.default_marker
+
+
+def _hint(raw: RawTable, options: ReadOptions) -> str:
+    marker = _marker(raw, options) if options.unlabeled is None else options.unlabeled.strip()
+    return f"blank or {marker!r}" if marker else "blank"
+
+
+def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
+    assert raw.labels is not None
+    labels = mark_unlabeled(raw.labels, options.unlabeled, _marker(raw, options))
+    hint = _hint(raw, options)
+    if options.regression:
+        return code_numbers(labels, where=what, hint=hint, decimal=raw.decimal)
+    return code_classes(labels, where=what, hint=hint)
+
+
+def _truth(
+    raw: RawTable, coded: CodedLabels, options: ReadOptions, where: str
+) -> NDArray[Any] | None:
+    if options.truth is None:
+        return None
+    blank = "" if options.unlabeled == "" else None
+    known = mark_unlabeled(raw.others[options.truth], blank)
+    return code_truth(known, coded, where=f"{where}: {options.truth!r}", decimal=raw.decimal)
+
+
+def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
     """Read rows for a model that is already fitted; nothing in the result is labelled.
 
     Parameters
     ----------
     path : path-like or sequence of path-like
         As for `read_table`.
-    expected : mapping of str to {'numeric', 'categorical'}
-        The model's features in their order, with their kinds.
-    id_column : str, default=None
-        The column that names the rows.
-    usual_id : str, default=None
-        Without `id_column`: the column that names them if there is one of this name.
-    optional : sequence of str, default=()
-        Columns known not to be features, such as that of the labels, that may be there.
-    missing : bool, default=False
-        Whether features may be missing, because the model imputes them.
+    fitted : Fitted
+        What the model knows of its tables.
+    options : ReadOptions, default=None
+        The column that names the rows, by default that of the fit if it is there; the sheet, the
+        decimal mark.
 
     Returns
     -------
     Table
-        With the features in the model's order.
+        With the features in the model's order, read as they were at the fit.
 
     Raises
     ------
     OSError, ValueError, ImportError
         As `read_table`; in particular if a column is missing.
+
+    Warns
+    -----
+    LapwingWarning
+        If there are columns that the model does not know, or cells that it can make nothing of.
     """
     paths = _as_paths(path)
     where = name_of(paths)
-    selection = Selection(
-        id=id_column, usual_id=usual_id, expected=expected, optional=tuple(optional)
-    )
-    raw = read_raw(paths, selection)
+    options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
+    raw = _read_new(paths, fitted, options)
     if raw.ignored:
         warnings.warn(
             f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
             LapwingWarning,
             stacklevel=2,
         )
-    check_features(raw, where, missing=missing)
+    found = Obstacles(where)
+    found.messages += feature_obstacles(raw, where, missing=fitted.missing, new=True)
+    ids: NDArray[Any] = np.empty(0)
+    with found.gather():
+        ids = check_ids(raw, where, options.id or fitted.usual_id)
+    found.raise_all()
+    for name, bad in raw.bad.items():
+        message = text_in_the_way(name, bad, where).partition(". Correct")[0]
+        warnings.warn(f"{message}; counted as missing.", LapwingWarning, stacklevel=2)
     n = raw.X.shape[0]
-    nothing = np.full(n, "", dtype=object)
     return Table(
         points_of(raw),
         raw.feature_names,
-        check_ids(raw, where, id_column or usual_id),
-        nothing,
+        ids,
+        np.full(n, "", dtype=object),
         np.zeros(n, dtype=bool),
         "",
         kinds_of(raw),
         source=where,
-        id_name=id_column,
+        id_name=options.id,
+        remarks=raw.remarks,
     )
+
+
+def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> RawTable:
+    readings = fitted.column_readings
+    known = {reading.column: _kind(reading) for reading in readings}
+    selection = Selection(
+        options,
+        expected=known,
+        usual_id=fitted.usual_id,
+        optional=fitted.optional,
+        grouped=any(isinstance(r, NumberReading) and r.decimal == "," for r in readings),
+        svmlight_base=fitted.svmlight_base,
+    )
+    parts = _read_files(paths, selection)
+    if all(isinstance(part, RawTable) for part in parts):
+        # A matrix has the features themselves, and no cells of which to make them.
+        return _stack([part for part in parts if isinstance(part, RawTable)], paths)
+    columns = join_columns([_as_columns(part) for part in parts])
+    return apply_readings(columns, readings, options, name_of(paths))
+
+
+def _kind(reading: Reading) -> str:
+    return CATEGORICAL if isinstance(reading, TextReading) else NUMERIC
 
 
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read files with the same columns, unchecked, and put their rows one below the other."""
-    tables: list[RawTable] = []
-    for path in paths:
-        with open_source(path) as source:
-            reader = _READERS.get(source.suffix)
-            if reader is None:
-                raise ValueError(
-                    f"{path}: cannot tell the format from the extension {source.suffix!r}; "
-                    f"it must be one of {', '.join(FORMATS)}."
+    parts = _read_files(paths, selection)
+    if all(isinstance(part, RawTable) for part in parts):
+        return _stack([part for part in parts if isinstance(part, RawTable)], paths)
+    columns = join_columns([_as_columns(part) for part in parts])
+    insisted = selection.insisted(list(columns.cells))
+    return read_columns(columns, selection.options, insisted, name_of(paths))
+
+
+def _read_files(paths: Sequence[Path], selection: Selection) -> list[RawColumns | RawTable]:
+    with ExitStack() as stack:
+        sources = [stack.enter_context(open_source(path)) for path in paths]
+        if all(source.suffix in _SVMLIGHT for source in sources):
+            return [read_svmlight(sources, selection)]
+        parts: list[RawColumns | RawTable] = []
+        for source in sources:
+            parts.append(_read_one(source, selection))
+            if len(parts) == 1 and selection.expected is None:
+                # An option that names a column of the first file is about the others too.
+                names = _names_of(parts[0])
+                chosen = bool(selection.options.features)
+                selection = replace(
+                    selection,
+                    options=replace(selection.options, features=(), keep=(), drop=()),
+                    expected=dict.fromkeys(names, NUMERIC),
+                    optional=parts[0].left_out,
+                    same_columns=not chosen,
+                    grouped=_has_commas(parts[0]),
                 )
-            tables.append(reader(source, selection))
-        if len(tables) == 1 and len(paths) > 1 and selection.expected is None:
-            first = dict(zip(tables[0].feature_names, kinds_of(tables[0]), strict=True))
-            optional = () if not selection.features else tuple(tables[0].unusable)
-            selection = replace(
-                selection, expected=first, features=(), strict=not selection.features,
-                optional=optional,
-            )  # fmt: skip
-    return tables[0] if len(tables) == 1 else _stack(tables, paths)
+        return parts
+
+
+def _read_one(source: Source, selection: Selection) -> RawColumns | RawTable:
+    if source.suffix in _SVMLIGHT:
+        return read_svmlight([source], selection)
+    reader = _TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
+    if reader is None:
+        raise ValueError(
+            f"{source}: cannot tell the format from the extension {source.suffix!r}; "
+            f"it must be one of {', '.join(FORMATS)}."
+        )
+    return reader(source, selection)
+
+
+def _has_commas(part: RawColumns | RawTable) -> bool:
+    """Whether a table has decimal commas, so that 1.234 in the next file may be 1234."""
+    return (
+        isinstance(part, RawColumns) and (part.decimal or file_evidence(part.cells).decimal) == ","
+    )
+
+
+def _names_of(part: RawColumns | RawTable) -> list[str]:
+    return list(part.cells if isinstance(part, RawColumns) else part.feature_names)
+
+
+def _as_columns(part: RawColumns | RawTable) -> RawColumns:
+    """The columns of a matrix of numbers, to be joined with those of a table."""
+    if isinstance(part, RawColumns):
+        return part
+    X: Any = part.X
+    X = X.toarray() if is_sparse(X) else X
+    nothing = (np.empty(0, np.int64), as_text([]))
+    return RawColumns(
+        X.shape[0],
+        {name: Cells(X[:, j], *nothing) for j, name in enumerate(part.feature_names)},
+        part.labels,
+        part.ids,
+        part.others,
+        part.default_marker,
+        ignored=part.ignored,
+        left_out=part.left_out,
+    )
 
 
 def name_of(paths: Sequence[Path]) -> str:
@@ -321,51 +540,31 @@ def _as_paths(path: Paths) -> list[Path]:
     return [Path(one) for one in path]
 
 
-def _check_layout(layout: Sequence[str]) -> tuple[str, ...]:
-    if len(layout) not in (0, 2):
-        raise ValueError(f"--map takes two columns, x and y; {len(layout)} given.")
-    return tuple(layout)
-
-
 def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | None:
     if not names:
         return None
     layout = np.empty((raw.X.shape[0], 2))
     for j, name in enumerate(names):
-        try:
-            layout[:, j] = [float(text) for text in raw.others[name]]
-        except ValueError:
-            layout[0, j] = np.nan
-        if not np.isfinite(layout[:, j]).all():
+        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal)
+        if wrong is not None or not np.isfinite(layout[:, j]).all():
             raise ValueError(f"{where}: column {name!r} (--map) must hold a number in every row.")
     return layout
 
 
 def _stack(tables: Sequence[RawTable], paths: Sequence[Path]) -> RawTable:
     first = tables[0]
+    if len(tables) == 1:
+        return first
     sparse = sp.issparse(first.X)
     widths = {table.X.shape[1] for table in tables}
     if len(widths) > 1 or any(sp.issparse(table.X) != sparse for table in tables):
         raise ValueError(f"{name_of(paths)}: the files do not have the same columns.")
-    texts = {name: np.concatenate([t.texts[name] for t in tables]) for name in first.texts}
-    for name, column in texts.items():
-        if len({v for v in column if v is not None}) > MAX_VALUES:
-            raise ValueError(
-                f"{name_of(paths)}: {name!r} has more than {MAX_VALUES} values of text in all "
-                f"files; leave it out with --drop {name}."
-            )
     X = [table.X for table in tables]
     return replace(
         first,
         X=sp.vstack(X, format="csr") if sparse else np.concatenate(X),
-        labels=_join([t.labels for t in tables]),
-        ids=_join([t.ids for t in tables]),
-        texts=texts,
+        labels=join_arrays([t.labels for t in tables]),
+        ids=join_arrays([t.ids for t in tables]),
         others={name: np.concatenate([t.others[name] for t in tables]) for name in first.others},
         ignored=tuple(dict.fromkeys(name for t in tables for name in t.ignored)),
     )
-
-
-def _join(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
-    parts = [column for column in columns if column is not None]
-    return np.concatenate(parts) if parts else None

@@ -202,8 +202,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
         if prepared.laplacian is not None:
-            labels = prepared.laplacian.component_labels
-            diagnostics.warn_unlabeled_components(labels, problem.labeled)
+            diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)
 
 
 class StoppableEstimator(ManifoldEstimator):

@@ -481,5 +481,5 @@ class S3VC(SemiSupervisedClassifier):
             )
         if prepared.laplacian is not None:
             diagnostics.warn_unlabeled_components(
-                prepared.laplacian.component_labels, prepared.problem.labeled
+                prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             )

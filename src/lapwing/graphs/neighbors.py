@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,16 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points
+from lapwing.graphs.parameters import check_recipe, one_of
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
-from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
+from lapwing.graphs.weights import (
+    WEIGHT_FUNCTION,
+    WEIGHTS,
+    Edges,
+    WeightFunction,
+    affinity_of_edges,
+)
 
 __all__ = ["KNNGraph"]
 
@@ -43,8 +49,10 @@ class KNNGraph(BaseEstimator):
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-        k, at least 1 and less than the number of points.
+    n_neighbors : int, default=5
+        k, at least 1 and less than the number of points. Points as far as the k-th are neighbours
+        as well, up to max(4 k, 64) in all; of more, so many are drawn by lot, from the values of
+        both points.
     weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
         'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
         distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points
@@ -53,7 +61,7 @@ class KNNGraph(BaseEstimator):
         finite and not negative; 0 means no edge.
     normalized : bool, default=True
         Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
-    power : int, default=1
+    power : int, default=2
         p of the graph term f'L^p f.
     metric : str or callable, default='euclidean'
         'euclidean', 'cosine' (1 - cos, in which zero rows are equal to one another and
@@ -99,6 +107,9 @@ class KNNGraph(BaseEstimator):
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
+    The defaults are those of ``graph=None`` for classes and more than three features (see
+    `default_graph`).
+
     References
     ----------
     .. [1] Zelnik-Manor, L. and Perona, P., "Self-tuning spectral clustering", NIPS 17, 2005.
@@ -116,11 +127,11 @@ class KNNGraph(BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors: int = 10,
+        n_neighbors: int = 5,
         *,
         weights: str | WeightFunction = "heat",
         normalized: bool = True,
-        power: int = 1,
+        power: int = 2,
         metric: Any = "euclidean",
         mutual: bool = False,
         backend: str = "auto",
@@ -163,11 +174,13 @@ class KNNGraph(BaseEstimator):
         ImportError
             If faiss is asked for and not installed.
         """
-        check_weights(self.weights)
         found = self.neighbors(X)
         self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
-        edges = Edges(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel(), n)
+        rows = np.concatenate([np.repeat(np.arange(n), k), found.tied[:, 0]])
+        columns = np.concatenate([found.indices.ravel(), found.tied[:, 1]])
+        farthest = found.distances[found.tied[:, 0], -1]
+        edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: Any) -> Neighbors:
@@ -184,7 +197,12 @@ class KNNGraph(BaseEstimator):
             ``distances`` and ``indices`` of shape (n, n_neighbors), the ``recall`` and the
             ``backend``.
         """
-        self._check_parameters()
+        check_recipe(
+            self,
+            weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable),
+            metric=one_of(_METRICS, "a function of two points", callable),
+            backend=one_of(BACKENDS),
+        )
         X = check_points(X, "KNNGraph")
         n, k = X.shape[0], int(self.n_neighbors)
         if k >= n:
@@ -205,26 +223,6 @@ class KNNGraph(BaseEstimator):
         return faiss_approximate(
             faiss, points, k, self.n_jobs, self.target_recall, self.random_state
         )
-
-    def _check_parameters(self) -> None:
-        k: Any = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors={k!r} must be a whole number of at least 1.")
-        if self.backend not in BACKENDS:
-            raise ValueError(
-                f"backend={self.backend!r} is not known. Use {', '.join(map(repr, BACKENDS))}."
-            )
-        if not callable(self.metric) and self.metric not in _METRICS:
-            raise ValueError(
-                f"metric={self.metric!r} is not known. Use a function of two points, or one of "
-                f"{', '.join(map(repr, _METRICS))}."
-            )
-        recall = self.target_recall
-        if not isinstance(recall, Real) or not 0 < recall <= 1:
-            raise ValueError(f"target_recall={recall!r} must be a number in (0, 1].")
-        m: Any = self.n_components
-        if m is not None and (isinstance(m, bool) or not isinstance(m, Integral) or m < 1):
-            raise ValueError(f"n_components={m!r} must be None or a whole number of at least 1.")
 
     def _check_reduction(self, X: Any) -> None:
         m = self.n_components

@@ -135,7 +135,8 @@ class FullKernelSpace:
         else:
             block = self.K[rows][:, rows]
             basis = None if self.basis is None else self.basis[rows]
-        part = full_map(kernel, block, basis)
+        own = rows if self.rows is None else self.rows[rows]
+        part = full_map(kernel, block, basis, own)
         assert part.pivots is not None
         at = rows if kernel.precomputed else rows[part.pivots]
 

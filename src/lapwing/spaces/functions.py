@@ -117,7 +117,7 @@ class KernelExpansion:
         if "kernel_" not in attributes or "alpha_" not in attributes:
             return None
         kernel, basis, alpha = (attributes[name] for name in ("kernel_", "X_fit_", "alpha_"))
-        rows = attributes["basis_"] if kernel.precomputed else None
+        rows = attributes.get("basis_") if kernel.precomputed else None
         return cls(kernel, basis, alpha, attributes["intercept_"], rows)
 
     def pruned(self) -> KernelExpansion:

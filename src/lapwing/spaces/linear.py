@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class LinearSpace(Coordinates):
         return self
 
     def restrict(self, rows: Array) -> Restriction:
-        part = self if len(rows) == self.n_points else LinearSpace(self.X[rows])
+        part = self if len(rows) == self.n_points else replace(self, X=self.X[rows])
         return Restriction(part, np.asarray)
 
     def function(self, coef: Array, intercept: Array) -> LinearFunction:

@@ -28,7 +28,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
-from lapwing.spaces.base import Array, Restriction, Smoothness
+from lapwing.spaces.base import Array, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 
@@ -118,6 +118,12 @@ class MappedSpace(Coordinates):
         if not isinstance(self.psi, KernelFeatures):
             return self
         return replace(self, psi=self.psi.stored())
+
+    def system(
+        self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> QuadraticSystem:
+        # Every factorisation takes the rows of its weighted points.
+        return Coordinates.system(self.stored(), smoothness, gamma_A, fit_intercept)
 
     def restrict(self, rows: Array) -> Restriction:
         space = self.stored()

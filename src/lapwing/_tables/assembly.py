@@ -1,0 +1,274 @@
+"""From columns of cells to a table of features."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import is_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._tables.cells import Cells, join_cells
+from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, quoted
+from lapwing._tables.judging import (
+    MAX_VALUES,
+    Habits,
+    Unusable,
+    date_evidence,
+    doubt_of,
+    file_evidence,
+    fractions_of,
+    judge_leniently,
+    judge_strictly,
+    missing_words,
+)
+from lapwing._tables.obstacles import text_in_the_way
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.readings import BadCells, NumberReading, Reading, TextReading
+from lapwing._tables.words import shorten
+
+__all__ = ["apply_readings", "join_columns", "read_columns"]
+
+
+def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
+    """Put tables with the same columns one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    decimals = {part.decimal for part in parts}
+    return replace(
+        first,
+        n=sum(part.n for part in parts),
+        cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
+        labels=join_arrays([part.labels for part in parts]),
+        ids=join_arrays([part.ids for part in parts]),
+        others={
+            name: np.concatenate([part.others[name] for part in parts]) for name in first.others
+        },
+        remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
+        ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
+        matrix=None,
+        decimal=decimals.pop() if len(decimals) == 1 else "",
+    )
+
+
+def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Put columns one below the other that may not be there."""
+    parts = [column for column in columns if column is not None]
+    return np.concatenate(parts) if parts else None
+
+
+def read_columns(
+    columns: RawColumns, options: ReadOptions, insisted: frozenset[str], where: str
+) -> RawTable:
+    """Judge all columns and make features of them.
+
+    Parameters
+    ----------
+    columns : RawColumns
+        Of all files.
+    options : ReadOptions
+    insisted : frozenset of str
+        Columns that the user wants used.
+    where : str
+        The files, for messages.
+    """
+    if options.strict:
+        verdicts = [judge_strictly(name, cells) for name, cells in columns.cells.items()]
+        unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
+        readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
+        obstacles = _strict_obstacles(unusable, where)
+        return _assemble(columns, readings, [], obstacles, where, strict=True)
+    habits, words = habits_of(columns, options), missing_words(strict=False)
+    verdicts = [judge_leniently(name, cells, habits) for name, cells in columns.cells.items()]
+    readings, left_out, obstacles = _insist(verdicts, insisted, where)
+    raw = _assemble(columns, readings, left_out, obstacles, where, strict=False)
+    doubts = {
+        reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
+        for reading in readings
+    }
+    notes = [
+        replace(note, words=f"{note.words}; {doubts[note.column]}", plain=False)
+        if doubts.get(note.column)
+        else note
+        for note in raw.notes
+    ]
+    return replace(raw, decimal=habits.decimal, notes=tuple(notes))
+
+
+def habits_of(columns: RawColumns, options: ReadOptions) -> Habits:
+    """See what is usual in a table, for columns that allow two meanings."""
+    decimal = options.decimal
+    if decimal == "auto":
+        decimal = file_evidence(columns.cells).decimal or columns.decimal
+    order = {"day": "dmy", "month": "mdy", "auto": ""}[options.dates]
+    order = order or date_evidence(columns.cells) or ("mdy" if decimal == "." else "dmy")
+    return Habits(decimal, options.decimal != "auto", order)
+
+
+def apply_readings(
+    columns: RawColumns, readings: Sequence[Reading], options: ReadOptions, where: str
+) -> RawTable:
+    """Make features of a new table as was done at the fit."""
+    if options.decimal != "auto":
+        readings = [
+            replace(reading, decimal=options.decimal)
+            if isinstance(reading, NumberReading)
+            else reading
+            for reading in readings
+        ]
+    mixed = [
+        reading.column
+        for reading in readings
+        if isinstance(reading, NumberReading)
+        and _mixes_marks(reading, columns.cells[reading.column])
+    ]
+    obstacles = []
+    if mixed:
+        obstacles.append(
+            f"{where}: {quoted(mixed)} was read with decimal commas when the model was fitted, and "
+            "here it has decimal points as well as points that may be either. Say which with "
+            "--decimal . or --decimal ,."
+        )
+    return _assemble(columns, readings, [], obstacles, where, strict=options.strict)
+
+
+def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
+    if reading.decimal != "," or not cells.texts.size:
+        return False
+    grouped = any("." in text for text in set(cells.texts.tolist()))
+    return grouped and bool(fractions_of(cells).any())
+
+
+def _insist(
+    verdicts: Sequence[Reading | Unusable], insisted: frozenset[str], where: str
+) -> tuple[list[Reading], list[Unusable], list[str]]:
+    readings: list[Reading] = []
+    left_out: list[Unusable] = []
+    obstacles: list[str] = []
+    for verdict in verdicts:
+        if not isinstance(verdict, Unusable):
+            readings.append(verdict)
+        elif verdict.column not in insisted:
+            left_out.append(verdict)
+        elif verdict.forced is not None:
+            readings.append(verdict.forced)
+        else:
+            obstacles.append(
+                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. Leave it "
+                "out of --keep and --features, or write it in another way."
+            )
+    return readings, left_out, obstacles
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What became of one column."""
+
+    reading: Reading
+    cells: Cells  # less those that are missing
+    features: Sequence[NDArray[Any]]
+    bad: BadCells | None
+
+
+def _assemble(
+    columns: RawColumns,
+    readings: Sequence[Reading],
+    left_out: Sequence[Unusable],
+    obstacles: Sequence[str],
+    where: str,
+    *,
+    strict: bool,
+) -> RawTable:
+    words = missing_words(strict)
+    done = []
+    for reading in readings:
+        cells = columns.cells[reading.column].without(words)
+        features, bad = reading.read(cells)
+        done.append(_Read(reading, cells, features, bad))
+    texts = {
+        one.reading.column: one.features[0] for one in done if isinstance(one.reading, TextReading)
+    }
+    numeric = [f for one in done for f in one.features if one.reading.column not in texts]
+    notes = [_note(one) for one in done]
+    notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
+    names = tuple(name for one in done for name in one.reading.names)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:  # "since (days)" may be a column of the file as well
+        obstacles = [*obstacles, f"{where}: {quoted(twice)} names two features; rename the column."]
+    return RawTable(
+        _matrix(numeric, columns),
+        names,
+        columns.labels,
+        columns.ids,
+        texts,
+        columns.others,
+        columns.default_marker,
+        tuple(readings),
+        tuple(notes),
+        tuple(obstacles),
+        columns.remarks,
+        {one.reading.column: one.bad for one in done if one.bad is not None},
+        columns.ignored,
+        columns.left_out + tuple(one.column for one in left_out),
+        cells=columns.cells,
+    )
+
+
+def _matrix(columns: Sequence[NDArray[Any]], raw: RawColumns) -> NDArray[Any]:
+    """Columns side by side; the file's own matrix where these are all of it, as they stand."""
+    own = [cells.numbers for cells in raw.cells.values()]
+    same = len(own) == len(columns) and all(map(is_, own, columns))
+    if raw.matrix is not None and same:
+        return raw.matrix
+    narrow = bool(columns) and all(column.dtype == np.float32 for column in columns)
+    X = np.empty((raw.n, len(columns)), dtype=np.float32 if narrow else np.float64)
+    for j, column in enumerate(columns):
+        X[:, j] = column
+    return X
+
+
+def _note(one: _Read) -> ColumnNote:
+    reading = one.reading
+    if isinstance(reading, NumberReading) and not one.cells.texts.size:
+        reading = NumberReading(reading.column)  # no text, and so no decimal mark
+    words = [reading.describe()]
+    n_missing = one.cells.numbers.size - one.cells.n_filled
+    if n_missing:
+        words.append(f"{n_missing} missing")
+    if one.bad is not None:
+        what = "cell is" if one.bad.count == 1 else "cells are"
+        words.append(
+            f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in row "
+            f"{one.bad.row}) and counted as missing"
+        )
+    plain = len(words) == 1 and reading == NumberReading(reading.column)
+    return ColumnNote(one.reading.column, True, "; ".join(words), plain)
+
+
+def _strict_obstacles(unusable: Sequence[Unusable], where: str) -> list[str]:
+    obstacles = []
+    for one in unusable:
+        name = one.column
+        if one.bad is not None:
+            obstacles.append(text_in_the_way(name, one.bad, where))
+        elif not one.n_values:
+            obstacles.append(
+                f"{where}: column {name!r} {one.reason}. Write it as numbers, or leave it out with "
+                f"--drop {name}."
+            )
+    many = [one for one in unusable if one.n_values]
+    if many:
+        names = [one.column for one in many]
+        verb = "is not numeric" if len(names) == 1 else "are not numeric"
+        drops = " ".join(f"--drop {name!r}" for name in names[:8])
+        obstacles.append(
+            f"{where}: {quoted(names)} {verb} (the first row of {names[0]!r} holds "
+            f"{shorten(many[0].first)!r}) and not few-valued: text is one-hot encoded for up to "
+            f"{MAX_VALUES} values, each in two rows or more on average. Leave out with {drops}, "
+            f"name the rows with --id, or write as numbers."
+        )
+    return obstacles

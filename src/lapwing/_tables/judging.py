@@ -1,0 +1,382 @@
+"""What a column is: numbers, dates, text of few values, or of no use. Decided here and only here.
+
+skrub's ``Cleaner`` and ``TableVectorizer`` (0.11) were tried first on the table of
+``tests/tables/test_messy.py``. They leave "1.234,56 €", "12,5 %" and "-" as text, read 03.04.2020
+as 4 March and "00037" as 37, keep e-mail addresses and free text, and do not say why a column was
+left out. They bring pandas, matplotlib, requests and pydot, take 0.8 s to import, and their fitted
+objects need up to 25 of skrub's private types in a model file and have no form in ONNX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._tables import dates
+from lapwing._tables.cells import Cells
+from lapwing._tables.numerals import Evidence, gather_evidence, plain_number, read_amount
+from lapwing._tables.readings import (
+    MISSING_VALUE,
+    BadCells,
+    DateReading,
+    NumberReading,
+    Reading,
+    TextReading,
+)
+from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
+
+__all__ = [
+    "MAX_VALUES",
+    "Habits",
+    "Unusable",
+    "date_evidence",
+    "doubt_of",
+    "file_evidence",
+    "fractions_of",
+    "judge_leniently",
+    "judge_strictly",
+    "missing_words",
+]
+
+# One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,
+# the text names rows rather than kinds of rows.
+MAX_VALUES = 20
+# Below, all columns of all tables look like ids, and constants are chance.
+_FEW_ROWS = 10
+_MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
+_MAX_BAD = 0.1  # of the cells; more is another kind of column
+_MIN_DISTINCT = 0.95  # of the cells of a text that names rows
+_MIN_WORDS = 4  # of a cell of free text, on average
+_ID_NAME = re.compile(
+    r"(?:^|[\W_])(?:id|nr|no|key|index|idx|guid|uuid)\.?$|(?:nummer|number|schlüssel)$",
+    re.IGNORECASE,
+)
+_ID_CAMEL = re.compile(r"[a-z](?:ID|Id|Nr|No|Key)$")
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.\w+|(?:https?://|www\.)\S+")
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a column is no feature.
+
+    Attributes
+    ----------
+    column : str
+    reason : str
+        In words for the user.
+    forced : Reading or None
+        How it is read if the user insists; None if it cannot be.
+    bad : BadCells or None
+        The cells that stand in the way.
+    n_values : int
+        Of a text with too many: how many.
+    first : str
+        Of such a text: the first one.
+    """
+
+    column: str
+    reason: str
+    forced: Reading | None = None
+    bad: BadCells | None = None
+    n_values: int = 0
+    first: str = ""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What is taken where a column allows two meanings.
+
+    Attributes
+    ----------
+    decimal : str
+        The decimal mark of the whole table; empty if not known.
+    fixed : bool
+        Whether the user has said so.
+    dates : {'dmy', 'mdy'}
+        The order of dates that can be read both ways.
+    """
+
+    decimal: str = ""
+    fixed: bool = False
+    dates: str = "dmy"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column without its missing cells, with counts that several questions need."""
+
+    name: str
+    cells: Cells
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        return int(self.cells.numbers.size)
+
+    @property
+    def n_filled(self) -> int:
+        return self.cells.n_filled
+
+    @property
+    def n_numbers(self) -> int:
+        return self.n_filled - int(self.cells.rows.size)
+
+
+def missing_words(strict: bool) -> frozenset[str]:
+    """Words that mean "missing" in a column of features."""
+    return MISSING_WORDS if strict else USUAL_MISSING_WORDS
+
+
+def file_evidence(columns: Mapping[str, Cells]) -> Evidence:
+    """See which decimal mark the texts of all columns speak for."""
+    evidence = Evidence()
+    for cells in columns.values():
+        evidence += gather_evidence(set(cells.texts.tolist()))
+    return evidence
+
+
+def date_evidence(columns: Mapping[str, Cells]) -> str:
+    """The order of dates of the whole table, 'dmy' or 'mdy', where a column tells; else empty."""
+    votes = Counter[str]()
+    for cells in columns.values():
+        if cells.texts.size:
+            order, n_read, ambiguous = dates.choose_order(
+                dict.fromkeys(cells.texts.tolist()), "dmy"
+            )
+            votes[order] += bool(n_read) and not ambiguous
+    return max(("dmy", "mdy"), key=votes.__getitem__) if votes["dmy"] != votes["mdy"] else ""
+
+
+def doubt_of(reading: Reading, cells: Cells) -> str:
+    """What else the cells of a column could mean, for the user; empty if nothing.
+
+    Parameters
+    ----------
+    reading : Reading
+    cells : Cells
+        Without those that are missing.
+    """
+    texts = dict.fromkeys(cells.texts.tolist())
+    if isinstance(reading, DateReading):
+        ambiguous = dates.choose_order(texts, "dmy")[2]
+        other = "month" if reading.order == "dmy" else "day"
+        return f"could be read the other way: --dates {other}" * ambiguous
+    if not isinstance(reading, NumberReading) or not texts or fractions_of(cells).any():
+        return ""
+    evidence = gather_evidence(texts)
+    if evidence.point or evidence.comma:
+        return ""
+    other = "." if reading.decimal == "," else ","
+    both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in texts)
+    twofold = next((one for one, two in both if one is not None and one != two), None)
+    if twofold is None:
+        return ""
+    return f"such as {twofold.value:g}; could be read the other way: --decimal {other}"
+
+
+# --- as it stands ---------------------------------------------------------------------------------
+
+
+def judge_strictly(name: str, cells: Cells) -> Reading | Unusable:
+    """Tell numbers from text of few values; all else is unusable."""
+    cells = cells.without(MISSING_WORDS)
+    if cells.type_name:
+        reason = f"has the type {cells.type_name}, which is neither a number nor text"
+        return Unusable(name, reason)
+    known = {text: _plain(text) is not None for text in set(cells.texts.tolist())}
+    wrong = np.array([not known[text] for text in cells.texts.tolist()], dtype=bool)
+    if not wrong.any():
+        return NumberReading(name)
+    first = int(np.argmax(wrong))
+    bad = BadCells(int(wrong.sum()), int(cells.rows[first]) + 1, str(cells.texts[first]))
+    if 2 * bad.count < cells.n_filled:
+        rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
+        return Unusable(name, f"holds text in {rows}", bad=bad)
+    values = [text for text in cells.spelled() if text is not None]
+    n_values = len(set(values))
+    if n_values > min(MAX_VALUES, cells.numbers.size // 2):
+        return Unusable(name, f"has {n_values} values of text", n_values=n_values, first=values[0])
+    return TextReading(name)
+
+
+def _plain(text: str) -> float | None:
+    truth = TRUTH_VALUES.get(text.lower())
+    return plain_number(text) if truth is None else truth
+
+
+# --- as it is meant -------------------------------------------------------------------------------
+
+
+def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusable:
+    """Find what a column is, as a person would who looks at it.
+
+    Parameters
+    ----------
+    name : str
+    cells : Cells
+        Of all files.
+    habits : Habits
+        Of the table.
+
+    Returns
+    -------
+    Reading or Unusable
+        How its cells become features, or why it is left out.
+    """
+    if not cells.usable:
+        return Unusable(name, f"holds {cells.type_name}")
+    cells = cells.without(USUAL_MISSING_WORDS)
+    column = _Column(name, cells, Counter(cells.texts.tolist()))
+    if column.n_filled == 0:
+        return Unusable(name, "no row has a value")
+    reading = _as_numbers(column, habits) or _as_dates(column, habits) or _as_text(column)
+    if isinstance(reading, Unusable):
+        return reading
+    few = f"only {column.n_filled} of {column.n} rows have a value"
+    if column.n_filled < _MIN_FILLED * column.n:
+        return Unusable(name, few, forced=reading)
+    if isinstance(reading, NumberReading):
+        return _useful_numbers(column, reading)
+    if isinstance(reading, DateReading):
+        return _useful_dates(column, reading)
+    return reading
+
+
+def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
+    counts = column.counts
+    codes = sum(k for text, k in counts.items() if re.fullmatch(r"0\d+", text))
+    if codes:  # 00037 is a place or a part, and not 37
+        return None
+    decimal = _decimal_of(column, habits)
+    amounts = {text: read_amount(text, decimal) for text in counts}
+    read = {text: _plain(text) if a is None else a.value for text, a in amounts.items()}
+    n_read = column.n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
+    if 2 * n_read < column.n_filled:
+        return None
+    units = {a.unit for a in amounts.values() if a is not None and a.value != 0}
+    unitless = "" in units or bool(np.any(np.nan_to_num(column.cells.numbers)))
+    named = sorted(units - {""})
+    reading = NumberReading(column.name, decimal, named[0] if named else "")
+    if len(named) > 1:
+        return Unusable(column.name, f"numbers in several units ({', '.join(named)})")
+    if named and unitless and named[0] in ("%", "‰"):
+        return Unusable(column.name, f"some numbers are in {named[0]} and others are not")
+    n_bad = column.n_filled - n_read
+    if n_bad > _MAX_BAD * column.n_filled:
+        if _as_dates(column, habits) is not None:
+            return None
+        text = next(text for text in counts if read[text] is None)
+        reason = (
+            f"numbers, but {n_bad} of {column.n_filled} cells hold text, such as {shorten(text)!r}"
+        )
+        return Unusable(column.name, reason, forced=reading)
+    return reading
+
+
+def _decimal_of(column: _Column, habits: Habits) -> str:
+    if habits.fixed or not column.counts:
+        return habits.decimal or "."
+    evidence = gather_evidence(column.counts)
+    # Plain numbers with a fraction are none of 1.234: those keep their spelling.
+    points = int(np.count_nonzero(fractions_of(column.cells)))
+    own = (evidence + Evidence(point=points)).decimal
+    return own or habits.decimal or "."
+
+
+def fractions_of(cells: Cells) -> NDArray[np.float64]:
+    """What is behind the decimal mark of numbers that are written out in a column."""
+    finite = cells.numbers[np.isfinite(cells.numbers) & (not cells.typed)]
+    fractions: NDArray[np.float64] = finite % 1
+    return fractions
+
+
+def _as_dates(column: _Column, habits: Habits) -> Reading | None:
+    counts = column.counts
+    if column.n_numbers > _MAX_BAD * column.n_filled or not counts:
+        return None
+    order, _, _ = dates.choose_order(counts, habits.dates)
+    reading = DateReading(column.name, order)
+    _, bad = reading.moments(column.cells)
+    if bad is not None and bad.count > _MAX_BAD * column.n_filled:
+        return None
+    return reading
+
+
+def _as_text(column: _Column) -> Reading | Unusable:
+    spelled = [text for text in column.cells.spelled() if text is not None]
+    counts = Counter(spelled)
+    n, n_values = len(spelled), len(counts)
+    if n_values <= min(MAX_VALUES, column.n // 2):
+        if n_values == 1 and n == column.n >= _FEW_ROWS:
+            return Unusable(
+                column.name, f"always {shorten(spelled[0])!r}", forced=TextReading(column.name)
+            )
+        return TextReading(column.name, missing=MISSING_VALUE)
+    # Ties in alphabetical order, so that the order of the rows does not matter.
+    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
+    values = tuple(text for text, count in frequent if count > 1)
+    forced = TextReading(column.name, values, MISSING_VALUE) if values else None
+    return Unusable(column.name, _why_many(spelled, n_values), forced, None, n_values, spelled[0])
+
+
+def _why_many(spelled: list[str], n_values: int) -> str:
+    distinct = n_values >= _MIN_DISTINCT * len(spelled)
+    if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > len(spelled):
+        return "e-mail or web addresses"
+    if sum(len(text.split()) for text in spelled) >= _MIN_WORDS * len(spelled):
+        return "free text"
+    if distinct:
+        return f"names the rows: {n_values} different values in {len(spelled)} rows"
+    return f"{n_values} different values of text; up to {MAX_VALUES} are one-hot encoded"
+
+
+def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusable:
+    (values,), _ = reading.read(column.cells)
+    values = values[np.isfinite(values)]
+    if column.n < _FEW_ROWS or not values.size:
+        return reading
+    if values.min() == values.max():
+        if values.size < column.n:  # a mark, as x or blank would be
+            return TextReading(column.name, missing=MISSING_VALUE)
+        return Unusable(column.name, f"always {values[0]:g}", forced=reading)
+    # The first rows first: most columns are told apart by these.
+    if values.size == column.n and not (values[:100] % 1).any() and not (values % 1).any():
+        if (np.diff(values) == 1).all():
+            return Unusable(column.name, "counts the rows", forced=reading)
+        named = _ID_NAME.search(column.name) or _ID_CAMEL.search(column.name)
+        if named and np.unique(values).size == values.size:
+            reason = f"names the rows: {column.n} different values in {column.n} rows"
+            return Unusable(column.name, reason, forced=reading)
+    return reading
+
+
+def _useful_dates(column: _Column, reading: DateReading) -> Reading | Unusable:
+    moments, _ = reading.moments(column.cells)
+    known = moments[~np.isnat(moments)]
+    first = known.min()
+    if first == known.max() and column.n >= _FEW_ROWS:
+        part = "hour" if reading.order == dates.CLOCK else "days"
+        whole = replace(reading, origin=str(first.astype("datetime64[D]")), parts=(part,))
+        day, _, time = str(first.astype("datetime64[s]")).partition("T")
+        shown = [] if reading.order == dates.CLOCK else [day]
+        shown += [time] if time != "00:00:00" else []
+        return Unusable(column.name, f"always {' '.join(shown)}", forced=whole)
+    parts = []
+    if reading.order != dates.CLOCK:
+        parts += ["days"]
+        parts += ["weekday"] if _weekday_varies(known) else []
+    parts += ["hour"] if np.unique(dates.hours_of_day(known)).size > 1 else []
+    origin = str(first.astype("datetime64[D]"))
+    return replace(reading, origin=origin, parts=tuple(parts) or ("hour",))
+
+
+def _weekday_varies(moments: NDArray[np.datetime64]) -> bool:
+    days = moments.astype("datetime64[D]")
+    # The first of each month is a month and no day of the week.
+    monthly = (days == days.astype("datetime64[M]")).all()
+    return bool(np.unique(dates.weekdays(moments)).size > 1 and not monthly)

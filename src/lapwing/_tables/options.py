@@ -1,0 +1,85 @@
+"""How a user wants tables to be read: one frozen value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+__all__ = ["DATE_ORDERS", "DECIMALS", "ReadOptions"]
+
+DECIMALS = ("auto", ".", ",")
+DATE_ORDERS = ("auto", "day", "month")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Which columns are what, and how their cells are read.
+
+    Attributes
+    ----------
+    label : str or None
+        The column (of an NPZ file: the array) with the labels. None means `labels_file`, or the
+        targets of svmlight files.
+    id : str or None
+        The column (or array) that names the rows; None means row numbers from 1.
+    truth : str or None
+        A column with known answers; never a feature.
+    features : tuple of str
+        Columns to use, whatever they look like; empty for all others. A name that is no column
+        and holds commas is a list of names; so in `drop` and `keep`.
+    drop : tuple of str
+        Columns to leave out.
+    keep : tuple of str
+        Columns to use although they look as if they were of no use.
+    layout : tuple of str
+        The user's own two coordinates for a map; never features.
+    labels_file : path-like or None
+        A file of labels in the order of the rows, one a line or an NPY array.
+    unlabeled : str or None
+        A value of the label column that means "no label". The empty text says that blanks alone
+        do, so that NA is a class.
+    regression : bool
+        Whether the labels are numbers to be predicted rather than classes.
+    missing : bool
+        Whether features may be missing, because they will be imputed.
+    strict : bool
+        Whether everything that is not plainly a number or a text of few values is an error: no
+        decimal commas, no dates, no column left out, and UTF-8 only.
+    decimal : {'auto', '.', ','}
+        The decimal mark of numbers in texts; 'auto' finds it for each column.
+    dates : {'auto', 'day', 'month'}
+        Whether the day or the month comes first in dates that can be read both ways.
+    sheet : str or None
+        The sheet of a spreadsheet; None means the first that holds something.
+    """
+
+    label: str | None = None
+    id: str | None = None
+    truth: str | None = None
+    features: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    layout: tuple[str, ...] = ()
+    labels_file: str | os.PathLike[str] | None = None
+    unlabeled: str | None = None
+    regression: bool = False
+    missing: bool = True
+    strict: bool = False
+    decimal: str = "auto"
+    dates: str = "auto"
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no table could be read with."""
+        for name, value, known in (
+            ("--decimal", self.decimal, DECIMALS),
+            ("--dates", self.dates, DATE_ORDERS),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} {value!r} is none of {', '.join(known)}.")
+        if len(self.layout) not in (0, 2):
+            raise ValueError(f"--map takes two columns, x and y; {len(self.layout)} given.")
+        if self.label is not None and self.labels_file is not None:
+            raise ValueError("--label and --labels are two places for the labels; give one.")
+        if self.strict and self.keep:
+            raise ValueError("--keep is of no use with --strict, which leaves no column out.")

@@ -1,0 +1,286 @@
+"""How the cells of a column become features: decided at the fit, kept with the model.
+
+A reading looks at one row at a time, so that a row means the same in every file and company: what
+a new file's cells could otherwise mean is not asked again. Readings are plain values that JSON
+holds; nothing of them is pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._tables import dates
+from lapwing._tables.cells import Cells
+from lapwing._tables.numerals import plain_number, read_amount
+from lapwing._tables.words import TRUTH_VALUES
+
+__all__ = [
+    "MISSING_VALUE",
+    "OTHER_VALUE",
+    "BadCells",
+    "DateReading",
+    "NumberReading",
+    "Reading",
+    "TextReading",
+    "describe_reading",
+    "reading_from",
+]
+
+# As values of a column of text.
+MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
+_WEEK, _DAY = 7.0, 24.0
+_SHARES = ("%", "‰")
+
+
+@dataclass(frozen=True)
+class BadCells:
+    """Cells that a reading can make nothing of: how many, and the first of them."""
+
+    count: int
+    row: int
+    value: str
+
+
+@dataclass(frozen=True)
+class NumberReading:
+    """Numbers, as written or in one unit.
+
+    Attributes
+    ----------
+    column : str
+    decimal : {'.', ','}
+        The decimal mark of those in texts.
+    unit : str
+        ``€``, ``%`` or the like, which is dropped; empty for none.
+    """
+
+    kind: ClassVar[str] = "number"
+    column: str
+    decimal: str = "."
+    unit: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the features, NaN where there is none, and the cells that are no numbers."""
+        meaning = {text: self.value(text) for text in set(cells.texts.tolist())}
+        values = cells.numbers
+        share = self.unit in _SHARES
+        unlike = share & (values != 0) & ~np.isnan(values)
+        if not cells.texts.size and not unlike.any():
+            return [values], None
+        values = np.where(unlike, np.nan, values) if share else values.copy()
+        found = [meaning[text] for text in cells.texts.tolist()]
+        values[cells.rows] = [np.nan if v is None else v for v in found]
+        wrong = np.array([v is None for v in found], dtype=bool)
+        rows = np.concatenate([cells.rows[wrong], np.flatnonzero(unlike)])
+        return [values], _bad(rows, cells)
+
+    def value(self, text: str) -> float | None:
+        """Read one text; None if it is no such number."""
+        if text.lower() in TRUTH_VALUES:
+            return TRUTH_VALUES[text.lower()]
+        amount = read_amount(text, self.decimal)
+        if amount is None:
+            return plain_number(text)
+        if amount.unit == self.unit or amount.value == 0:
+            return amount.value
+        return amount.value if not amount.unit and self.unit not in _SHARES else None
+
+    def describe(self) -> str:
+        """What is done, in words."""
+        words = ["numbers"]
+        if self.decimal == ",":
+            words.append("with decimal commas")
+        if self.unit:
+            words.append(f"in {self.unit}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class DateReading:
+    """Dates or times of day, as numbers that mean something.
+
+    Attributes
+    ----------
+    column : str
+    order : str
+        A member of `dates.ORDERS`, or `dates.CLOCK`.
+    origin : str
+        The day from which days are counted, in ISO format.
+    parts : tuple of {'days', 'weekday', 'hour'}
+        What becomes features: elapsed days; the day of the week and the hour as places on a circle.
+    """
+
+    kind: ClassVar[str] = "date"
+    column: str
+    order: str
+    origin: str = "1970-01-01"
+    parts: tuple[str, ...] = ("days",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        names = []
+        for part in self.parts:
+            around = part != "days"
+            names += [f"{self.column} ({part}, {axis})" for axis in ("cos", "sin")] * around
+            names += [] if around else [f"{self.column} ({part})"]
+        return tuple(names)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the features, NaN where there is none, and the cells that are no dates."""
+        moments, bad = self.moments(cells)
+        features: list[NDArray[Any]] = []
+        for part in self.parts:
+            if part == "days":
+                features.append(dates.days_between(moments, np.datetime64(self.origin, "us")))
+            elif part == "weekday":
+                features += dates.circle(dates.weekdays(moments), _WEEK)
+            else:
+                features += dates.circle(dates.hours_of_day(moments), _DAY)
+        return features, bad
+
+    def moments(self, cells: Cells) -> tuple[NDArray[np.datetime64], BadCells | None]:
+        """Give the points in time, NaT where there is none; times of day are those of one day."""
+        moments = np.full(cells.numbers.size, np.datetime64("NaT", "us"))
+        known = {text: self._moment(text) for text in set(cells.texts.tolist())}
+        found = np.array([known[text] for text in cells.texts.tolist()], dtype="datetime64[us]")
+        moments[cells.rows] = found
+        rows = np.concatenate(
+            [cells.rows[np.isnat(found)], np.flatnonzero(~np.isnan(cells.numbers))]
+        )
+        return moments, _bad(rows, cells)
+
+    def _moment(self, text: str) -> np.datetime64:
+        if self.order != dates.CLOCK:
+            return np.datetime64(dates.read_moment(text, self.order), "us")
+        hours = dates.read_clock(text)
+        if hours is None:
+            return np.datetime64("NaT", "us")
+        return np.datetime64(0, "us") + np.timedelta64(round(hours * 3.6e9), "us")
+
+    def describe(self) -> str:
+        """What is done, in words."""
+        if self.order == dates.CLOCK:
+            return "times of day, as places on a circle of 24 hours"
+        words = {
+            "days": f"days since {self.origin}",
+            "weekday": "day of the week",
+            "hour": "hour of the day",
+        }
+        return f"dates ({dates.order_words(self.order)}), as " + ", ".join(
+            words[part] for part in self.parts
+        )
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """Text of few values, which is one-hot encoded later.
+
+    Attributes
+    ----------
+    column : str
+    values : tuple of str
+        If not empty, other values than these count as `OTHER_VALUE`.
+    missing : str or None
+        What stands for a missing text; None leaves it missing.
+    """
+
+    kind: ClassVar[str] = "text"
+    column: str
+    values: tuple[str, ...] = ()
+    missing: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the feature; no cell is bad."""
+        column = cells.spelled()
+        known = frozenset(self.values)
+        for row, text in enumerate(column):
+            if text is None:
+                column[row] = self.missing
+            elif known and text not in known:
+                column[row] = OTHER_VALUE
+        return [column], None
+
+    def describe(self) -> str:
+        """What is done, in words."""
+        if self.values:
+            return (
+                f"text, one-hot encoded: its {len(self.values)} most frequent values and the rest"
+            )
+        return "text, one-hot encoded"
+
+
+Reading = NumberReading | DateReading | TextReading
+
+
+def reading_from(description: Mapping[str, Any]) -> Reading:
+    """Make a reading from what `describe_reading` gave.
+
+    Raises
+    ------
+    ValueError
+        If it describes none; model files are taken for a stranger's.
+    """
+    entries = {key: tuple(v) if isinstance(v, list) else v for key, v in description.items()}
+    make = _KINDS.get(str(entries.pop("kind", "")))
+    try:
+        if make is None:
+            raise TypeError("no known kind")
+        reading = make(**entries)
+        _check(reading)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a column's reading is damaged: {error}") from None
+    return reading
+
+
+def describe_reading(reading: Reading) -> dict[str, Any]:
+    """Write a reading as JSON has it."""
+    entries = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(reading).items()}
+    return {"kind": reading.kind, **entries}
+
+
+def _check(reading: Reading) -> None:
+    texts: Collection[Any] = [reading.column]
+    if isinstance(reading, NumberReading):
+        if reading.decimal not in (".", ","):
+            raise ValueError("no decimal mark")
+        texts = [*texts, reading.unit]
+    elif isinstance(reading, DateReading):
+        np.datetime64(reading.origin, "us")
+        if reading.order not in (*dates.ORDERS, dates.CLOCK):
+            raise ValueError("no order of dates")
+        if not set(reading.parts) <= {"days", "weekday", "hour"}:
+            raise ValueError("no part of a date")
+    else:
+        texts = [*texts, *reading.values, *([] if reading.missing is None else [reading.missing])]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("no text")
+
+
+_KINDS: Mapping[str, Callable[..., Reading]] = {
+    "number": NumberReading,
+    "date": DateReading,
+    "text": TextReading,
+}
+
+
+def _bad(rows: NDArray[np.int64], cells: Cells) -> BadCells | None:
+    if not rows.size:
+        return None
+    row = int(rows.min())
+    return BadCells(int(rows.size), row + 1, str(cells.spelled()[row]))

@@ -1,0 +1,33 @@
+"""Words in cells: those that stand there instead of a value, and how texts are shown."""
+
+from __future__ import annotations
+
+__all__ = ["MISSING_WORDS", "NO_LABEL", "TRUTH_VALUES", "USUAL_MISSING_WORDS", "shorten"]
+
+# Compared in lower case. These alone count in a strict reading.
+MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+# What people and spreadsheets write besides, in English and German.
+USUAL_MISSING_WORDS = MISSING_WORDS | {
+    *("-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "??", "/"),
+    *("<na>", "nat", "nil", "(null)", "(blank)", "(leer)", "\\n", "n.a.", "n.a", "n. a."),
+    *("#n/a", "#na", "#nv", "#value!", "#wert!", "#div/0!", "#ref!", "#bezug!"),
+    *("#name?", "#num!", "#zahl!", "#null!"),
+    *("unknown", "missing", "not available", "not known", "not given", "not specified"),
+    *("unbekannt", "fehlt", "fehlend", "keine angabe", "keine angaben", "k.a.", "k.a", "k. a."),
+    *("nicht bekannt", "nicht angegeben", "nicht verfügbar", "n.v.", "n. v."),
+}
+
+# As programs write them, letter by letter: "none" and "Na" are classes (no damage, sodium). A word
+# here is never taken for an answer; one that is not may be, and is then shown as a class.
+NO_LABEL = frozenset(
+    {"", "NA", "N/A", "n/a", "#N/A", "#NV", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null"}
+    | {"None"}
+)
+
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+
+
+def shorten(text: str) -> str:
+    """Cut a long text for a message."""
+    return text if len(text) <= 30 else f"{text[:27]}..."

@@ -1,0 +1,19 @@
+"""Reading tables in tests: options as keywords, and everything as it stands unless told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing._tables import tables
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.tables import Table
+
+__all__ = ["read_strictly"]
+
+
+def read_strictly(path: Any, label: str | None = None, **options: Any) -> Table:
+    """Read a table in which nothing is guessed or left out."""
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
+    return tables.read_table(
+        path, ReadOptions(label=label, **{"strict": True, "missing": False} | given)
+    )

@@ -1,0 +1,256 @@
+"""One suite for every space of `tests.helpers.spaces.MAKERS`, against matrices written out.
+
+Every loop over rows takes several turns here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import _arrays
+from lapwing.kernels import Kernel
+from lapwing.spaces import KernelExpansion, LinearFunction, Space, function_from
+from lapwing.spaces.systems import FactoredSystem
+from tests.helpers.problems import GRAPHS, sweep
+from tests.helpers.spaces import MAKERS, Known, N, applied, penalty, point_weights, random
+
+C = 3
+
+
+@pytest.fixture(autouse=True)
+def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = partial(_arrays.row_blocks, budget=3 * 8 * N)
+    for module in ("kernels", "spaces.full", "spaces.coordinates", "spaces.systems"):
+        monkeypatch.setattr(f"lapwing.{module}.row_blocks", few)
+
+
+@pytest.fixture(params=MAKERS)
+def known(request: pytest.FixtureRequest) -> Known:
+    return MAKERS[request.param]()
+
+
+def test_a_space_has_all_members(known):
+    assert isinstance(known.space, Space)
+
+
+def test_sizes(known):
+    assert known.space.n_points == N
+    assert known.space.n_coef == known.Phi.shape[1]
+    assert known.space.dtype == np.float64
+
+
+def test_values_are_the_design_times_coefficients(known):
+    a = random(known.space.n_coef, C)
+    np.testing.assert_allclose(known.space.values(a), known.Phi @ a, atol=1e-12)
+
+
+def test_represent_is_the_adjoint_of_values(known):
+    """<represent(u), h> = u' values(h) in the metric of the function space."""
+    u, h = random(N, C), random(known.space.n_coef, C, seed=1)
+    left = np.einsum("ij,ij->j", known.space.represent(u), known.G @ h)
+    np.testing.assert_allclose(left, np.einsum("ij,ij->j", u, known.Phi @ h), rtol=1e-11)
+
+
+def test_represent_is_the_sum_of_kernel_functions(known):
+    u = random(N, C)
+    values = known.space.values(known.space.represent(u))
+    np.testing.assert_allclose(values, known.k @ u, atol=1e-11)
+
+
+def test_dot_is_the_inner_product(known):
+    a, b = random(known.space.n_coef, C), random(known.space.n_coef, C, seed=1)
+    dot = known.space.dot(a, b, known.Phi @ b)
+    assert dot.shape == (C,)
+    assert dot.dtype == np.float64
+    np.testing.assert_allclose(dot, np.einsum("ij,ij->j", a, known.G @ b), rtol=1e-11)
+    np.testing.assert_allclose(dot, known.space.dot(b, a, known.Phi @ a), rtol=1e-11)
+
+
+def test_functions_of_new_points(known):
+    a, b = random(known.space.n_coef, C), random(C, seed=1)
+    values = known.space.function(a, b)(known.X_new)
+    assert isinstance(values, np.ndarray)
+    np.testing.assert_allclose(values, known.Phi_new @ a + b, atol=1e-12)
+
+
+def test_functions_of_the_training_points_are_the_values(known):
+    a, b = random(known.space.n_coef, C), random(C, seed=1)
+    values = known.space.function(a, b)(known.X_again)
+    np.testing.assert_allclose(values, known.space.values(a) + b, atol=1e-12)
+
+
+def test_functions_are_made_again_of_their_attributes(known):
+    function = known.space.function(random(known.space.n_coef, C), random(C, seed=1))
+    again = function_from(dict(function.attributes), (LinearFunction, KernelExpansion))
+    assert type(again) is type(function)
+    np.testing.assert_array_equal(again(known.X_new), function(known.X_new))
+
+
+# --- the whole design -----------------------------------------------------------------------------
+
+
+def test_gram_is_the_kernel_matrix_in_float64(known):
+    K = known.space.gram()
+    assert type(K) is np.ndarray
+    assert K.dtype == np.float64
+    np.testing.assert_allclose(K, known.k, atol=1e-11)
+
+
+def test_blocks_put_together_are_the_design(known):
+    blocks = list(known.space.blocks())
+    assert len(blocks) >= 2
+    assert all(type(block) is np.ndarray for _, block in blocks)
+    assert [i for rows, _ in blocks for i in range(rows.start, rows.stop)] == list(range(N))
+    np.testing.assert_allclose(np.vstack([block for _, block in blocks]), known.Phi, atol=1e-12)
+    again = np.vstack([block for _, block in known.space.blocks()])
+    np.testing.assert_array_equal(again, np.vstack([block for _, block in blocks]))
+
+
+def test_a_stored_space_is_the_same_and_computes_nothing(known, monkeypatch):
+    stored = known.space.stored()
+    assert type(stored) is type(known.space)
+    assert stored.stored() is stored
+    assert (stored.n_points, stored.n_coef) == (N, known.space.n_coef)
+    a, u = random(stored.n_coef, C), random(N, C, seed=1)
+    np.testing.assert_allclose(stored.values(a), known.space.values(a), atol=1e-13)
+    np.testing.assert_allclose(stored.represent(u), known.space.represent(u), atol=1e-13)
+    expected = known.space.function(a, np.ones(C))(known.X_new)
+    np.testing.assert_array_equal(stored.function(a, np.ones(C))(known.X_new), expected)
+
+    def computing(*_: Any) -> None:
+        raise AssertionError("kernel values are computed again")
+
+    monkeypatch.setattr(Kernel, "cross_blocks", computing)
+    np.testing.assert_allclose(stored.values(a), known.Phi @ a, atol=1e-12)
+    blocks = np.vstack([block for _, block in stored.blocks()])
+    np.testing.assert_allclose(blocks, known.Phi, atol=1e-12)
+
+
+# --- restrictions ---------------------------------------------------------------------------------
+
+ROWS = {
+    "some": np.array([1, 2, 5, 9, 13]),
+    "two": np.array([0, 7]),
+    "one": np.array([4]),
+    "all": np.arange(N),
+}
+on_rows = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+
+
+@on_rows
+def test_a_restriction_has_the_kernel_of_its_points(known, rows):
+    part, _ = known.space.restrict(rows)
+    assert part.n_points == len(rows)
+    Phi = np.asarray(part.values(np.eye(part.n_coef)))
+    np.testing.assert_allclose(Phi @ Phi.T, known.k[np.ix_(rows, rows)], atol=1e-9)
+    np.testing.assert_allclose(np.asarray(part.features @ np.eye(part.n_coef)), Phi, atol=1e-12)
+
+
+@on_rows
+def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
+    """On its points, on all others and on new ones; with the same norm."""
+    part, embed = known.space.restrict(rows)
+    a, b = random(part.n_coef, C), random(C, seed=1)
+    whole = embed(a)
+    assert whole.shape == (known.space.n_coef, C)
+    values = known.space.values(whole)
+    np.testing.assert_allclose(values[rows], part.values(a), atol=1e-9)
+    norms = np.einsum("ij,ij->j", whole, known.G @ whole)
+    np.testing.assert_allclose(norms, (a * a).sum(axis=0), rtol=1e-9)
+    new = known.space.function(whole, b)(known.X_new)
+    np.testing.assert_allclose(part.function(a, b)(known.X_new), new, atol=1e-9)
+
+
+@on_rows
+def test_single_functions_are_embedded_as_columns_are(known, rows):
+    part, embed = known.space.restrict(rows)
+    a = random(part.n_coef, 2)
+    one = embed(a[:, 0])
+    assert one.shape == (known.space.n_coef,)
+    np.testing.assert_allclose(one, embed(a)[:, 0], atol=1e-13)
+
+
+@on_rows
+def test_what_a_restriction_represents_is_known_everywhere(known, rows):
+    """sum_i u_i k(x_i, .) over its points."""
+    part, embed = known.space.restrict(rows)
+    u = random(len(rows), C)
+    values = known.space.values(embed(part.represent(u)))
+    np.testing.assert_allclose(values, known.k[:, rows] @ u, atol=1e-8)
+
+
+def test_a_restriction_leaves_the_space_alone(known):
+    before = np.asarray(known.space.gram()).copy()
+    part, embed = known.space.restrict(ROWS["some"])
+    embed(random(part.n_coef, C))
+    np.testing.assert_array_equal(known.space.gram(), before)
+
+
+# --- direct systems -------------------------------------------------------------------------------
+
+SYSTEMS = [
+    tuple(axes.values())
+    for axes in sweep(graph=GRAPHS, bias=(False, True), weights=("none", "some", "all"))
+    # A constant that neither the weights nor the graph see has no minimiser.
+    if not (axes["bias"] and axes["weights"] == "none" and not axes["graph"].startswith("norm"))
+]
+
+
+@pytest.mark.parametrize(("graph", "fit_intercept", "weights"), SYSTEMS)
+def test_system_minimises_the_quadratic_model(known, graph, fit_intercept, weights, monkeypatch):
+    """argmin 1/2 [f'(D + S) f + gamma_A a'G a] - u'f with f = Phi a + b: its gradient, densely."""
+    # Well conditioned: the way out of errata L14 would hide a wrong system here.
+    monkeypatch.setattr(FactoredSystem, "__init__", no_way_out)
+    S = penalty(known, graph)
+    gamma_A, D = 0.07, point_weights(weights)
+    system = known.space.system(applied(S), gamma_A, fit_intercept)
+    u = random(N, C)
+    solution = system.factor(None if D is None else D)(u)
+    check_stationary(known, solution, S, D, gamma_A, u, fit_intercept)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("graph", ["no graph", "normalized", "unnormalized^3"])
+def test_factorisations_of_a_system_do_not_disturb_each_other(
+    known, graph, fit_intercept, monkeypatch
+):
+    monkeypatch.setattr(FactoredSystem, "__init__", no_way_out)
+    S, gamma_A, u = penalty(known, graph), 0.07, random(N, C)
+    system = known.space.system(applied(S), gamma_A, fit_intercept)
+    weights = [point_weights("some"), point_weights("all"), np.eye(N)[3]]
+    weights += [None] if graph == "normalized" else []
+    quadratics = [system.factor(D) for D in weights]
+    before = u.copy()
+    for D, quadratic in [*zip(weights, quadratics, strict=True)] * 2:
+        check_stationary(known, quadratic(u), S, D, gamma_A, u, fit_intercept)
+    np.testing.assert_array_equal(u, before)
+
+
+def test_a_system_leaves_the_space_alone(known):
+    a = random(known.space.n_coef, C)
+    before = known.space.values(a)
+    system = known.space.system(applied(penalty(known, "normalized")), 0.1, True)
+    system.factor(point_weights("all"))(random(N, C))
+    np.testing.assert_array_equal(known.space.values(a), before)
+
+
+def no_way_out(*_: Any) -> None:
+    raise AssertionError("a well-conditioned system lost digits")
+
+
+def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, tol=1e-9):
+    coef, intercept, values = solution
+    f = known.Phi @ coef + intercept
+    np.testing.assert_allclose(values, f, atol=tol * np.abs(f).max())
+    v = S @ f - u + (0 if D is None else D[:, None] * f)
+    gradient = known.Phi.T @ v + gamma_A * known.G @ coef
+    scale = np.abs(known.Phi.T @ u).max()
+    assert np.abs(gradient).max() < tol * scale
+    if fit_intercept:
+        assert np.abs(v.sum(axis=0)).max() < tol * scale
+    else:
+        np.testing.assert_array_equal(intercept, 0)

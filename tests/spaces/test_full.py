@@ -1,0 +1,122 @@
+"""The full-kernel space, with its matrix held or computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.kernels import Kernel, make_kernel
+from lapwing.spaces import FullKernelSpace
+from lapwing.spaces.full import ComputedKernel
+from tests.helpers.problems import rbf
+from tests.helpers.spaces import GAMMA, N, points, random
+
+ROWS = np.array([1, 2, 5, 9, 13])
+
+
+def computed(dtype: Any = np.float64) -> tuple[FullKernelSpace, Any]:
+    """The space of computed kernel values, and its kernel matrix."""
+    X = points(4)[0].astype(dtype)
+    space = FullKernelSpace.computed(make_kernel("rbf", X, gamma=GAMMA), X)
+    return space, rbf(X.astype(np.float64), X.astype(np.float64), GAMMA)
+
+
+def test_a_space_without_a_kernel_knows_its_own_points_only():
+    space = FullKernelSpace(np.eye(3))
+    with pytest.raises(ValueError, match="without a kernel"):
+        space.function(np.ones((3, 1)), np.zeros(1))
+    with pytest.raises(ValueError, match="without a kernel"):
+        space.restrict(np.array([0, 2]))
+
+
+def test_a_computed_kernel_is_never_formed(monkeypatch):
+    def forming(*_: Any) -> None:
+        raise AssertionError("the matrix is formed")
+
+    space, K = computed()
+    X_new = points(4)[1]
+    monkeypatch.setattr(Kernel, "gram", forming)
+    made = FullKernelSpace.computed(space.kernel, space.basis)
+    a, u = random(N, 2), random(N, 2, seed=1)
+    values = made.values(a)
+    np.testing.assert_allclose(values, K @ a, atol=1e-12)
+    assert made.represent(u) is u
+    np.testing.assert_allclose(made.dot(a, a, values), np.einsum("ij,ij->j", a, K @ a))
+    list(made.blocks())
+    made.function(a, np.zeros(2))(X_new)
+    with pytest.raises(AssertionError, match="is formed"):
+        made.gram()
+
+
+def test_only_the_matrix_of_a_restriction_is_formed(monkeypatch):
+    sizes = []
+    original = Kernel.gram
+
+    def watched(self: Kernel, X: Any) -> Any:
+        sizes.append(X.shape[0])
+        return original(self, X)
+
+    space, K = computed()
+    monkeypatch.setattr(Kernel, "gram", watched)
+    part, embed = space.restrict(ROWS)
+    u = random(len(ROWS), 2)
+    values = space.values(embed(part.represent(u)))
+    np.testing.assert_allclose(values, K[:, ROWS] @ u, atol=1e-9)
+    assert sizes == [len(ROWS)]
+
+
+def test_a_restriction_has_coefficients_on_its_points_alone():
+    for space in (computed()[0], computed()[0].stored()):
+        part, embed = space.restrict(ROWS)
+        alpha = embed(random(part.n_coef, 2))
+        assert set(np.flatnonzero(alpha.any(axis=1))) <= set(ROWS.tolist())
+
+
+def test_a_precomputed_kernel_is_there_already():
+    X, _ = points(4)
+    for K in (rbf(X, X, GAMMA), sp.csr_array(rbf(X, X, GAMMA))):
+        space = FullKernelSpace.computed(make_kernel("precomputed", K), K, np.arange(N))
+        assert space.K is K
+        assert space.basis is None
+        assert space.stored() is space
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_precision_of_computed_kernel_values(dtype):
+    """Products in that of the points; the matrix in float64 from the start, not rounded."""
+    space, K = computed(dtype)
+    assert isinstance(space.K, ComputedKernel)
+    assert space.dtype == dtype
+    assert space.values(random(N, 2)).dtype == dtype  # though the coefficients are float64
+    stored = space.stored()
+    assert (type(stored.K), stored.K.dtype) == (np.ndarray, dtype)
+    assert (stored.kernel, stored.basis, stored.rows) == (space.kernel, space.basis, space.rows)
+    assert space.gram().dtype == stored.gram().dtype == np.float64
+    np.testing.assert_allclose(space.gram(), K, atol=1e-14)
+    np.testing.assert_allclose(stored.gram(), K, atol=1e-14 if dtype == np.float64 else 1e-6)
+    function = space.function(random(N, 2), np.ones(2))
+    assert function.coef.dtype == function.intercept.dtype == dtype
+
+
+def test_storing_is_forecast(monkeypatch):
+    space, _ = computed()
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    for form in (space.stored, space.gram):
+        with pytest.raises(MemoryError, match="The kernel matrix of 14 points"):
+            form()
+    space.values(random(N, 2))
+
+
+def test_functions_know_the_rows_that_they_are_made_of():
+    space, _ = computed()
+    rows = np.arange(N) * 2
+    space = FullKernelSpace.computed(space.kernel, space.basis, rows)
+    a = random(N, 2)
+    for one in (space, space.stored()):
+        function = one.function(a, np.zeros(2))
+        assert function.rows is rows
+        assert function.basis is space.basis
+        np.testing.assert_array_equal(function.coef, a)

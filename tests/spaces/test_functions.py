@@ -1,0 +1,253 @@
+"""Fitted functions: their values, and the attributes that they are made again of."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing import AnchorGraph, spaces
+from lapwing.classes.voting import votes
+from lapwing.graphs.eigenfunctions import fit_eigenfunctions
+from lapwing.kernels import make_kernel
+from lapwing.spaces import (
+    AnchorFunction,
+    EigenfunctionSum,
+    FittedFunction,
+    KernelExpansion,
+    LinearFunction,
+    VotedFunction,
+    function_from,
+)
+from tests.helpers.problems import rbf
+from tests.helpers.spaces import GAMMA, random
+
+N = 30
+X, X_NEW = random(N, 4), random(7, 4, seed=1)
+CLASSES = np.array(["ash", "beech", "cedar"], dtype=object)
+ROWS = np.array([3, 4, 11, 25])
+
+
+def expansion(basis: Any = X, coef: Any = None, rows: Any = None) -> KernelExpansion:
+    n = basis.shape[0]
+    coef = random(n, 3, seed=2) if coef is None else coef
+    return KernelExpansion(make_kernel("rbf", X, gamma=GAMMA), basis, coef, random(3), rows)
+
+
+def precomputed(rows: Any = None) -> KernelExpansion:
+    n = N if rows is None else len(rows)
+    kernel = make_kernel("precomputed", np.eye(N))
+    return KernelExpansion(kernel, None, random(n, 3, seed=2), random(3), rows)
+
+
+def linear() -> LinearFunction:
+    return LinearFunction(random(4, 3, seed=2), random(3))
+
+
+def anchored() -> AnchorFunction:
+    anchors, _ = AnchorGraph(8, n_nearest=3).weigh(X)
+    return AnchorFunction(anchors, random(8, 3, seed=2), random(3))
+
+
+def eigenfunctions() -> EigenfunctionSum:
+    found = fit_eigenfunctions(X, n_functions=5)
+    return EigenfunctionSum(found, random(len(found.dimension), 3, seed=2), random(3))
+
+
+K_NEW = rbf(X_NEW, X, GAMMA)
+# A function, and new points for it.
+EXAMPLES: dict[str, tuple[Any, Any]] = {
+    "linear": (linear, X_NEW),
+    "linear, sparse points": (linear, sp.csr_array(X_NEW)),
+    "expansion": (expansion, X_NEW),
+    "expansion over some rows": (lambda: expansion(X[ROWS], rows=ROWS), X_NEW),
+    "expansion over sparse points": (lambda: expansion(sp.csr_array(X)), sp.csr_array(X_NEW)),
+    "precomputed": (precomputed, K_NEW),
+    "precomputed of some rows": (lambda: precomputed(ROWS), K_NEW),
+    "precomputed, sparse": (lambda: precomputed(ROWS), sp.csr_array(K_NEW)),
+    "anchors": (anchored, X_NEW),
+    "eigenfunctions": (eigenfunctions, X_NEW),
+    "voted linear": (lambda: VotedFunction(linear(), CLASSES), X_NEW),
+    "voted expansion": (lambda: VotedFunction(expansion(), CLASSES), X_NEW),
+    "voted precomputed": (lambda: VotedFunction(precomputed(ROWS), CLASSES), K_NEW),
+}
+# In any order but this: pairs have the attributes of what votes.
+KINDS = (VotedFunction, LinearFunction, AnchorFunction, EigenfunctionSum, KernelExpansion)
+every_function = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def test_every_kind_has_an_example() -> None:
+    assert {type(make()) for make, _ in EXAMPLES.values()} == set(KINDS)
+    exported = (getattr(spaces, name) for name in spaces.__all__)
+    kinds = {kind for kind in exported if hasattr(kind, "fitted")} - {FittedFunction}
+    assert set(KINDS) == kinds
+
+
+# --- the suite ------------------------------------------------------------------------------------
+
+
+@every_function
+def test_functions_are_made_again_of_their_attributes(name: str) -> None:
+    make, points = EXAMPLES[name]
+    function = make()
+    kept = dict(function.attributes)
+    assert all(key.endswith("_") and not key.startswith("_") for key in kept)
+    again = type(function).fitted(kept)
+    assert type(again) is type(function)
+    np.testing.assert_array_equal(again(points), function(points))
+    np.testing.assert_array_equal(again.intercept, function.intercept)
+    assert again.attributes.keys() >= kept.keys() - {"basis_"}
+    for key in again.attributes:
+        np.testing.assert_array_equal(
+            *(v.toarray() if sp.issparse(v) else v for v in (again.attributes[key], kept[key]))
+        )
+
+
+@every_function
+def test_functions_are_found_among_all_kinds_and_other_attributes(name: str) -> None:
+    make, points = EXAMPLES[name]
+    function = make()
+    kept = {"classes_": CLASSES, "solver_": "dual", "basis_": None, **function.attributes}
+    found = function_from(kept, KINDS)
+    assert type(found) is type(function)
+    np.testing.assert_array_equal(found(points), function(points))
+
+
+@every_function
+def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
+    """But what votes, which has those of its pairs."""
+    function = EXAMPLES[name][0]()
+    inner = function.pairs if isinstance(function, VotedFunction) else function
+    for kind in KINDS:
+        if kind not in (type(function), type(inner)):
+            assert kind.fitted(function.attributes) is None
+
+
+@every_function
+def test_values_have_a_column_a_problem(name: str) -> None:
+    make, points = EXAMPLES[name]
+    values = make()(points)
+    assert type(values) is np.ndarray
+    assert values.shape == (7, 3)
+    assert make().intercept.shape == (3,)
+
+
+@every_function
+def test_functions_are_frozen(name: str) -> None:
+    with pytest.raises(FrozenInstanceError):
+        EXAMPLES[name][0]().intercept = np.zeros(3)
+
+
+def test_an_estimator_without_a_function_is_told() -> None:
+    with pytest.raises(ValueError, match=r"There is no fitted function among the attributes\."):
+        function_from({"classes_": CLASSES, "intercept_": np.zeros(1)}, KINDS)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def test_linear_functions() -> None:
+    f = linear()
+    expected = X_NEW @ f.coef + f.intercept
+    np.testing.assert_allclose(f(X_NEW), expected, atol=1e-14)
+    np.testing.assert_allclose(f(sp.csr_array(X_NEW)), expected, atol=1e-14)
+    kept = f.attributes["coef_"]
+    assert kept.shape == (3, 4)  # as scikit-learn keeps it
+    assert kept.flags.c_contiguous
+
+
+def test_expansions() -> None:
+    for f in (expansion(), expansion(X[ROWS], rows=ROWS)):
+        expected = rbf(X_NEW, f.basis, GAMMA) @ f.coef + f.intercept
+        np.testing.assert_allclose(f(X_NEW), expected, atol=1e-13)
+
+
+def test_expansions_of_a_precomputed_kernel_look_at_their_own_columns() -> None:
+    f = precomputed(ROWS)
+    elsewhere = K_NEW.copy()
+    elsewhere[:, np.setdiff1d(np.arange(N), ROWS)] = np.nan
+    expected = K_NEW[:, ROWS] @ f.coef + f.intercept
+    np.testing.assert_allclose(f(elsewhere), expected, atol=1e-13)
+    np.testing.assert_allclose(f(K_NEW[:, ROWS]), expected, atol=1e-13)  # where they are all
+    whole = precomputed()
+    np.testing.assert_allclose(whole(K_NEW), K_NEW @ whole.coef + whole.intercept, atol=1e-13)
+
+
+def test_rows_are_kept_where_a_basis_is_made_of_some() -> None:
+    assert expansion(X[ROWS], rows=ROWS).attributes["basis_"] is ROWS
+    assert "basis_" not in expansion().attributes
+
+
+def test_means_over_anchors() -> None:
+    f = anchored()
+    Z = f.anchors.rows(X_NEW).toarray()
+    np.testing.assert_allclose(Z.sum(axis=1), 1)
+    np.testing.assert_allclose(f(X_NEW), Z @ f.coef + f.intercept, atol=1e-14)
+
+
+def test_sums_of_eigenfunctions() -> None:
+    f = eigenfunctions()
+    size = len(f.coef)
+    each = f.eigenfunctions.expand(X_NEW, np.eye(size), np.zeros(size))
+    np.testing.assert_allclose(f(X_NEW), each @ f.coef + f.intercept, atol=1e-12)
+
+
+def test_votes_of_pairs() -> None:
+    f = VotedFunction(expansion(), CLASSES)
+    assert f.n_classes == 3
+    np.testing.assert_array_equal(f(X_NEW), votes(f.pairs(X_NEW), 3))
+    assert np.abs(f(X_NEW)).max() <= 1
+    np.testing.assert_array_equal(f.intercept, f.pairs.intercept)
+    kept = f.attributes
+    assert kept["pairs_"].tolist() == [["ash", "beech"], ["ash", "cedar"], ["beech", "cedar"]]
+    assert kept["classes_"] is CLASSES
+
+
+# --- pruning --------------------------------------------------------------------------------------
+
+
+def sparse_coef(used: list[int]) -> Any:
+    coef = np.zeros((N, 3))
+    coef[used, np.arange(len(used)) % 3] = 1.0 + np.arange(len(used))
+    return coef
+
+
+@pytest.mark.parametrize("used", [[0, 7, 29], list(range(N))])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_points_without_a_coefficient_are_pruned(container: Any, used: list[int]) -> None:
+    f = expansion(container(X), sparse_coef(used), 2 * np.arange(N))
+    pruned = f.pruned()
+    assert pruned.coef.shape == (len(used), 3)
+    assert pruned.basis.shape == (len(used), 4)
+    assert pruned.rows.tolist() == [2 * i for i in used]
+    np.testing.assert_allclose(pruned(container(X_NEW)), f(container(X_NEW)), atol=1e-14)
+    assert pruned.pruned() is pruned
+    assert (pruned is f) == (len(used) == N)
+
+
+def test_pruning_without_rows() -> None:
+    pruned = expansion(X, sparse_coef([2, 5])).pruned()
+    assert pruned.rows is None
+    np.testing.assert_array_equal(pruned.basis, X[[2, 5]])
+
+
+def test_the_zero_function_keeps_one_point() -> None:
+    f = expansion(X, np.zeros((N, 3)), np.arange(N))
+    pruned = f.pruned()
+    assert pruned.coef.shape == (1, 3)
+    np.testing.assert_array_equal(pruned(X_NEW), np.tile(f.intercept, (7, 1)))
+
+
+def test_precomputed_expansions_are_pruned_where_their_columns_are_known() -> None:
+    whole = precomputed()
+    coef = sparse_coef([4, 9])
+    bare = KernelExpansion(whole.kernel, None, coef, whole.intercept)
+    assert bare.pruned() is bare  # which columns to look at would be lost
+    known = KernelExpansion(whole.kernel, None, coef, whole.intercept, np.arange(N))
+    pruned = known.pruned()
+    assert pruned.basis is None
+    assert pruned.rows.tolist() == [4, 9]
+    np.testing.assert_allclose(pruned(K_NEW), known(K_NEW), atol=1e-14)

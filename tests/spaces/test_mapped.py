@@ -1,0 +1,232 @@
+"""Explicit coordinates of a kernel's functions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import _arrays
+from lapwing.kernels import Kernel, make_kernel
+from lapwing.spaces import (
+    KernelExpansion,
+    Landmarks,
+    LinearSpace,
+    MappedSpace,
+    deformed,
+    full_map,
+    landmark_map,
+)
+from lapwing.spaces.mapped import KernelFeatures
+from tests.helpers.problems import rbf
+from tests.helpers.spaces import GAMMA, N, points, random
+
+
+def test_all_points_as_landmarks_are_the_full_kernel():
+    X, X_new = points(4)
+    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
+    for space in (
+        landmark_map(kernel, X, X),
+        Landmarks(N).space(kernel, X),
+        Landmarks(10 * N).space(kernel, X),
+        full_map(kernel, K, X),
+    ):
+        space = space.stored()
+        np.testing.assert_allclose(space.features @ space.features.T, K, atol=1e-11)
+        psi_new = space.function(np.eye(space.n_coef), np.zeros(space.n_coef))(X_new)
+        np.testing.assert_allclose(psi_new @ space.features.T, rbf(X_new, X, GAMMA), atol=1e-9)
+
+
+def _deficient(which: str) -> tuple[Any, int]:
+    X = random(10, 3, seed=2)
+    if which == "duplicates":
+        X = np.repeat(X[:5], 2, axis=0)
+        return rbf(X, X, GAMMA), 5
+    if which == "linear of rank 3":
+        return X @ X.T, 3
+    K = rbf(X, X, GAMMA)
+    H = np.eye(10) - 0.1
+    return H @ K @ H, 9  # centred on all points: never of full rank (errata C8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("which", ["duplicates", "linear of rank 3", "centred"])
+def test_null_directions_of_a_kernel_are_dropped(which, dtype):
+    """A'KA = I and A A' a generalised inverse, whatever the rank (errata C8)."""
+    K, rank = _deficient(which)
+    space = full_map(make_kernel("precomputed", K), K.astype(dtype))
+    assert space.n_coef == rank
+    assert space.dtype == dtype
+    A, tol = space.lift, 1e-9 if dtype == np.float64 else 2e-4
+    np.testing.assert_allclose(A.T @ K @ A, np.eye(rank), atol=tol)
+    np.testing.assert_allclose(K @ A @ A.T @ K, K, atol=tol)
+    np.testing.assert_allclose(space.features, K @ A, atol=tol)
+
+
+def test_landmarks_that_are_one_point_are_one():
+    X, _ = points(4)
+    kernel = make_kernel("rbf", X, gamma=GAMMA)
+    twice = landmark_map(kernel, X, X[[3, 5, 3, 5, 5]]).stored()
+    once = landmark_map(kernel, X, X[[3, 5]]).stored()
+    assert twice.n_coef == 2
+    np.testing.assert_allclose(
+        twice.features @ twice.features.T, once.features @ once.features.T, atol=1e-12
+    )
+
+
+def test_float32_landmarks():
+    X, _ = points(4)
+    wide = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6]).stored()
+    X = X.astype(np.float32)
+    narrow = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:6]).stored()
+    assert narrow.dtype == np.float32
+    np.testing.assert_allclose(
+        narrow.features @ narrow.features.T, wide.features @ wide.features.T, atol=1e-4
+    )
+
+
+def test_a_deformation_by_nothing_changes_nothing():
+    X, _ = points(4)
+    space = deformed(LinearSpace(X), lambda F: 0 * F)
+    np.testing.assert_allclose(space.features, X, atol=1e-14)
+    np.testing.assert_allclose(space.lift, np.eye(4), atol=1e-14)
+
+
+@pytest.mark.parametrize("make", ["full", "landmarks"])
+def test_maps_forecast_their_memory(make, monkeypatch):
+    X, _ = points(4)
+    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
+    if make == "full":
+        with pytest.raises(MemoryError, match=r"full kernel at n = 14 .*space=Landmarks"):
+            full_map(kernel, K, X)
+    else:
+        with pytest.raises(MemoryError, match=r"14 points by 5 landmarks.*Use fewer landmarks"):
+            landmark_map(kernel, X, X[:5])
+
+
+def test_storing_landmark_coordinates_is_forecast(monkeypatch):
+    X, _ = points(4)
+    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:5])
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "500")  # 14 x 5 x 8 = 560 bytes
+    message = r"Coordinates of 14 points by 5 landmarks needs? .*Use fewer landmarks, or float32"
+    with pytest.raises(MemoryError, match=message):
+        space.stored()
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "600")
+    assert space.stored().features.shape == (14, 5)
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+def test_computed_coordinates_are_an_operator(dtype, tol):
+    """With vectors as with blocks of columns, in the precision of the points or of what comes."""
+    X = random(300, 4).astype(dtype)
+    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:25])
+    psi = space.psi
+    assert isinstance(psi, KernelFeatures)
+    assert (psi.shape, psi.dtype) == ((300, 25), dtype)
+    array = psi.stored()
+    assert type(array) is np.ndarray
+    assert array.dtype == space.dtype == space.stored().dtype == dtype
+    np.testing.assert_array_equal(np.vstack([block for _, block in psi.blocks()]), array)
+    np.testing.assert_array_equal(space.stored().features, array)
+    w, u = random(25, 2), random(300, 2, seed=1)
+    for given in (np.float64, np.float32):
+        a, b = w.astype(given), u.astype(given)
+        assert (psi @ a).dtype == (psi.T @ b).dtype == np.result_type(dtype, given)
+        loose = tol if given == np.float64 else 1e-5
+        np.testing.assert_allclose(psi @ a, array @ a, atol=loose * 10)
+        np.testing.assert_allclose(psi.T @ b, array.T @ b, atol=loose * 100)
+        np.testing.assert_allclose(psi @ a[:, 0], (psi @ a)[:, 0], atol=loose * 10)
+        np.testing.assert_allclose(psi.T @ b[:, 0], (psi.T @ b)[:, 0], atol=loose * 100)
+
+
+def test_a_product_with_computed_coordinates_holds_a_block_at_a_time(monkeypatch):
+    X = random(300, 4)
+    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:25])
+    seen = []
+    original = Kernel.cross_blocks
+
+    def watched(self, *args):
+        for rows, block in original(self, *args):
+            seen.append(len(block))
+            yield rows, block
+
+    few = partial(_arrays.row_blocks, budget=50 * 25 * 8)
+    monkeypatch.setattr("lapwing.kernels.row_blocks", few)
+    monkeypatch.setattr(Kernel, "cross_blocks", watched)
+    space.values(np.ones((25, 1)))
+    assert seen == [50] * 6
+
+
+def test_the_gram_matrix_of_float32_landmarks_is_summed_in_float64():
+    X = random(40, 4).astype(np.float32)
+    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:10])
+    Z = space.stored().features.astype(np.float64)
+    gram = space.gram()
+    assert gram.dtype == np.float64
+    np.testing.assert_allclose(gram, Z @ Z.T, atol=1e-15)
+
+
+def test_functions_of_landmarks_are_expansions_over_them():
+    X, _ = points(4)
+    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:5])
+    function = space.function(random(5, 2), np.zeros(2))
+    assert isinstance(function, KernelExpansion)
+    assert function.rows is None  # a landmark need not be a point
+    assert {tuple(z) for z in function.basis} == {tuple(x) for x in X[:5]}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_functions_have_the_precision_of_the_space(dtype):
+    X = points(4)[0].astype(dtype)
+    kernel = make_kernel("rbf", X, gamma=GAMMA)
+    for space in (
+        full_map(kernel, kernel.gram(X), X),
+        landmark_map(kernel, X, X[:5]),
+        deformed(LinearSpace(X), lambda F: F),
+    ):
+        function = space.function(random(space.n_coef, 2), np.ones(2))
+        assert function.coef.dtype == function.intercept.dtype == dtype
+
+
+# --- restrictions ---------------------------------------------------------------------------------
+
+ROWS = np.array([1, 2, 5, 9, 13])
+
+
+def wide_map(equal: bool = False) -> MappedSpace:
+    """Many more coordinates than points."""
+    wide = random(N, 60, seed=4)
+    if equal:
+        wide[5] = wide[2]
+    return MappedSpace(wide, np.eye(60), LinearSpace(wide).function)
+
+
+def test_a_small_restriction_of_many_coordinates_is_factored():
+    """Products then cost its own size; solutions lie in the span of its points."""
+    space = wide_map()
+    assert space.restrict(ROWS).space.n_coef == len(ROWS)
+    assert space.restrict(np.arange(N)).space is space
+    X, _ = points(4)
+    kernel = make_kernel("rbf", X, gamma=GAMMA)
+    alike = full_map(kernel, kernel.gram(X), X)
+    assert alike.restrict(ROWS).space.n_coef == alike.n_coef
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_factored_restriction_is_the_same_functions(equal):
+    """Where points are equal, by fewer coordinates than points."""
+    space = wide_map(equal)
+    part, embed = space.restrict(ROWS)
+    assert part.n_coef == len(ROWS) - equal
+    wide = space.features
+    Phi = part.features
+    np.testing.assert_allclose(Phi @ Phi.T, wide[ROWS] @ wide[ROWS].T, atol=1e-9)
+    u = random(len(ROWS))
+    np.testing.assert_allclose(embed(part.represent(u)), wide[ROWS].T @ u, atol=1e-9)
+    coef = random(part.n_coef, 2)
+    np.testing.assert_allclose(space.values(embed(coef))[ROWS], part.values(coef), atol=1e-9)
+    new = random(6, 60, seed=9)
+    np.testing.assert_allclose(part.function(coef, np.zeros(2))(new), new @ embed(coef), atol=1e-9)

@@ -1,0 +1,146 @@
+"""Direct systems where digits or memory are scarce."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing.spaces.systems import FactoredSystem
+from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
+from tests.helpers.spaces import MAKERS, N, applied, penalty, point_weights, random
+
+C = 3
+
+# --- precision ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("graph", ["no graph", "normalized"])
+@pytest.mark.parametrize("name", ["full", "linear", "linear wide"])
+def test_float32_spaces_keep_products_and_solve_in_float64(name, graph):
+    known = MAKERS[name]()
+    X = known.X.astype(np.float32)
+    space = FullKernelSpace(known.k.astype(np.float32)) if name == "full" else LinearSpace(X)
+    assert space.dtype == np.float32
+    a, u = random(space.n_coef, C).astype(np.float32), random(N, C).astype(np.float32)
+    assert space.values(a).dtype == np.float32
+    assert space.represent(u).dtype == np.float32
+    np.testing.assert_allclose(space.values(a), known.Phi @ a, rtol=1e-4, atol=1e-4)
+    S, D = penalty(known, graph), point_weights("some")
+    solution = space.system(applied(S), 0.07, True).factor(D)(u.astype(np.float64))
+    reference = known.space.system(applied(S), 0.07, True).factor(D)(u.astype(np.float64))
+    assert solution.values.dtype == np.float64
+    np.testing.assert_allclose(solution.values, reference.values, atol=1e-4)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("graph", ["no graph", "normalized^2"])
+def test_low_rank_kernels_with_tiny_gamma_a_are_solved_in_feature_coordinates(
+    graph, fit_intercept, monkeypatch
+):
+    """Errata L14: alpha = -v / gamma_A cancels in K alpha, so 1e-8 leaves the LU no digits."""
+    taken = []
+    original = FactoredSystem.factor
+    monkeypatch.setattr(
+        FactoredSystem,
+        "factor",
+        lambda self, weights=None: taken.append(1) or original(self, weights),
+    )
+    kind, gamma_A, worst, worst_plain = GRAPHS[graph], 1e-8, 0.0, 0.0
+    for seed in range(40):
+        X = random(12, 2, seed=seed) * 5
+        K = X @ X.T
+        S = 0 * K
+        if kind is not None:
+            S = 0.5 * laplacian(affinity(X), normalized=kind[0], power=kind[1])
+        D = np.where(np.arange(12) < 5, 2.0, 0.0)
+        u = D[:, None] * np.sign(random(12, 2, seed=seed + 1000))
+        solution = FullKernelSpace(K).system(applied(S), gamma_A, fit_intercept).factor(D)(u)
+        of_coef = K @ solution.coef + solution.intercept
+        np.testing.assert_allclose(of_coef, solution.values, atol=1e-6)
+        plain = bordered_lu(K, S, D, gamma_A, u, fit_intercept)
+        problem = (X, S, D, gamma_A, u, fit_intercept)
+        worst = max(worst, low_rank_residual(solution, *problem))
+        worst_plain = max(worst_plain, low_rank_residual(plain, *problem))
+    assert worst < 1e-6
+    assert worst_plain > 1e-6  # the problems are as hard as the errata say
+    assert taken
+
+
+def low_rank_residual(solution, X, S, D, gamma_A, u, fit_intercept):
+    """Gradient in the coordinates w = X'alpha, from the values that the coefficients give."""
+    w = X.T @ solution[0]
+    f = X @ w + solution[1]
+    v = S @ f + D[:, None] * f - u
+    gradient = X.T @ v + gamma_A * w
+    bias = np.abs(v.sum(axis=0)).max() if fit_intercept else 0.0
+    return max(np.abs(gradient).max(), bias) / np.abs(X.T @ u).max()
+
+
+def bordered_lu(K, S, D, gamma_A, u, fit_intercept):
+    """The system of errata L4 as it stands."""
+    n, H = len(K), S + np.diag(D)
+    M = H @ K + gamma_A * np.eye(n)
+    if not fit_intercept:
+        return np.linalg.solve(M, u), np.zeros(1)
+    M = np.block([[M, H.sum(axis=1)[:, None]], [np.ones((1, n)), np.zeros((1, 1))]])
+    z = np.linalg.solve(M, np.vstack([u, np.zeros((1, u.shape[1]))]))
+    return z[:n], z[n]
+
+
+@pytest.mark.parametrize("graph", ["no graph", "normalized"])
+@pytest.mark.parametrize("gamma_A", [1e-8, 1.0])
+def test_a_smooth_rbf_of_duplicates_is_solved(graph, gamma_A):
+    """Numerically singular in another way: eigenvalues fall off without a gap."""
+    X = np.repeat(random(8, 2), 2, axis=0)
+    K = rbf(X, X, 1e-3)
+    S = 0.5 * laplacian(affinity(X), normalized=True) if graph != "no graph" else np.zeros((16, 16))
+    D, u = np.zeros(16), np.zeros((16, 1))
+    D[[0, 5, 9]], u[[0, 5, 9], 0] = 1, [1, -1, 1]
+    solution = FullKernelSpace(K).system(applied(S), gamma_A, False).factor(D)(u)
+    f = K @ solution.coef
+    np.testing.assert_allclose(f, solution.values, atol=1e-6)
+    gradient = K @ (S @ f + D[:, None] * f - u + gamma_A * solution.coef)
+    assert np.abs(gradient).max() < 1e-6
+
+
+def test_feature_coordinates_serve_points_without_weight_too():
+    """u off the weighted points, bias free: the model that Newton never asks for."""
+    X = random(12, 2) * 5
+    D = np.where(np.arange(12) < 5, 2.0, 0.0)
+    u = random(12, 2, seed=1)
+    solution = FullKernelSpace(X @ X.T).system(None, 1e-8, True).factor(D)(u)
+    assert low_rank_residual(solution, X, 0 * X @ X.T, D, 1e-8, u, True) < 1e-6
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("graph", ["no graph", "normalized", "unnormalized"])
+@pytest.mark.parametrize("space", ["full", "linear"])
+def test_a_kernel_of_zeros_has_the_zero_function(space, graph, fit_intercept):
+    X = np.zeros((6, 3))
+    S = (
+        laplacian(np.ones((6, 6)) - np.eye(6), normalized=True)
+        if graph != "no graph"
+        else np.zeros((6, 6))
+    )
+    made = FullKernelSpace(X @ X.T) if space == "full" else LinearSpace(X)
+    D, u = np.array([1.0, 1, 1, 0, 0, 0]), np.array([[1.0], [1], [-1], [0], [0], [0]])
+    solution = made.system(applied(S), 0.1, fit_intercept).factor(D)(u)
+    expected = 1 / 3 if fit_intercept else 0.0  # the constant is all there is to fit
+    np.testing.assert_allclose(solution.values, expected, atol=1e-12)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["full", "full computed", "full precomputed sparse", "linear", "linear wide"]
+)
+def test_systems_forecast_their_memory(name, monkeypatch):
+    known = MAKERS[name]()
+    S = penalty(known, "normalized")
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
+    with pytest.raises(MemoryError, match=r"direct solver .*Use solver='pcg'"):
+        known.space.system(applied(S), 0.1, False)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
+    known.space.system(applied(S), 0.1, False)

@@ -1,0 +1,128 @@
+"""Matrices in files: svmlight from either base, columns without end, arrays of objects."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing.exceptions import LapwingWarning
+
+MARKED = ReadOptions(unlabeled="-1")
+
+
+def write(path: Path, rows: list[str]) -> Path:
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def fitted(table: Table) -> Fitted:
+    return Fitted.from_info({**table.describe(), "impute": "none"})
+
+
+FROM_ZERO = ["1 0:1 2:5", "2 1:3 2:4", "-1 0:2 1:7", "-1 2:9"]
+FROM_ONE = ["1 1:1 3:5", "2 2:3 3:4", "-1 1:2 2:7", "-1 3:9"]
+DENSE = [[1, 0, 5], [0, 3, 4], [2, 7, 0], [0, 0, 9]]
+
+
+@pytest.mark.filterwarnings("ignore:.*only one row has the label")
+@pytest.mark.parametrize(("rows", "base"), [(FROM_ZERO, 0), (FROM_ONE, 1)])
+def test_the_base_belongs_to_the_model(tmp_path: Path, rows: list[str], base: int) -> None:
+    table = read_table(write(tmp_path / "t.svm", rows), MARKED)
+    assert table.X.toarray().tolist() == DENSE
+    assert table.svmlight_base == base
+    # New rows need not have the first column, which tells the base.
+    for part in (rows, rows[1:2], rows[3:]):
+        new = read_points(write(tmp_path / "n.svm", part), fitted(table))
+        assert new.X.toarray().tolist() == [DENSE[rows.index(row)] for row in part]
+
+
+@pytest.mark.filterwarnings("ignore:.*only one row has the label")
+def test_the_base_is_that_of_all_files_together(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.svm", FROM_ZERO[1:2] + FROM_ZERO[3:])
+    second = write(tmp_path / "b.svm", FROM_ZERO[:1] + FROM_ZERO[2:3])
+    table = read_table([first, second], MARKED)
+    assert table.X.toarray().tolist() == [DENSE[i] for i in (1, 3, 0, 2)]
+    assert table.svmlight_base == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*only one row has the label")
+def test_an_index_below_the_model_s_base_is_refused(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "t.svm", FROM_ONE), MARKED)
+    with pytest.raises(ValueError, match="has the index 0, but those of the model's table began"):
+        read_points(write(tmp_path / "n.svm", FROM_ZERO), fitted(table))
+
+
+def test_a_column_far_out_costs_nothing(tmp_path: Path) -> None:
+    rows = [f"{i % 2 if i < 8 else -1} {1 + i % 5}:1.5 100000000:{i}" for i in range(30)]
+    write(tmp_path / "t.svm", rows)
+    tracemalloc.start()
+    table = read_table(tmp_path / "t.svm", MARKED)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert table.X.shape == (30, 6)
+    assert table.feature_names == ("x0", "x1", "x2", "x3", "x4", "x99999999")
+    np.testing.assert_array_equal(table.X[:, [5]].toarray().ravel(), np.arange(30))
+    assert peak < 5e6
+    # New rows: other order of filled columns, one that the model has not seen, one that is empty.
+    new = write(tmp_path / "n.svm", ["0 3:1 100000000:4", "0 7:2"])
+    with pytest.warns(LapwingWarning, match="does not know the column 'x6'"):
+        again = read_points(new, fitted(table))
+    assert again.X.toarray().tolist() == [[0, 0, 1, 0, 0, 4], [0] * 6]
+
+
+def test_columns_of_a_sparse_matrix_by_name(tmp_path: Path) -> None:
+    rows = [f"{i % 2 if i < 8 else -1} 1:1 3:{i} 4:2" for i in range(30)]
+    path = write(tmp_path / "t.svm", rows)
+    assert read_table(path, ReadOptions(unlabeled="-1", drop=("x3",))).feature_names == ("x0", "x2")
+    chosen = read_table(path, ReadOptions(unlabeled="-1", features=("x3,x0",)))
+    assert chosen.feature_names == ("x3", "x0")
+    assert chosen.X[:2].toarray().tolist() == [[2, 1], [2, 1]]
+    with pytest.raises(ValueError, match=r"no column 'x9' \(--drop\)"):
+        read_table(path, ReadOptions(unlabeled="-1", drop=("x9",)))
+    with pytest.raises(ValueError, match="has no column 'k': the only one with a name is 'target'"):
+        read_table(path, ReadOptions(unlabeled="-1", id="k"))
+
+
+def test_sparse_matrix_market_files_too(tmp_path: Path) -> None:
+    dense = np.zeros((20, 5))
+    dense[:, 1], dense[::2, 4] = np.arange(20), 3
+    scipy.io.mmwrite(tmp_path / "t.mtx", sp.coo_matrix(dense))
+    labels = write(tmp_path / "l.txt", ["a", "b"] * 3 + [""] * 14)
+    table = read_table(tmp_path / "t.mtx", ReadOptions(labels_file=labels))
+    assert table.feature_names == ("x1", "x4")
+    np.testing.assert_array_equal(table.X.toarray(), dense[:, [1, 4]])
+    again = read_points(tmp_path / "t.mtx", fitted(table))
+    np.testing.assert_array_equal(again.X.toarray(), dense[:, [1, 4]])
+    scipy.io.mmwrite(tmp_path / "n.mtx", sp.coo_matrix(dense[:, :3]))
+    with pytest.raises(ValueError, match="has 3 columns, but the model was fitted on x4"):
+        read_points(tmp_path / "n.mtx", fitted(table))
+    named = Fitted(("width",), ("numeric",))
+    with pytest.raises(ValueError, match="no names of columns, and the model knows 'width'"):
+        read_points(tmp_path / "t.mtx", named)
+
+
+def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 2] if i < 9 else ''}\n" for i in range(30))
+    (tmp_path / "t.csv").write_text("p,q,y\n" + rows)
+    table = read_table(tmp_path / "t.csv", ReadOptions(label="y"))
+    np.savez(tmp_path / "n.npz", X=table.X[:4, ::-1], feature_names=np.array(["q", "p"]))
+    np.testing.assert_array_equal(read_points(tmp_path / "n.npz", fitted(table)).X, table.X[:4])
+    both = read_points([tmp_path / "n.npz", tmp_path / "t.csv"], fitted(table))
+    np.testing.assert_array_equal(both.X, np.concatenate([table.X[:4], table.X]))
+
+
+@pytest.mark.parametrize("name", ["y", "X"])
+def test_arrays_of_objects_are_not_run(tmp_path: Path, name: str) -> None:
+    arrays: dict[str, Any] = {"X": np.eye(3), "y": np.array(["a", "b", ""])}
+    arrays[name] = arrays[name].astype(object)
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(ValueError, match=f"the array '{name}' holds Python objects, which are st"):
+        read_table(tmp_path / "t.npz", ReadOptions(label="y"))

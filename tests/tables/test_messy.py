@@ -1,0 +1,487 @@
+"""Tables as companies have them: what is made of each column, in all formats, and for new rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.summary import summary_lines
+from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing.exceptions import LapwingWarning
+from tests.helpers.customers import HEADER, LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
+
+BOM = b"\xef\xbb\xbf"
+WRITERS: dict[str, Callable[[Path], Path]] = {
+    "utf8.csv": lambda path: write_csv(path, "utf-8"),
+    "bom.csv": lambda path: write_csv(path, "utf-8", mark=BOM),
+    "windows.csv": lambda path: write_csv(path, "cp1252"),
+    "utf16.txt": lambda path: write_csv(path, "utf-16"),
+    "utf16le.csv": lambda path: write_csv(path, "utf-16-le"),
+    "utf16be.csv": lambda path: write_csv(path, "utf-16-be"),
+    "book.xlsx": write_xlsx,
+    "book.ods": write_ods,
+}
+FEATURES = (
+    *("Kunde seit (days)", "Kunde seit (weekday, cos)", "Kunde seit (weekday, sin)"),
+    *("Umsatz", "Rabatt", "Stadt", "Betrag", "Betrag (2)", "Tarif"),
+)
+READ = ReadOptions(label=LABEL)
+
+
+def written(folder: Path, name: str) -> Path:
+    return WRITERS[name](folder / name)
+
+
+def read(path: Path, label: str = "y", **options: Any) -> Table:
+    return read_table(path, ReadOptions(label=label, **options))
+
+
+def fitted(table: Table, impute: str = "median") -> Fitted:
+    """What a model file says of the table."""
+    return Fitted.from_info({**table.describe(), "impute": impute})
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def words(table: Table) -> dict[str, str]:
+    return {note.column: note.words for note in table.notes}
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Table:
+    return read_table(written(tmp_path, "utf8.csv"), READ)
+
+
+def test_a_customers_table_is_read_at_the_first_attempt(plain: Table) -> None:
+    assert plain.feature_names == FEATURES
+    assert plain.X.shape == (N, len(FEATURES))
+    assert plain.labeled.tolist() == [i % 3 == 0 for i in range(N)]
+    assert set(plain.y[plain.labeled]) == {"ja", "nein"}
+    assert set(plain.dropped) == set(HEADER) - {LABEL} - {
+        *("Kunde seit", "Umsatz", "Rabatt", "Stadt", "Betrag", "Tarif")
+    }
+    # What tells customers apart has survived: thousands, commas, euros and percent.
+    revenue, rebate = plain.X["Umsatz"].to_numpy(), plain.X["Rabatt"].to_numpy()
+    assert np.nanmedian(revenue[TRUTH]) < 1200 < 3800 < np.nanmedian(revenue[~TRUTH])
+    assert np.nanmedian(rebate[TRUTH]) < 5 < 12 < np.nanmedian(rebate[~TRUTH])
+    assert (int(np.isnan(revenue).sum()), int(np.isnan(rebate).sum())) == (7, 7)
+    days = plain.X["Kunde seit (days)"]
+    assert (days.min(), int(days.max()) > 2500) == (0, True)
+
+
+def test_one_summary_says_what_was_done_to_each_column_and_why(plain: Table) -> None:
+    assert summary_lines(plain.notes, plain.remarks) == [
+        "Names that occur twice were numbered: 'Betrag (2)'.",
+        "Columns: 7 used, 7 left out.",
+        "  used 'Kunde seit': dates (day.month.year), as days since 2015-01-11, day of the week",
+        "  used 'Umsatz': numbers with decimal commas in €; 7 missing",
+        "  used 'Rabatt': numbers with decimal commas in %; 7 missing",
+        "  used 'Stadt', 'Tarif': text, one-hot encoded",
+        "  used 'Betrag': numbers with decimal commas",
+        "  used 'Betrag (2)': numbers",
+        "  left out 'Kunden-Nr', 'Name', 'PLZ': names the rows: 120 different values in 120 rows",
+        "  left out 'E-Mail': e-mail or web addresses",
+        "  left out 'Land': always 'Deutschland'",
+        "  left out 'Fax': only 2 of 120 rows have a value",
+        "  left out 'Bemerkung': free text",
+        "--keep COLUMN uses one all the same; --strict leaves none out.",
+    ]
+
+
+def test_a_table_that_is_used_as_it_stands_needs_no_summary(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7}.5,{i % 3},{'ab'[i % 2] if i < 9 else ''}\n" for i in range(30))
+    table = read(write(tmp_path / "t.csv", "x,z,y\n" + rows))
+    assert summary_lines(table.notes, table.remarks) == []
+    assert table.X.shape == (30, 2)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "utf8.csv"])
+def test_all_programs_write_the_same_table(tmp_path: Path, plain: Table, name: str) -> None:
+    table = read_table(written(tmp_path, name), READ)
+    assert table.feature_names == FEATURES
+    assert table.y.tolist() == plain.y.tolist()
+    assert table.dropped == plain.dropped
+    for column in FEATURES:
+        mine, theirs = table.X[column], plain.X[column]
+        # A spreadsheet's 12.5 % is the number 0.125.
+        if column == "Rabatt" and name == "book.xlsx":
+            mine = mine * 100
+        if mine.dtype == pl.String:
+            assert mine.to_list() == theirs.to_list()
+        else:
+            np.testing.assert_allclose(mine.to_numpy(), theirs.to_numpy(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "remark"),
+    [
+        ("windows.csv", "read as Windows-1252"),
+        ("utf16.txt", "read as UTF-16"),
+        ("book.xlsx", "the names of the columns are in row 3"),
+    ],
+)
+def test_what_was_done_to_a_file_is_said(tmp_path: Path, name: str, remark: str) -> None:
+    assert remark in read_table(written(tmp_path, name), READ).remarks
+
+
+# --- new rows -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["utf8.csv", "windows.csv", "utf16.txt"])
+def test_new_rows_are_read_as_at_the_fit(tmp_path: Path, plain: Table, name: str) -> None:
+    again = read_points(written(tmp_path, name), fitted(plain))
+    assert again.X.equals(plain.X)
+    # Row by row, whatever else is in the file: "8,297" alone does not tell how it is meant.
+    lines = (tmp_path / "utf8.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    one = read_points(write(tmp_path / "one.csv", lines[0] + lines[7]), fitted(plain))
+    assert one.X.equals(plain.X[6:7])
+
+
+def test_cells_that_were_never_seen_count_as_missing_and_are_told(
+    tmp_path: Path, plain: Table
+) -> None:
+    text = (tmp_path / "utf8.csv").read_text(encoding="utf-8")
+    first = text.splitlines()[1]
+    date, revenue = first.split(";")[4:6]
+    path = write(tmp_path / "n.csv", text.replace(date, "neulich", 1).replace(revenue, "viel", 1))
+    with pytest.warns(LapwingWarning) as caught:
+        table = read_points(path, fitted(plain))
+    said = [str(one.message) for one in caught]
+    assert any(
+        "'Umsatz' holds text in 1 row; the first is row 1: 'viel'; counted" in s for s in said
+    )
+    assert any("'Kunde seit' holds text in 1 row" in s for s in said)
+    assert np.isnan(table.X["Umsatz"][0])
+    assert np.isnan(table.X["Kunde seit (weekday, cos)"][0])
+    # A model that imputes nothing cannot take them; all of it is said at once.
+    with pytest.raises(ValueError, match=r"things are in the way.*'Kunde seit' holds.*'viel'") as e:
+        read_points(path, fitted(plain, impute="none"))
+    # What predict has no option for is no advice.
+    assert "--drop" not in str(e.value)
+    assert "Fill them in: the model was fitted to a table without any" in str(e.value)
+
+
+def test_another_notation_in_new_rows_is_not_taken_for_the_old_one(
+    tmp_path: Path, plain: Table
+) -> None:
+    head = ";".join(HEADER) + "\n"
+    lines = (tmp_path / "utf8.csv").read_text(encoding="utf-8").splitlines()[1:3]
+    cells = [line.replace('"', "").split(";") for line in lines]
+    for row, text in zip(cells, ("1.5", "1.234"), strict=True):
+        row[5:7], row[8] = ["", ""], text
+    path = write(tmp_path / "n.csv", head + "".join(";".join(row) + "\n" for row in cells))
+    with pytest.raises(ValueError, match=r"'Betrag' was read with decimal commas.*--decimal \."):
+        read_points(path, fitted(plain))
+    table = read_points(path, fitted(plain), ReadOptions(decimal="."))
+    assert table.X["Betrag"].to_list() == [1.5, 1.234]
+
+
+def test_a_spreadsheet_s_share_is_no_percent(tmp_path: Path, plain: Table) -> None:
+    path = written(tmp_path, "book.xlsx")
+    with pytest.raises(ValueError, match=r"'Rabatt' holds text in 113 rows.*row 1: '0\.0"):
+        read_points(path, fitted(plain, impute="none"))
+
+
+def test_columns_that_were_left_out_may_be_missing_later(tmp_path: Path, plain: Table) -> None:
+    lines = [line.split(";") for line in (tmp_path / "utf8.csv").read_text("utf-8").splitlines()]
+    short = "\n".join(";".join([*row[4:6], *row[6:10], row[13]]) for row in lines)
+    assert read_points(write(tmp_path / "s.csv", short), fitted(plain)).X.equals(plain.X)
+
+
+# --- insisting, and refusing ----------------------------------------------------------------------
+
+
+def test_a_column_can_be_insisted_on(tmp_path: Path) -> None:
+    path = written(tmp_path, "utf8.csv")
+    for options in ({"keep": ("Land", "Kunden-Nr,Fax")}, {"features": ("Land,Kunden-Nr", "Fax")}):
+        table = read(path, LABEL, **options)
+        assert {"Land", "Kunden-Nr", "Fax"} <= set(table.feature_names)
+        kinds = dict(zip(table.feature_names, table.kinds, strict=True))
+        assert (kinds["Land"], kinds["Kunden-Nr"]) == ("categorical", "numeric")
+    with pytest.raises(ValueError, match="things are in the way") as caught:
+        read(path, LABEL, keep=("Name", "Bemerkung"))
+    said = str(caught.value)
+    assert "2 things are in the way" in said
+    assert "column 'Name' cannot be used: names the rows: 120 different values" in said
+    assert "column 'Bemerkung' cannot be used: free text" in said
+    with pytest.raises(ValueError, match=r"no column 'Nmae' \(--keep\)\. Did you mean 'Name'"):
+        read(path, LABEL, keep=("Nmae",))
+    with pytest.raises(ValueError, match="--keep is of no use with --strict"):
+        ReadOptions(keep=("a",), strict=True)
+
+
+def test_strict_names_all_obstacles_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{i},n{i},{i}.5,{i / 4},{'a' if i % 2 else 'b'}" for i in range(40)]
+    rows[3] = "3,n3,x,inf,a"
+    rows[4] = "4,n4,,1,a"
+    rows[5] = "3,n5,-,1,a"
+    write(path, "id,name,u,v,y\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ValueError, match="things are in the way") as caught:
+        read(path, strict=True, missing=False, id="id")
+    said = str(caught.value)
+    assert said.startswith(f"{path}: 4 things are in the way. (1) column 'u' holds text in 2")
+    for part in (
+        *("the first is row 4: 'x'", "(2) 'name' is not numeric"),
+        *("(3) infinite values in 'v' (1)", "(4) id column 'id' does not tell rows apart"),
+    ):
+        assert part in said
+    assert said.count(str(path)) == 1
+
+
+def test_all_wrong_names_are_told_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "x,kind\n1,a\n")
+    with pytest.raises(
+        ValueError, match=r"2 things .*\(1\).*'knd' \(--label\).*\(2\).*'z' \(--drop"
+    ):
+        read(path, "knd", drop=("z",))
+
+
+def test_labels_and_features_are_told_at_once(tmp_path: Path) -> None:
+    rows = "".join(f"{i / 7},a\n" for i in range(30))
+    path = write(tmp_path / "t.csv", "x,y\ninf,a\n" + rows)
+    with pytest.raises(ValueError, match=r"infinite values in 'x'.*holds only one class, 'a'"):
+        read(path)
+
+
+def test_strict_reads_utf8_only_and_refuses_repeated_and_missing_names(tmp_path: Path) -> None:
+    for name in ("windows.csv", "utf16.txt"):
+        with pytest.raises(ValueError, match="line 1 is not UTF-8 text"):
+            read(written(tmp_path, name), LABEL, strict=True)
+    with pytest.raises(ValueError, match="'Betrag' occurs more than once"):
+        read(written(tmp_path, "utf8.csv"), LABEL, strict=True)
+
+
+def test_when_nothing_is_left(tmp_path: Path) -> None:
+    rows = "".join(f"{i},K{i},{'ab'[i % 2]}\n" for i in range(30))
+    path = write(tmp_path / "t.csv", "n,k,y\n" + rows)
+    with pytest.raises(
+        ValueError, match=r"no column that could be a feature: 'n' \(counts .*--keep"
+    ):
+        read(path)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_a_name_that_two_columns_have_cannot_be_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path, "utf8.csv")
+    with pytest.raises(ValueError, match="'Betrag' is the name of more than one column"):
+        read(path, LABEL, drop=("Betrag",))
+    assert "Betrag (2)" not in read(path, LABEL, drop=("Betrag (2)",)).feature_names
+
+
+def test_a_column_without_a_name(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 7},{'ab'[i % 2] if i < 9 else ''},\n" for i in range(30))
+    path = write(tmp_path / "t.csv", ",x,y,\n" + rows)
+    table = read(path)
+    assert table.feature_names == ("x",)
+    assert words(table)["column 1"] == "counts the rows"
+    assert words(table)["column 4"] == "no row has a value"
+    assert read(path, id="", drop=("column 4",)).ids[:2].tolist() == ["0", "1"]
+
+
+def test_the_separator_that_excel_is_told(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7},5;{i % 5};{'ab'[i % 2] if i < 9 else ''}\r\n" for i in range(30))
+    table = read(write(tmp_path / "t.csv", "sep=;\r\nx;z;y\r\n" + rows))
+    assert table.X[:3].tolist() == [[0.5, 0], [1.5, 1], [2.5, 2]]
+    with pytest.raises(ValueError, match="line 33 has 2 fields, but the first line names 3"):
+        read(write(tmp_path / "t.csv", "sep=;\r\nx;z;y\r\n" + rows + "1;2\r\n"))
+
+
+def test_a_damaged_utf8_file_is_not_taken_for_windows_1252(tmp_path: Path) -> None:
+    content = written(tmp_path, "utf8.csv").read_bytes()
+    at = content.index("ü".encode()) + 1
+    write(tmp_path / "d.csv", content[:at] + content[at + 1 :])
+    with pytest.raises(ValueError, match="line 1 is not UTF-8 text"):
+        read(tmp_path / "d.csv", LABEL)
+    cut = written(tmp_path, "utf16.txt").read_bytes()[:-1]
+    with pytest.raises(ValueError, match="looks like UTF-16 text and is damaged after line"):
+        read(write(tmp_path / "d.csv", cut), LABEL)
+
+
+@pytest.mark.parametrize("size", [200_000, 3_000_000])
+def test_a_long_cell_is_read(tmp_path: Path, size: int) -> None:
+    import csv
+
+    before = csv.field_size_limit()
+    rows = [f"{i % 7},t,{'ab'[i % 2] if i < 9 else ''}" for i in range(30)]
+    rows[4] = f"3,{'t' * size},a"
+    table = read(write(tmp_path / "t.csv", "x,text,y\n" + "\n".join(rows) + "\n"), drop=("text",))
+    assert table.X.shape == (30, 1)
+    assert csv.field_size_limit() == before
+
+
+def test_old_line_ends(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7},{'ab'[i % 2] if i < 9 else ''}\r" for i in range(30))
+    assert read(write(tmp_path / "t.csv", "x,y\r" + rows)).X.shape == (30, 1)
+
+
+def test_the_comma_of_one_column_tells_how_the_points_of_another_are_meant(tmp_path: Path) -> None:
+    rows = "".join(
+        f'"{i % 9},25",{1 + i % 4}.{i % 10}00,{"ab"[i % 2] if i < 9 else ""}\n' for i in range(40)
+    )
+    table = read(write(tmp_path / "t.csv", "x,z,y\n" + rows))
+    assert table.X[:3].tolist() == [[0.25, 1000], [1.25, 2100], [2.25, 3200]]
+    assert "--decimal ." in words(table)["z"]
+    points = read(tmp_path / "t.csv", decimal=".", keep=("x",), drop=("x",))
+    assert points.X[:3, 0].tolist() == [1, 2.1, 3.2]
+
+
+def test_numbers_to_be_predicted_and_truth_in_german(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{i % 7},5;{f'1.{100 + i},5 €' if i % 2 else 'NA'};{1000 + i},5;{i},5;{i % 3}\n"
+        for i in range(30)
+    )
+    path = write(tmp_path / "t.csv", "x;y;t;e;n\n" + rows)
+    table = read(path, regression=True, truth="t", layout=("e", "n"))
+    np.testing.assert_array_equal(table.y[:4], [np.nan, 1101.5, np.nan, 1103.5])
+    assert table.labeled.tolist() == [i % 2 == 1 for i in range(30)]
+    assert table.truth is not None
+    assert table.truth[:2].tolist() == [1000.5, 1001.5]
+    assert table.layout is not None
+    assert table.layout[1].tolist() == [1.5, 1]
+
+
+def test_parquet_columns_that_are_dates_times_durations_or_nested(tmp_path: Path) -> None:
+    n = 30
+    day = dt.datetime(2020, 1, 6, 12)
+    moments = [day + dt.timedelta(days=i, hours=i % 5) for i in range(n)]
+    frame = pl.DataFrame(
+        {
+            "when": moments,
+            "zoned": pl.Series(moments).dt.replace_time_zone("Europe/Berlin"),
+            "day": [m.date() for m in moments],
+            "clock": [m.time() for m in moments],
+            "long": [dt.timedelta(minutes=30 * (i % 4)) for i in range(n)],
+            "deep": [[i] for i in range(n)],
+            "text": ["1,5", "2,5", "3"] * 10,
+            "y": ["a", "b", None] * 10,
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet")
+    X = dict(zip(table.feature_names, table.X.T, strict=True))
+    np.testing.assert_allclose(X["when (days)"][:2], [0.5, 1.5 + 1 / 24])
+    np.testing.assert_allclose(X["zoned (days)"][:1], [11 / 24])
+    np.testing.assert_array_equal(X["day (days)"], np.arange(n))
+    np.testing.assert_allclose(X["clock (hour, cos)"][:1], [-1])
+    np.testing.assert_array_equal(X["long"][:4], [0, 0.5, 1, 1.5])
+    np.testing.assert_array_equal(X["text"][:3], [1.5, 2.5, 3])
+    assert words(table)["deep"] == "holds List(Int64)"
+    again = read_points(tmp_path / "t.parquet", fitted(table))
+    np.testing.assert_array_equal(again.X, table.X)
+
+
+# --- spreadsheets ---------------------------------------------------------------------------------
+
+
+def book(path: Path, *sheets: list[list[Any]]) -> Path:
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path, {"in_memory": True}) as file:
+        for number, rows in enumerate(sheets, start=1):
+            sheet = file.add_worksheet(f"S{number}")
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    sheet.write(i, j, value)
+    return path
+
+
+# Fifteen digits, which is what a spreadsheet holds.
+BODY: list[list[Any]] = [
+    [float(f"{i + 1 / 3:.15g}"), i % 4, "ab"[i % 2] if i < 9 else None] for i in range(30)
+]
+
+
+def test_numbers_of_a_spreadsheet_are_read_to_the_bit(tmp_path: Path) -> None:
+    rows = [list(row) for row in BODY]
+    rows[5][0] = "k.A."
+    rows[6][0] = "1.234,5"
+    table = read(book(tmp_path / "t.xlsx", [["x", "z", "y"], *rows]))
+    expected = [row[0] for row in BODY]
+    expected[5], expected[6] = np.nan, 1234.5
+    np.testing.assert_array_equal(table.X[:, 0], expected)
+
+
+def test_whole_numbers_as_labels_and_ids_have_no_point(tmp_path: Path) -> None:
+    rows = [[100 + i, i % 7, (1.0 + i % 2) if i < 9 else None] for i in range(30)]
+    table = read(book(tmp_path / "t.xlsx", [["k", "x", "y"], *rows]), id="k")
+    assert table.ids[:2].tolist() == ["100", "101"]
+    assert table.y[:3].tolist() == [1, 2, 1]
+
+
+def test_sheets(tmp_path: Path) -> None:
+    head = ["x", "z", "y"]
+    path = book(tmp_path / "t.xlsx", [], [head, *BODY], [head, *BODY[:20]])
+    table = read(path)
+    assert table.X.shape == (30, 2)
+    assert table.remarks == ("the sheet 'S2' was read; --sheet NAME reads another: 'S3'",)
+    assert read(path, sheet="S3").X.shape == (20, 2)
+    with pytest.raises(ValueError, match=r"no sheet 'S9' \(--sheet\); it has 'S1', 'S2', 'S3'"):
+        read(path, sheet="S9")
+    with pytest.raises(ValueError, match="the sheet 'S1' is empty"):
+        read(path, sheet="S1")
+    with pytest.raises(ValueError, match="all sheets are empty"):
+        read(book(tmp_path / "e.xlsx", [], []))
+
+
+def test_empty_rows_and_columns_of_a_sheet_do_not_count(tmp_path: Path) -> None:
+    rows = [["x", "z", "y"], *BODY[:12], [None, None, None], *BODY[12:], [None, " ", None]]
+    assert read(book(tmp_path / "t.xlsx", rows)).X.shape == (30, 2)
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "ods", "xls"])
+def test_damaged_spreadsheets(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a readable spreadsheet: [^\n]*$"):
+        read(write(tmp_path / f"t.{suffix}", b"PK\x03\x04 nonsense"))
+    content = written(tmp_path, "book.ods" if suffix == "ods" else "book.xlsx").read_bytes()
+    with pytest.raises(ValueError, match="is not a readable spreadsheet"):
+        read(write(tmp_path / f"t.{suffix}", content[: len(content) // 2]), LABEL)
+
+
+@pytest.mark.parametrize("name", ["book.xlsx", "book.ods"])
+def test_a_spreadsheet_on_standard_input(
+    tmp_path: Path, plain: Table, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = io.BytesIO(written(tmp_path, name).read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+    assert read_table("-", READ).feature_names == plain.feature_names
+
+
+def test_spreadsheets_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(ImportError, match=r"t\.ods needs 'fastexcel'.*lapwing\[excel\]"):
+        read(write(tmp_path / "t.ods", b"PK"))
+
+
+def test_a_spreadsheet_says_nothing_on_standard_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = [[None, *row] for row in BODY]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(book(tmp_path / "t.xlsx", [["empty", "x", "z", "y"], *rows]))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_several_files_of_several_formats_are_one_table(tmp_path: Path, plain: Table) -> None:
+    lines = (tmp_path / "utf8.csv").read_bytes().splitlines(keepends=True)
+    first = write(tmp_path / "a.csv", b"".join(lines[:50]))
+    second = write(tmp_path / "b.csv", lines[0] + b"".join(lines[50:]))
+    table = read_table([first, second], READ)
+    assert table.X.equals(plain.X)
+    assert table.readings == plain.readings

@@ -1,0 +1,108 @@
+"""Small pieces of dense linear algebra against plain NumPy."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.linalg as sla
+import scipy.sparse as sp
+
+from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor, to_host
+from tests.helpers.spaces import random
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_spd_factor(order):
+    A = random(6, 6)
+    H, u = A @ A.T + np.eye(6), random(6, 2, seed=1)
+    np.testing.assert_allclose(H @ spd_factor(np.array(H, order=order))(u), u, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_spd_factor_of_a_matrix_that_rounding_made_indefinite(order):
+    Q = sla.qr(random(6, 6))[0]
+    H = Q @ np.diag([5, 4, 3, 2, -1e-16, -1e-17]) @ Q.T
+    H = (H + H.T) / 2
+    H[5, 5] -= 1e-15  # the last pivot fails, after the others have been overwritten
+    u = H @ random(6, 2, seed=1)
+    z = spd_factor(np.array(H, order=order))(u)
+    np.testing.assert_allclose(H @ z, u, atol=1e-12)
+    np.testing.assert_allclose(z, sla.pinvh(H, rtol=1e-12) @ u, atol=1e-10)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3, 8])
+def test_pivoted_cholesky_has_as_many_columns_as_the_rank(rank):
+    B = random(8, rank)
+    K = B @ B.T
+    F, pivots = pivoted_cholesky(K.copy(), 1e-12 * max(1.0, np.diag(K).max()))
+    assert F.shape == (8, rank)
+    assert len(set(pivots.tolist())) == rank
+    np.testing.assert_allclose(F @ F.T, K, atol=1e-12)
+    np.testing.assert_allclose(np.triu(F[pivots], 1), 0)
+
+
+def test_column_dot_sums_float32_in_float64():
+    a = np.full((10**6, 2), np.float32(0.1))
+    expected = 10**6 * float(np.float32(0.1)) ** 2
+    np.testing.assert_allclose(column_dot(a, a), expected, rtol=1e-9)
+
+
+def test_arrays_of_other_namespaces_come_to_the_host():
+    import array_api_strict as strict
+
+    a = random(4, 2)
+    on_host = to_host(strict.asarray(a))
+    assert isinstance(on_host, np.ndarray)
+    np.testing.assert_array_equal(on_host, a)
+    np.testing.assert_allclose(
+        column_dot(strict.asarray(a), strict.asarray(a)), (a * a).sum(axis=0), rtol=1e-14
+    )
+    assert to_host(a) is a
+
+
+# --- normal equations -----------------------------------------------------------------------------
+
+
+def cut(Z, n_blocks):
+    """Row blocks of Z, of different heights."""
+    edges = np.unique(np.round(np.linspace(0, 1, n_blocks + 1) ** 2 * Z.shape[0]).astype(int))
+    for start, stop in pairwise(edges):
+        yield slice(start, stop), Z[start:stop]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_blocks", [1, 2, 5])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("weighted", ["ones", "some", "all"])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_normal_matrix(container, weighted, bias, n_blocks, dtype):
+    Z = (random(23, 4) * (random(23, 4, seed=1) > 0)).astype(dtype)
+    weights = None if weighted == "ones" else np.random.default_rng(2).uniform(0.1, 9, 23)
+    if weighted == "some":
+        weights[::3] = 0
+    B = np.hstack([Z, np.ones((23, 1))]) if bias else Z
+    B = B.astype(np.float64)
+    D = np.eye(23) if weights is None else np.diag(weights)
+    before = Z.copy()
+    H = normal_matrix(cut(container(Z), n_blocks), 4, weights, bias=bias)
+    assert H.dtype == np.float64
+    np.testing.assert_allclose(H, B.T @ D @ B, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(H, H.T)
+    np.testing.assert_array_equal(Z, before)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_normal_matrix_of_float32_is_summed_in_float64(container):
+    Z = np.full((20_000, 2), np.float32(0.1))
+    expected = 20_000 * float(np.float32(0.1)) ** 2
+    assert abs(float((Z.T @ Z)[0, 0]) / expected - 1) > 1e-8  # in float32 it is off
+    H = normal_matrix([(slice(None), container(Z))], 2, np.ones(20_000), bias=True)
+    np.testing.assert_allclose(H[:2, :2], expected, rtol=1e-11)
+    np.testing.assert_allclose(H[2, :2], 20_000 * float(np.float32(0.1)), rtol=1e-11)
+    assert H[2, 2] == pytest.approx(20_000, rel=1e-12)
+
+
+def test_normal_matrix_of_no_rows_is_zero():
+    np.testing.assert_array_equal(normal_matrix([], 3, bias=True), np.zeros((4, 4)))
