@@ -240,10 +240,10 @@ def describe_info(info: dict[str, Any]) -> str:
         text.line(line)
     for obstacle in info["obstacles"]:
         text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
-    for name, count in info["missing"].items():
-        text.line(f"  missing {name!r}: {plural(count, 'row')}, which a fit fills with the median")
-    for name, count in info["infinite"].items():
-        text.line(f"  infinite {name!r}: {plural(count, 'row')}; correct them")
+    for name, cells in info["missing"].items():
+        text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit fills with the median")
+    for name, cells in info["infinite"].items():
+        text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
     text.line(info["scaling"][0].upper() + info["scaling"][1:])
     if info["labels"] is not None:
         grid = _grid("label", "rows")

@@ -264,13 +264,14 @@ def check_losses(method: Any, loss: Loss, unlabeled_loss: UnlabeledLoss) -> None
             "or use one without kinks."
         )
     if way.smooths:
-        methods = {"smoothed": unlabeled_loss.smoothed(1.0), "bend": unlabeled_loss.bend}
-        missing = " and ".join(name for name, found in methods.items() if found is None)
+        known = {"smoothed": unlabeled_loss.smoothed(1.0), "bend": unlabeled_loss.bend}
+        missing = [name for name, found in known.items() if found is None]
         if missing:
             raise ValueError(
                 f"method={method!r} follows the minimum from a smoothing under which the objective "
-                f"is convex, and unlabeled_loss={shown(unlabeled_loss)} has no {missing}. Add "
-                "it, or use another method, such as 'gradient'."
+                f"is convex, and unlabeled_loss={shown(unlabeled_loss)} has no "
+                f"{' and no '.join(missing)}. Add {'them' if missing[1:] else 'it'}, or use "
+                "another method, such as 'gradient'."
             )
 
 
