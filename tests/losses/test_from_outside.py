@@ -505,6 +505,7 @@ def test_one_line_in_the_registry_is_a_name(monkeypatch: pytest.MonkeyPatch) -> 
             estimator.fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_losses_are_parameters_like_others() -> None:
     X, y, _ = blobs(2)
     estimator = svc(HuberHinge(0.2))
@@ -528,6 +529,7 @@ def test_losses_are_parameters_like_others() -> None:
     assert clone(S3VC(unlabeled_loss=CauchyBump(), method=method)).unlabeled_loss == CauchyBump()
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 @pytest.mark.parametrize(
     "estimator",
     [
