@@ -25,6 +25,7 @@ from lapwing.graphs.anchors import Anchors
 from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
 from lapwing.graphs.registry import GRAPHS
 from lapwing.kernels import Kernel
+from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
 from lapwing.spaces.recipes import SPACES
 
 __all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
@@ -61,6 +62,7 @@ _SPARSE = tuple(
 def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
+    classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 
