@@ -36,7 +36,8 @@ from lapwing.exceptions import (
     UnlabeledComponentWarning,
 )
 from lapwing.graphs import Laplacian
-from lapwing.losses import Hinge
+from lapwing.losses import Hinge, TargetKind
+from lapwing.losses.registry import loss_names
 from lapwing.solvers.manifold import libsvm
 
 N = 40
@@ -105,9 +106,15 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("fit_intercept", "no", "must be True or False."),
     ("fit_intercept", None, "must be True or False."),
 ]
+LOSS_NAMES = ", ".join(map(repr, loss_names(TargetKind.SIGNS)))
 OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
     *(
-        (LapSVC, "loss", value, "must be one of 'squared_hinge', 'hinge', or an object of lapwing")
+        (
+            LapSVC,
+            "loss",
+            value,
+            f"must be one of {LOSS_NAMES}, or an object of lapwing.losses.Loss.",
+        )
         for value in ("squared", None, 3.0, Hinge)
     ),
     (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),

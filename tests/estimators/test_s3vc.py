@@ -32,7 +32,8 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.losses import UNLABELED_LOSSES
+from lapwing.losses import UNLABELED_LOSSES, TargetKind
+from lapwing.losses.registry import loss_names
 from lapwing.objectives.low_density import Function
 from lapwing.solvers.low_density import methods as s3vm
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
@@ -746,6 +747,7 @@ def test_grid_search(grid: dict[str, list[Any]]) -> None:
 
 # ---- bad input ---------------------------------------------------------------------------------
 
+LOSS_NAMES = ", ".join(map(repr, loss_names(TargetKind.SIGNS)))
 PARAMETERS: list[tuple[str, Any, str]] = [
     ("C", 0, "must be a finite number > 0."),
     ("C", np.inf, "must be a finite number > 0."),
@@ -753,7 +755,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("C_star", "auto", "must be a finite number >= 0, or None for C l / u."),
     ("s", 0, "must be a finite number > 0."),
     ("method", "newton", "must be one of 'continuation', 'quasi-newton', 'gradient', 'cccp', "),
-    ("loss", "squared", "must be one of 'squared_hinge', 'hinge', or an object of lapwing.losses."),
+    ("loss", "squared", f"must be one of {LOSS_NAMES}, or an object of lapwing.losses.Loss."),
     ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge', or an object"),
     ("multi_class", "crammer", "must be one of 'ovo', 'ovr'."),
     ("n_init", 0, "must be a whole number of starts, at least 1."),

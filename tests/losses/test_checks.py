@@ -136,7 +136,7 @@ WRONG: list[tuple[Loss, str]] = [
     (NoBreaks(), "NoBreaks is piecewise quadratic and must say where: add breaks(y), a tuple of"),
     (
         HiddenKink(),
-        "says that it is smooth, and its derivative jumps by 1 at f = .* Use kind = Kind.KINKED",
+        "is smooth, and its derivative jumps by 1 at f = .* Use kind = Kind.KINKED and",
     ),
     (Ramp(), "is not convex: its derivative falls between f = .* must be convex"),
     (Negative(), "must not be negative, and value is at f = "),

@@ -52,6 +52,7 @@ from lapwing import (
 )
 from lapwing._report.page import ReportData
 from lapwing.exceptions import ModelVersionWarning
+from lapwing.losses import GaussianBump, SquaredHinge
 from lapwing.models import Model, ModelFileError, load_model, save_model
 
 RNG = np.random.default_rng(0)
@@ -100,6 +101,10 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "eigenfunctions": lambda: (EigenfunctionClassifier(class_prior="uniform").fit(X, Y), NEW),
     "embedded": lambda: (LapERLSClassifier(n_eigenvectors=10).fit(X, THREE), NEW),
     "embedded, landmarks": lambda: (LapESVC(space=Landmarks(9), n_eigenvectors=10).fit(X, Y), NEW),
+    "losses as objects": lambda: (
+        S3VC(C=5.0, loss=SquaredHinge(), unlabeled_loss=GaussianBump(2.0)).fit(X, Y),
+        NEW,
+    ),
     "S3VC, pairs": lambda: (S3VC(C=5.0, tol=1e-3).fit(X, THREE), NEW),
     "S3VC, pairs, linear": lambda: (S3VC("linear", C=5.0, tol=1e-3).fit(X, THREE), NEW),
     "S3VC, landmarks, graph": lambda: (

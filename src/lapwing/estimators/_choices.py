@@ -53,8 +53,7 @@ CHOICES = {
     "loss": _entry(
         f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default='squared_hinge'",
         f"On labelled points: {_SIGN_FORMULAS}. {_OWN.format('lapwing.losses.Loss')}",
-        f"Losses with kinks ({_listed(_KINKED)} has some) are solved by {_listed(_FOR_KINKS)} "
-        "only.",
+        f"Losses with kinks, as {_listed(_KINKED)}, are solved by {_listed(_FOR_KINKS)} only.",
     ),
     "s3vc_loss": _entry(
         f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default='hinge'",

@@ -23,6 +23,7 @@ from lapwing import estimators
 from lapwing._arrays import Array
 from lapwing.graphs import GRAPHS, Anchors, Eigenfunctions, Rotation
 from lapwing.kernels import Kernel
+from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
 from lapwing.spaces.recipes import SPACES
 
 __all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
@@ -60,6 +61,7 @@ def _own_types() -> tuple[str, ...]:
     """By their public names, as files must outlive the places where classes are written."""
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
+    classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 
