@@ -1,4 +1,4 @@
-"""What the README shows is what happens: its programs, its transcript, its demo, its table, its links."""
+"""What the README shows is what happens: programs, transcript, demo, table and links."""
 
 from __future__ import annotations
 

@@ -122,15 +122,32 @@ def test_kernels_leave_their_input_alone(name):
 
 
 @pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 1e6), (np.float32, 300.0)])
-def test_rbf_survives_points_far_from_the_origin(dtype, shift):
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_rbf_survives_points_far_from_the_origin(container, dtype, shift):
     """|x|^2 + |z|^2 - 2 x'z of shifted points loses all digits of a distance of order one."""
     X = np.round(gaussian_points(20) * 64) / 64  # exact in float32, shifted too
     Z = X[:5] + 0.5
     shifted = (X + shift).astype(dtype)
-    kernel = make_kernel("rbf", shifted, gamma=0.3)
-    np.testing.assert_allclose(kernel.gram(shifted), REFERENCES["rbf"](X, X), atol=2e-6)
-    new = cross(kernel, (Z + shift).astype(dtype), shifted)
-    np.testing.assert_allclose(new, REFERENCES["rbf"](Z, X), atol=2e-6)
+    given = container(shifted)
+    kernel = make_kernel("rbf", given, gamma=0.3)
+    np.testing.assert_allclose(kernel.gram(given), REFERENCES["rbf"](X, X), atol=2e-6)
+    for form in (np.asarray, container):
+        new = cross(kernel, form((Z + shift).astype(dtype)), given)
+        np.testing.assert_allclose(new, REFERENCES["rbf"](Z, X), atol=2e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_rbf_survives_a_row_far_off(container):
+    X = np.vstack([gaussian_points(20), np.full((1, 4), 1e12)])
+    kernel = make_kernel("rbf", container(X), gamma=0.3)
+    np.testing.assert_allclose(
+        kernel.gram(container(X))[:20, :20], REFERENCES["rbf"](X[:20], X[:20]), atol=1e-12
+    )
+
+
+def test_sparse_points_without_crowded_columns_stay_as_they_are():
+    X = sp.csr_array(gaussian_points(30) * (gaussian_points(30, seed=1) > 0.5))
+    assert make_kernel("rbf", X).center is None
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])
@@ -163,10 +180,12 @@ def test_scale_gamma_is_twice_the_width_of_errata_e2():
     assert cross(kernel, pair[:1], pair[1:])[0, 0] == pytest.approx(np.exp(-2), rel=1e-9)
 
 
-def test_scale_gamma_does_not_see_a_shift():
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("size", "rel"), [(1, 1e-10), (1e7, 1e-7)])
+def test_scale_gamma_does_not_see_a_shift(container, size, rel):
     X = gaussian_points(15)
-    shift = np.array([10, -5, 3, 100])
-    assert scale_gamma(X + shift) == pytest.approx(scale_gamma(X), rel=1e-10)
+    shift = size * np.array([10, -5, 3, 100])
+    assert scale_gamma(container(X + shift)) == pytest.approx(scale_gamma(X), rel=rel)
 
 
 def test_scale_gamma_is_scikit_learns_for_centred_features():

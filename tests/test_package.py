@@ -46,7 +46,8 @@ PUBLIC = {
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
         FewEigenvectorsWarning LapwingWarning LongFitWarning ModelVersionWarning
-        NoImprovementWarning NothingUnlabeledWarning SingleClassWarning UnlabeledComponentWarning
+        NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
+        UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,
 }

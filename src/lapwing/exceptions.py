@@ -14,6 +14,7 @@ __all__ = [
     "ModelVersionWarning",
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
+    "OutlierWarning",
     "SingleClassWarning",
     "UnlabeledComponentWarning",
     "UnlabeledMarkerWarning",
@@ -62,6 +63,10 @@ class FewEigenvectorsWarning(LapwingWarning):
 
 class LongFitWarning(LapwingWarning):
     """A fit that takes minutes is about to begin, and another estimator takes seconds."""
+
+
+class OutlierWarning(LapwingWarning):
+    """A few rows lie so far off that distances between all others hardly count."""
 
 
 class NoImprovementWarning(LapwingWarning):

@@ -23,6 +23,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing.linalg import center_of, column_variances, shifted
 
 __all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "scale_gamma"]
 
@@ -109,13 +110,13 @@ def _prepare_plain(X: Any, kernel: Kernel) -> _Operand:
 
 
 def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
-    """Points and squared norms; dense points are centred first.
+    """Points and squared norms, seen from the kernel's centre.
 
     Distances do not change by a translation, but |x|^2 + |z|^2 - 2 x'z loses fewer digits the
     smaller the norms are, which decides whether float32 is good enough.
     """
     if kernel.center is not None:
-        X = X - kernel.center
+        X = shifted(X, kernel.center)
     return _Operand(X, row_norms(X, squared=True))
 
 
@@ -195,7 +196,7 @@ class Kernel:
     degree, coef0 : float
         Of the polynomial and sigmoid kernels.
     center : ndarray of shape (n_features,) or None
-        Translation applied to dense points before distances are computed.
+        Where distances are measured from, so that they lose few digits.
     """
 
     name: str | KernelFunction
@@ -368,13 +369,7 @@ def scale_gamma(X: Any) -> float:
     (standardised data), but only this one does not change when a feature is shifted, as the rbf
     kernel itself does not.
     """
-    if is_sparse(X):
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        second = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-        total = float((second - mean**2).sum())
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = float(np.var(X, axis=0, dtype=np.float64).sum())
+    total = float(column_variances(X).sum())
     return 1.0 / total if total > 0 and math.isfinite(total) else 1.0
 
 
@@ -418,7 +413,7 @@ def make_kernel(
             f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
             "them, e.g. by StandardScaler."
         )
-    center = None
-    if KERNELS[kernel].centred and not is_sparse(X):
-        center = np.mean(X, axis=0, dtype=np.float64).astype(X.dtype)
+    center = center_of(X) if KERNELS[kernel].centred else None
+    if center is not None and not center.any():
+        center = None  # of points whose columns are mostly 0: nothing to keep
     return Kernel(kernel, float(gamma), float(degree), float(coef0), center)

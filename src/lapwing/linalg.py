@@ -1,4 +1,4 @@
-"""Small pieces of dense linear algebra that spaces and solvers share."""
+"""Small pieces of linear algebra that kernels, graphs, spaces and solvers share."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 from array_api_compat import array_namespace, to_device
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, row_blocks
 
 __all__ = [
     "Solve",
     "asymmetry_of",
+    "center_of",
     "column_dot",
+    "column_variances",
     "extreme_eigenvalues",
+    "medians",
     "normal_matrix",
     "pivoted_cholesky",
+    "shifted",
     "spd_factor",
     "to_host",
 ]
@@ -30,6 +35,8 @@ _DECOMPOSED = 500
 _LANCZOS_STEPS = 12
 _TILE = 256  # edge of what is compared at once: fits the cache
 _MOST_TILES = 256  # all of them up to n = 5600
+_SAMPLE_ROWS = 1000  # whose median stands for that of all
+_DRAGGED = 100  # in squared distance to the centre, of most points: a digit of their distances
 
 
 def to_host(x: Any) -> Array:
@@ -51,6 +58,122 @@ def column_dot(a: Any, b: Any) -> Array:
         return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))
     xp = array_namespace(a, b)
     return to_host(xp.sum(xp.astype(a, xp.float64) * xp.astype(b, xp.float64), axis=0))
+
+
+def column_variances(X: Any) -> Array:
+    """Variances of the columns of points, missing cells (NaN) left out.
+
+    In two passes, as the mean square less the square of the mean cancels for columns far from 0.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (d,), float64
+        Exactly 0 for a constant column, whatever its rounded mean; NaN for one without a finite
+        variance.
+    """
+    if is_sparse(X):
+        X = X.tocsr()
+        low, high = min_max_axis(X, axis=0, ignore_nan=True)
+        _, variances = mean_variance_axis(X.astype(np.float64, copy=False), axis=0)
+        return np.where(low == high, 0.0, variances)
+    n, d = X.shape
+    variances = np.empty(d)
+    for columns in row_blocks(d, 8 * n):
+        block = X[:, columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.var(block, axis=0, dtype=np.float64)
+        found[(block == block[:1]).all(axis=0)] = 0
+        for j in np.flatnonzero(np.isnan(found)):
+            present = block[~np.isnan(block[:, j]), j]
+            if len(present) and len(present) < n:
+                found[j] = column_variances(present[:, None])[0]
+        variances[columns] = found
+    return variances
+
+
+def center_of(X: Any) -> Array:
+    """A point amid points, from where squared distances lose few digits.
+
+    |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels the more the farther points lie from the origin. So
+    the centre is the mean; but the medians of the columns where a few rows far off drag the mean
+    away from all others, and for sparse points. Those are within a standard deviation of the mean,
+    too, and 0 in a column of which no more than half is stored: `shifted` points have at most
+    twice as many entries.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d), n >= 1
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        In the precision of X.
+    """
+    median = medians(X)
+    if is_sparse(X):
+        return median
+    sample = X[:: -(-X.shape[0] // _SAMPLE_ROWS)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+        dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
+    return median if dragged else np.asarray(mean.astype(X.dtype))
+
+
+def medians(X: Any) -> Array:
+    """Medians of the columns, in the precision of X; of many points those of a thousand of them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d), n >= 1
+    """
+    step = -(-X.shape[0] // _SAMPLE_ROWS)
+    if not is_sparse(X):
+        return np.asarray(np.median(X[::step], axis=0).astype(X.dtype))
+    sample = X.tocsr()[::step]
+    stored = np.bincount(sample.indices, minlength=X.shape[1])
+    crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # all others have the median 0
+    values = np.zeros(X.shape[1], dtype=X.dtype)
+    if len(crowded):
+        values[crowded] = np.median(sample[:, crowded].toarray(), axis=0)
+    return values
+
+
+def _typical_square(X: Array) -> float:
+    return float(np.median(np.einsum("ij,ij->i", X, X)))
+
+
+def shifted(X: Any, center: Array) -> Any:
+    """X - center, of which sparse points store no more than the columns that move.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d)
+    center : ndarray of shape (d,)
+
+    Returns
+    -------
+    ndarray or csr of shape (n, d)
+    """
+    if not is_sparse(X):
+        return X - center
+    moved = np.flatnonzero(center)
+    if not len(moved):
+        return X
+    n = X.shape[0]
+    # Some of scikit-learn's loops know 32-bit indices only.
+    index = (
+        np.int32 if max(X.nnz + n * len(moved), *X.shape) <= np.iinfo(np.int32).max else np.int64
+    )
+    parts = (
+        np.tile(center[moved], n).astype(X.dtype),
+        np.tile(moved.astype(index), n),
+        (np.arange(n + 1) * len(moved)).astype(index),
+    )
+    return (X - sp.csr_array(parts, shape=X.shape)).tocsr()
 
 
 def spd_factor(H: Array) -> Solve:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -376,6 +377,16 @@ def test_standardises_when_scales_differ_and_says_so(
 def test_when_scales_differ(spreads: list[float], standardised: bool) -> None:
     names = [f"x{j}" for j in range(len(spreads))]
     assert choose_scaling(np.array(spreads), names, "auto").standardize is standardised
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_constant_columns_do_not_vary(container: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.full(1001, 0.1), rng.normal(size=1001), rng.normal(size=1001) + 1e9])
+    spreads = fitting.spreads(container(X))
+    assert spreads[0] == 0
+    np.testing.assert_allclose(spreads[1:], 1, atol=0.1)
+    assert not fitting.choose_scaling(spreads, ["a", "b", "c"], "auto").standardize
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -24,7 +24,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris, make_blobs
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import Landmarks, LapSVC
+from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import cli, commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import METHODS, find_method
@@ -585,7 +585,7 @@ def test_info_tells_what_a_fit_would_stumble_over(
     assert found["categorical"] == {"site": 3, "truth": 3}
     code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
     assert code == 0
-    for part in ("missing 'sl': 1 rows", "infinite 'sw'", "left out 'flower': names", "(none)"):
+    for part in ("missing 'sl': 1 row;", "infinite 'sw'", "left out 'flower': names", "(none)"):
         assert part in said
     strict = main("info", tmp_path / "t.csv", "--label", "kind", "--strict")
     assert strict[0] == 0
@@ -898,6 +898,21 @@ def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> N
     )
 
 
+def test_the_twin_says_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it warns of is how it was made, and no news of the fit."""
+    fit = LapERLSClassifier.fit
+
+    def warning(self: Any, X: Any, y: Any) -> Any:
+        if self.mu == 0:
+            warnings.warn("nothing is unlabelled", LapwingWarning, stacklevel=1)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LapERLSClassifier, "fit", warning)
+    outcome = fitted(home / "t.csv", method="laperls")  # warnings are errors
+    assert outcome.twin is not None
+    assert outcome.twin.estimator.mu == 0
+
+
 def test_a_wrong_number_of_anchors_is_named(home: Path, main: Main) -> None:
     fit = ["fit", home / "t.csv", *FIT, "--method", "anchors"]
     refused(main(*fit, "--set", "graph.n_anchor=9"), "Did you mean 'graph.n_anchors'?")
@@ -1147,6 +1162,23 @@ def test_one_figure_has_one_value_everywhere(home: Path, main: Main, tmp_path: P
     assert again is not None
     assert int(again[2]) >= free[1]  # the labelled rows of the fit are new rows here
     assert int(again[1]) + int(again[2]) == 150
+
+
+def test_margins_of_low_density_separation_are_not_oversold(
+    home: Path, main: Main, tmp_path: Path
+) -> None:
+    model, report = tmp_path / "m.lapwing", tmp_path / "r.html"
+    places = ["--model", model, "--report", report]
+    code, said, _ = main("fit", home / "t.csv", *FIT, *LOW_DENSITY, *places)
+    assert code == 0
+    note = METHODS["s3vc"].margin_note
+    assert note in said
+    assert "use them: all are sure" not in said
+    assert report.read_text(encoding="utf-8").count(note) == 2  # at the figures, and a finding
+    code, said, _ = main("predict", model, home / "t.csv", "--predictions", tmp_path / "p.csv")
+    assert code == 0
+    assert note in said
+    assert note not in main("fit", home / "t.csv", *FIT)[1]
 
 
 def test_numbers_are_summed_up_and_their_errors_told(

@@ -24,12 +24,14 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing.estimators import diagnostics
 from lapwing.estimators.diagnostics import check_kernel_matrix
 from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
     LapwingWarning,
     NothingUnlabeledWarning,
+    OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
@@ -698,6 +700,48 @@ def test_the_scale_that_is_too_much() -> None:
         assert warned == any(warning.category is FeatureScaleWarning for warning in caught)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rows_far_off(estimator: type, container: Any) -> None:
+    far = np.vstack([X, X[0]])
+    far[-1] = 1e4
+    y = np.append(labels(estimator), labels(estimator)[-1])
+    model = estimator(graph=KNNGraph(20))
+    caught = told(lambda: model.fit(container(far), y))
+    (warning,) = [w for w in caught if w.category is OutlierWarning]
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert f"Row {N} lies so far from all others that it makes the variance of X" in text
+    assert "Look for wrong values" in text
+    assert "make_pipeline(QuantileTransformer(), LapSVC())" in text
+    assert told(lambda: model.fit(container(X), labels(estimator))) == []
+
+
+def test_how_far_rows_are_too_far() -> None:
+    def told_of(X: Any) -> str:
+        caught = told(lambda: diagnostics.warn_outlying_rows(X))
+        assert all(warning.category is OutlierWarning for warning in caught)
+        return " ".join(str(warning.message) for warning in caught)
+
+    rng = np.random.default_rng(0)
+    bulk = rng.normal(size=(1000, 5))
+    for rows, expected in [
+        ([7], "Row 7 lies so far"),
+        ([7, 3], "Rows 3, 7 lie so far from all others that they make"),
+        (range(10, 20), "Rows 10, 11, 12, 13, 14, ... lie so far"),
+        (range(11), ""),  # more than a few: a cluster
+    ]:
+        moved = bulk.copy()
+        moved[list(rows)] += 1e4
+        assert told_of(moved).startswith(expected), rows
+        assert bool(told_of(moved)) == bool(expected)
+    for heavy in (rng.exponential(size=(1000, 3)), rng.standard_t(3, size=(1000, 2))):
+        assert told_of(heavy) == ""
+    assert told_of(np.eye(1, 5)) == ""
+    assert told_of(np.vstack([np.zeros((99, 2)), np.ones((1, 2))])) == ""  # nothing to compare with
+    assert told_of(np.full((50, 3), 0.1)) == ""
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -733,7 +777,12 @@ def test_ordinary_data_gives_no_warning(estimator: type) -> None:
 
 
 def test_warnings_can_be_filtered_together() -> None:
-    for warning in (FeatureScaleWarning, SingleClassWarning, UnlabeledComponentWarning):
+    for warning in (
+        FeatureScaleWarning,
+        OutlierWarning,
+        SingleClassWarning,
+        UnlabeledComponentWarning,
+    ):
         assert issubclass(warning, LapwingWarning)
         assert issubclass(warning, UserWarning)
     with warnings.catch_warnings():

@@ -269,6 +269,8 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "message"),
     [
         ({"n_anchors": 0}, r"n_anchors=0 must be a whole number of at least 1, or None\."),
+        ({"normalized": "no"}, r"normalized='no' must be True or False\."),
+        ({"anchors": None}, r"anchors=None is not known\."),
         ({"n_anchors": 2.5}, r"n_anchors=2\.5 must be a whole number"),
         ({"n_anchors": True}, r"n_anchors=True must be a whole number"),
         ({"n_nearest": 0}, r"n_nearest=0 must be a whole number of at least 1\."),
@@ -285,7 +287,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_wrong_parameters_of_the_recipe(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        AnchorGraph(**options).weigh(gaussian_points(60))
+        AnchorGraph(**options).weigh(gaussian_points())
 
 
 def test_points_too_far_from_the_anchors_are_refused() -> None:

@@ -19,6 +19,7 @@ from lapwing.graphs import (
     AnchorGraph,
     GraphRecipe,
     KNNGraph,
+    Laplacian,
     TransformerGraph,
     build_laplacian,
 )
@@ -199,3 +200,17 @@ def test_points_that_make_no_sense_are_refused(make: Make, takes_sparse: bool) -
             recipe.affinity(Z)
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         recipe.affinity(X[:0])
+
+
+@each_recipe
+@pytest.mark.parametrize("value", ["no", "False", 1, None])
+def test_normalized_is_true_or_false(make: Make, takes_sparse: bool, value: Any) -> None:
+    X = gaussian_points()
+    recipe = make(X).set_params(normalized=value)
+    message = f"normalized={value!r} must be True or False"
+    with pytest.raises(ValueError, match=message):
+        recipe.affinity(X)
+    with pytest.raises(ValueError, match=message):
+        Laplacian.from_affinity(gaussian_affinity(X), normalized=value)
+    recipe.set_params(normalized=np.bool_(False))
+    assert build_laplacian(recipe, X).normalized is False

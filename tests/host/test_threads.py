@@ -44,6 +44,20 @@ def test_blas_is_held_at_one_thread_and_let_go() -> None:
     assert blas_threads() == before
 
 
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_blas_is_let_go_by_the_last_of_several_threads(first_out: int) -> None:
+    before = blas_threads()
+    with threadpool_limits(2, user_api="blas"):
+        held = [single_blas_thread(), single_blas_thread()]
+        for hold in held:
+            hold.__enter__()
+        held.pop(first_out).__exit__(None, None, None)
+        assert set(blas_threads()) == {1}
+        held.pop().__exit__(None, None, None)
+        assert set(blas_threads()) == {2}
+    assert blas_threads() == before
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(3, 2), (40, 7), (5, 60), (8, 8), (0, 3)])
 def test_shared_products_are_the_products_whatever_the_threads(

@@ -333,7 +333,11 @@ def notes_of(**changes: Any) -> list[str]:
     others = 0 if changes.get("unlabeled") == 100 else 50
     report = {
         "kind": "classification",
-        "fitted": {"taught_by": "a graph", "advice": {"less": "l", "smoother": "s", "closer": "c"}},
+        "fitted": {
+            "taught_by": "a graph",
+            "advice": {"less": "l", "smoother": "s", "closer": "c"},
+            "margin_note": "",
+        },
         "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
         "graph": {"n_without": 0, "isolated": 0},
         "twin": {"n_differ": 3, "n_unlabeled": 100, "share": 0.03},
@@ -521,6 +525,7 @@ def step(**changes: Any) -> str:
     row = {"id": "r7", "label": "a", "predicted": "b"}
     report = {
         "kind": "classification",
+        "fitted": {"margin_note": ""},
         "rows": {"n_denied": 0, "denied": [row], "least": [{"id": f"u{i}"} for i in range(10)]},
         "graph": {"n_points": 200, "points_without": 0, "n_without": 0, "silent": []},
         "volumes": {"n_unsure": 20},
@@ -537,6 +542,10 @@ def step(**changes: Any) -> str:
         ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv writes"),
         ({"volumes": {"n_unsure": 2}}, "Label the least certain rows (u0, u1) and"),
         ({"volumes": {"n_unsure": 0}}, "Look at some of the answers, and use them: all are sure."),
+        (
+            {"volumes": {"n_unsure": 0}, "fitted": {"margin_note": "It says little."}},
+            "Look at some of the answers before you use them.",
+        ),
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
         ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, and all else speaks"),
         (

@@ -234,7 +234,7 @@ def fit(
     truth: Annotated[
         str | None,
         typer.Option(
-            help="Column with known answers, for the report's errors; not learnt from.",
+            help="Column with known answers, to count errors by; not learnt from.",
             rich_help_panel=_WHAT,
         ),
     ] = None,

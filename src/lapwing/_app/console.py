@@ -21,10 +21,11 @@ from rich.text import Text
 
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
+from lapwing._app.methods import METHODS
 from lapwing._host.terminal import harmless
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
-from lapwing._report.text import number, percent, plural
+from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 
@@ -156,23 +157,23 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     """Say what was found, what to do next, and what was done; see `lapwing._app.workflow`."""
     text, fitted, truth = _Text(), figures.fitted, figures.truth
     n_free = fitted["n"] - fitted["n_labeled"]
-    text.line(f"{outcome.table.source}: {fitted['n']} rows, {fitted['n_labeled']} with a label")
+    rows, labels = plural(fitted["n"], "row"), count(fitted["n_labeled"])
+    text.line(f"{outcome.table.source}: {rows}, {labels} with a label")
     if figures.kind == "classification":
-        _add_classes(text, figures.volumes, n_free)
+        _add_classes(text, figures.volumes, n_free, fitted["margin_note"])
     else:
-        rows = figures.volumes["rows"]
+        found = figures.volumes["rows"]
         text.line(
-            f"Numbers from {number(rows['min'])} to {number(rows['max'])}, "
-            f"median {number(rows['median'])}"
+            f"Numbers from {number(found['min'])} to {number(found['max'])}, "
+            f"median {number(found['median'])}"
         )
     if truth:
         text.line(_errors(truth))
     text.line(f"Next: {fitted['next']}")
     text.line()
-    text.line(
-        f"{fitted['estimator']}, {fitted['n_features']} columns, {outcome.seconds:.1f} s. "
-        f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}."
-    )
+    columns = plural(fitted["n_features"], "column")
+    scaling = f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}"
+    text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
     for line in summary_lines(outcome.table.notes, outcome.table.remarks):
         text.line(line)
     written = outcome.request.outputs.named()
@@ -189,31 +190,33 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
     """Say what a model answered for new rows; `info` is that of the model."""
     text = _Text()
     n = rows.label.size
-    text.line(f"{request.source}: {n} rows")
+    text.line(f"{request.source}: {plural(n, 'row')}")
     if rows.classes is not None:
         coded = ClassRows.read(rows, np.full(n, ""), sure_margin=info.get("sure_margin"))
-        _add_classes(text, volumes(coded), n)
+        _add_classes(text, volumes(coded), n, METHODS[info["method"]].margin_note)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 
 
-def _add_classes(text: _Text, found: dict[str, Any], n_free: int) -> None:
+def _add_classes(text: _Text, found: dict[str, Any], n_free: int, note: str) -> None:
     """How many rows each class has, and how sure they are."""
     grid = _grid("class", "rows", "share", "labelled", "sure", "to check")
     for c in found["classes"]:
         counts = (c["rows"] - c["unlabeled"], c["sure"], c["unsure"])
         share = percent(c["row_share"])
-        grid.add_row(harmless(c["name"]), str(c["rows"]), share, *map(str, counts))
+        grid.add_row(harmless(c["name"]), count(c["rows"]), share, *map(count, counts))
     text.grid(grid)
     if found["more"]:
         text.line(f"And {plural(found['more'], 'smaller class', 'smaller classes')}")
     if n_free:
         sure, unsure = found["n_sure"], found["n_unsure"]
         text.line(
-            f"{sure} of {plural(n_free, 'row')} without a label {'has' if sure == 1 else 'have'} a "
-            f"sure answer ({percent(sure / n_free)}), {unsure} "
-            f"{'is' if unsure == 1 else 'are'} to check"
+            f"{count(sure)} of {plural(n_free, 'row')} without a label "
+            f"{'has' if sure == 1 else 'have'} a sure answer ({percent(sure / n_free)}), "
+            f"{count(unsure)} {'is' if unsure == 1 else 'are'} to check"
         )
+        if note:
+            text.line(note)
 
 
 def _errors(truth: dict[str, Any]) -> str:
@@ -223,29 +226,29 @@ def _errors(truth: dict[str, Any]) -> str:
     rows = f"of {plural(truth['n'], 'row')} with a known answer{name}"
     if "rmse" in truth:
         return f"Root mean square error {rows}: {number(truth['rmse'])}"
-    return f"Wrong: {truth['errors']} {rows} ({percent(truth['error'])})"
+    return f"Wrong: {count(truth['errors'])} {rows} ({percent(truth['error'])})"
 
 
 def describe_info(info: dict[str, Any]) -> str:
     """Say what `lapwing._app.inspection.inspect` found."""
     text = _Text()
     text.line(
-        f"{info['source']}: {info['rows']} rows, {len(info['numeric'])} numeric and "
+        f"{info['source']}: {plural(info['rows'], 'row')}, {len(info['numeric'])} numeric and "
         f"{len(info['categorical'])} text columns"
     )
     for line in info["summary"]:
         text.line(line)
     for obstacle in info["obstacles"]:
         text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
-    for name, count in info["missing"].items():
-        text.line(f"  missing {name!r}: {count} rows, which a fit fills with the median")
-    for name, count in info["infinite"].items():
-        text.line(f"  infinite {name!r}: {count} rows; correct them")
+    for name, cells in info["missing"].items():
+        text.line(f"  missing {name!r}: {plural(cells, 'row')}; a fit fills in the median")
+    for name, cells in info["infinite"].items():
+        text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
     text.line(info["scaling"][0].upper() + info["scaling"][1:])
     if info["labels"] is not None:
         grid = _grid("label", "rows")
-        for name, count in info["labels"].items():
-            grid.add_row(harmless(name) or "(none)", str(count))
+        for name, rows in info["labels"].items():
+            grid.add_row(harmless(name) or "(none)", count(rows))
         text.grid(grid)
     if info["graph"] is not None:
         graph = info["graph"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
@@ -215,11 +217,15 @@ def _fit_twin(estimator: Any, method: Method, points: Any, table: Table) -> Fitt
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
     if kernel is not None and kernel.gamma is not None:
         twin.set_params(gamma=kernel.gamma)  # 'scale' would be that of other points
-    if method.twin.labeled_only:
+    labeled_only = method.twin.labeled_only
+    rows = table.labeled if labeled_only else slice(None)
+    if labeled_only:
         twin.set_params(graph=None)  # the graph of all rows may be one that few rows cannot have
-        twin.fit(points[table.labeled], table.y[table.labeled])
-        return FittedTwin(twin, twin.predict(points))
-    return FittedTwin(twin.fit(points, table.y), twin.transduction_)
+    with warnings.catch_warnings():
+        # That nothing is unlabelled, or no part reached, is how the twin is meant.
+        warnings.simplefilter("ignore", LapwingWarning)
+        twin.fit(points[rows], table.y[rows])
+    return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
 def _answer_own(estimator: Any, method: Method, points: Any, table: Table) -> Predictions:

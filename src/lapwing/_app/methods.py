@@ -110,6 +110,8 @@ class Method:
         Makes the recipes whose parameters ``--set graph.NAME`` and ``--set space.NAME`` change.
     drawn : tuple of str
         Those of the parts that are drawn at random whatever their parameters.
+    margin_note : str
+        Why margins say little of how sure an answer is; empty where they do.
     no_onnx : str
         Why it has no ONNX form; empty if it has one.
     """
@@ -125,6 +127,7 @@ class Method:
     solver: str = ""
     parts: Mapping[str, Callable[[], Any]] = field(default_factory=lambda: {"graph": KNNGraph})
     drawn: tuple[str, ...] = ()
+    margin_note: str = ""
     no_onnx: str = ""
 
     @property
@@ -192,6 +195,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             teaches=_density_of,
             solver="lbfgs",
+            margin_note="S3VC moves its boundary away from the rows, so that margins are large "
+            "where answers are wrong, too.",
             parts={"graph": KNNGraph, "space": Landmarks},
         ),
         "laperls": _embedded(

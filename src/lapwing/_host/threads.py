@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
-from threading import Lock
 from typing import Any, TypeVar
 
 import joblib
@@ -20,6 +20,9 @@ from lapwing._arrays import Array
 __all__ = ["available_threads", "matvec", "rmatvec", "share", "single_blas_thread"]
 
 T = TypeVar("T")
+
+_holding = threading.Lock()
+_held: list[Any] = []  # one entry a holder of BLAS; the first knows the threads before
 
 _BLOCKS = 8  # whatever the number of threads, so that sums are the same
 _LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
@@ -62,41 +65,25 @@ if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-class _Hold:
-    """BLAS at one thread while anybody wants it so.
-
-    The limit is the process's, not the caller's: of two fits in a pool of threads the second would
-    note one thread as what to restore, and leave the process with it. So holders are counted.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._holders = Lock(), 0
-        self._limit: AbstractContextManager[Any] = nullcontext()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._holders += 1
-            if self._holders == 1:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                self._limit.__exit__(None, None, None)
-
-
-_HOLD = _Hold()
-
-
-def single_blas_thread() -> AbstractContextManager[None]:
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
     """Hold BLAS at one thread.
 
     For many calls on small operands: waiting for threads then costs more than they save, thirty
     times as much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
+
+    The number of threads belongs to the process. Of several threads that hold it at a time, the
+    first sets it and the last puts it back: each by itself would put back what another had set.
     """
-    return _HOLD
+    with _holding:
+        _held.append(None if _held else _controller().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _holding:
+            last = _held.pop()
+            if last is not None:
+                last.restore_original_limits()
 
 
 @cache

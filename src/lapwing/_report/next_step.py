@@ -73,6 +73,8 @@ def _about_certainty(report: dict[str, Any]) -> str:
         )
     if not rows["least"]:
         return "Every row has a label. Use the model for new rows: lapwing predict."
+    if not volumes["n_unsure"] and report["fitted"]["margin_note"]:
+        return "Look at some of the answers before you use them."
     if not volumes["n_unsure"]:
         return "Look at some of the answers, and use them: all are sure."
     unsure = rows["least"][: volumes["n_unsure"]]

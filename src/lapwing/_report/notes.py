@@ -30,6 +30,7 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     ]
     if report["kind"] == "classification":
         found += _about_classes(report["volumes"], report["rows"], advice["less"])
+        found += [("look", fitted["margin_note"])] if fitted["margin_note"] else []
     else:
         found += _about_spread(report["volumes"], advice["closer"])
     return [

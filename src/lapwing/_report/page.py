@@ -69,7 +69,7 @@ class Fitted(Protocol):
 
     @property
     def method(self) -> Any:
-        """What the method is: `advice`, and the words of its `twin`."""
+        """What the method is: `advice`, `margin_note`, and the words of its `twin`."""
 
     @property
     def solver(self) -> str:
@@ -298,6 +298,7 @@ def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[
         "seed": None if request.seed is None else int(request.seed),
         "taught_by": text.clean(fit.taught_by),
         "advice": asdict(method.advice),
+        "margin_note": method.margin_note if classes is not None else "",
         "twin": "" if method.twin is None else method.twin.words,
     }
 

@@ -342,6 +342,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             self._check_precomputed(X, graph)
         else:
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
+            diagnostics.warn_outlying_rows(X)
         problem: Problem = make_problem(
             X,
             targets.labeled,

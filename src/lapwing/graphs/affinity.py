@@ -10,7 +10,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from lapwing.graphs.base import CSR, check_affinity, check_points
-from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
+from lapwing.graphs.parameters import check_recipe, one_of
+from lapwing.graphs.weights import (
+    WEIGHT_FUNCTION,
+    WEIGHTS,
+    Edges,
+    WeightFunction,
+    affinity_of_edges,
+)
 
 __all__ = ["AffinityGraph", "TransformerGraph"]
 
@@ -106,6 +113,7 @@ class AffinityGraph(BaseEstimator):
             If the matrix is not square, symmetric, finite and non-negative, or not for the
             number of points in X.
         """
+        check_recipe(self)
         n_points = None if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
         return check_affinity(self._matrix, n_points)
 
@@ -167,7 +175,7 @@ class TransformerGraph(BaseEstimator):
             If the transformer's output is no sparse (n, n) matrix of finite non-negative
             distances.
         """
-        check_weights(self.weights)
+        check_recipe(self, weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable))
         X = check_points(X, "TransformerGraph")
         name = type(self.transformer).__name__
         matrix = clone(self.transformer, safe=False).fit_transform(X)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
@@ -30,10 +29,13 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
-from lapwing.graphs.base import CSR, check_points, check_power, tidy
+from lapwing.graphs.base import CSR, check_points, tidy
 from lapwing.graphs.magnitude import check_magnitude
-from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE
+from lapwing.graphs.parameters import check_recipe, one_of
+from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, divide_rows
 from lapwing.graphs.simplex import simplex_weights
+from lapwing.graphs.ties import TIE, lots
+from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows
 
 __all__ = ["AnchorGraph", "Anchors"]
@@ -43,6 +45,9 @@ __all__ = ["AnchorGraph", "Anchors"]
 _ROUNDS = 10
 _POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
+_LOT_DIGITS = 9  # of the numbers that rows are ordered by: what the order of columns rounds is less
+_MOVE = 1e-6  # of a point, by its distance from the middle
+_SPREAD = 1e4  # of lots that differ little
 _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 
@@ -101,21 +106,35 @@ class Anchors:
         with config_context(working_memory=_WORKING_MEMORY):
             search = NearestNeighbors(n_neighbors=candidates, n_jobs=self.n_jobs).fit(anchors)
             for block, points in self._blocks(X, candidates):
-                shifted = (points - center) / scale
-                if not float(np.abs(shifted).max()) < math.sqrt(np.finfo(shifted.dtype).max / 1e6):
+                moved = (points - center) / scale
+                if not float(np.abs(moved).max()) < math.sqrt(np.finfo(moved.dtype).max / 1e6):
                     raise ValueError(
                         "Points lie so far from the anchors that distances overflow. Scale the "
                         "features, e.g. by StandardScaler."
                     )
-                # Sorted, so that of anchors at equal distance the first are taken.
-                found = np.sort(search.kneighbors(shifted, return_distance=False), axis=1)
-                # Searches by products round; lengths are computed from differences.
-                difference = (points[:, None, :].astype(np.float64) - self.points[found]) / scale
-                lengths = np.einsum("nkd,nkd->nk", difference, difference)
-                order = np.argsort(lengths, axis=1, kind="stable")[:, :s]
-                squared[block] = np.take_along_axis(lengths, order, 1) * scale**2
-                indices[block] = np.take_along_axis(found, order, 1)
+                found = search.kneighbors(moved, return_distance=False)
+                squared[block], indices[block] = self._nearest_of(points, found, s)
         return squared, indices
+
+    def _nearest_of(self, points: Array, candidates: Array, s: int) -> tuple[Array, Array]:
+        """Squared lengths (b, s) to the nearest of the candidates (b, c), and which they are."""
+        scale = self._frame()[1]
+        # Searches by products round; lengths are computed from differences.
+        difference = (points[:, None, :].astype(np.float64) - self.points[candidates]) / scale
+        lengths = np.einsum("nkd,nkd->nk", difference, difference)
+        order = _ascending(lengths, candidates)
+        lengths = np.take_along_axis(lengths, order, 1)
+        indices = np.take_along_axis(candidates, order, 1)
+        squared = lengths[:, :s] * scale**2
+        if candidates.shape[1] < len(self.points):
+            # All that was found is as far as the s-th: others may be, too, and come first.
+            again = np.flatnonzero(lengths[:, -1] <= lengths[:, s - 1] * (1 + TIE))
+            whole = np.arange(len(self.points))
+            for some in row_blocks(len(again), 8 * self.points.size, DIFFERENCE_BYTES):
+                rows = again[some]
+                every = np.broadcast_to(whole, (len(rows), len(whole)))
+                squared[rows], indices[rows, :s] = self._nearest_of(points[rows], every, s)
+        return squared, indices[:, :s]
 
     def _frame(self) -> tuple[Array, float]:
         """Centre of the anchors, and a power of 2 near their size: it divides without rounding."""
@@ -162,9 +181,15 @@ WEIGHTS: dict[str, Callable[[Anchors, Any, Array, Array], Array]] = {
 def _means(drawn: Any, m: int, rng: Any) -> Array:
     """Centres of k-means of the points drawn."""
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+    center = medians(drawn)
+    points = shifted(drawn, center)
     # At a size of one: scikit-learn squares float32 in float32.
-    unit = drawn.dtype.type(1 / _unit(drawn))
-    return np.asarray(means.fit(drawn * unit).cluster_centers_ / unit)
+    size = drawn.dtype.type(_unit(points))
+    # One-hot points are as far from one centre as from another. What rounding would decide then,
+    # by the order of the columns, is decided by moves that are larger than rounding.
+    moves = 1 + _MOVE * np.cos(_SPREAD * lots(drawn)[0])
+    points = divide_rows(points, (size * moves).astype(drawn.dtype))
+    return np.asarray(means.fit(points).cluster_centers_ * size + center)
 
 
 @dataclass(frozen=True)
@@ -289,7 +314,9 @@ class AnchorGraph(BaseEstimator):
         MemoryError
             If the anchors will not fit.
         """
-        self._check_parameters()
+        check_recipe(
+            self, weights=one_of(WEIGHTS), anchors=one_of(ANCHORS, "an array of points", _is_array)
+        )
         X = check_points(X, "AnchorGraph")
         check_magnitude(X)
         points = self._choose(X)
@@ -321,8 +348,7 @@ class AnchorGraph(BaseEstimator):
         AnchorLaplacian
             With `power`; it is applied in O(n s).
         """
-        power = check_power(self.power)
-        return AnchorLaplacian(self.weigh(X)[1], power)
+        return AnchorLaplacian(self.weigh(X)[1], int(self.power))
 
     def affinity(self, X: Any) -> CSR:
         """Weights of the graph, W without its diagonal.
@@ -375,27 +401,19 @@ class AnchorGraph(BaseEstimator):
         drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
         return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
 
-    def _check_parameters(self) -> None:
-        for name, also in (("n_anchors", ", or None"), ("n_nearest", "")):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not (whole and value >= 1) and not (also and value is None):
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1{also}.")
-        weights: Any = self.weights
-        if not (isinstance(weights, str) and weights in WEIGHTS):
-            known = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(f"weights={weights!r} is not known. Use {known}.")
-        if isinstance(self.anchors, str) and self.anchors not in ANCHORS:
-            known = ", ".join(map(repr, ANCHORS))
-            raise ValueError(
-                f"anchors={self.anchors!r} is not known. Use {known}, or an array of points."
-            )
-        h: Any = self.bandwidth
-        number = isinstance(h, Real) and not isinstance(h, bool)
-        if h is not None and not (number and 0 < h < math.inf):
-            raise ValueError(
-                f"bandwidth={h!r} must be a finite number > 0 in the units of X, or None."
-            )
+
+def _is_array(value: Any) -> bool:
+    return np.ndim(value) > 0
+
+
+def _ascending(lengths: Array, anchors: Array) -> Array:
+    """Order of lengths along each row; of equal ones, rounding apart, the first anchor first."""
+    order = np.argsort(lengths, axis=1)
+    ascending = np.take_along_axis(lengths, order, 1)
+    apart = ascending[:, 1:] > ascending[:, :-1] * (1 + TIE)
+    group = np.pad(np.cumsum(apart, axis=1), ((0, 0), (1, 0)))
+    within = np.lexsort((np.take_along_axis(anchors, order, 1), group), axis=1)
+    return np.asarray(np.take_along_axis(order, within, 1))
 
 
 def _dense(X: Any) -> Array:
@@ -411,10 +429,9 @@ def _unit(X: Any) -> float:
 
 
 def _order(X: Any, rows: Array) -> Array:
-    """Rows in an order of their own, whatever order they came in: along a random direction.
+    """Rows in an order of their own, whatever order they and the columns came in.
 
     So a permutation of X leaves the anchors as they are.
     """
-    direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    along = np.asarray(X @ (direction / _unit(X)).astype(X.dtype))[rows]
-    return np.asarray(rows[np.argsort(along, kind="stable")])
+    first, second = lots(X)
+    return np.asarray(rows[np.lexsort((second[rows], np.round(first[rows], _LOT_DIGITS)))])

@@ -20,6 +20,7 @@ from lapwing._arrays import Array, row_blocks
 from lapwing._host.optional import require
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
+from lapwing.graphs.ties import Nearest, complete
 
 __all__ = ["faiss_approximate", "faiss_exact", "load_faiss"]
 
@@ -51,7 +52,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
         Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
     """
     scaled = _Scaled(points)
-    lengths, indices = np.empty((points.n, k)), np.empty((points.n, k), dtype=np.int64)
+    gathered = _Gathered(points.n, k)
     unsure = np.zeros(points.n, dtype=bool)
     with _threads(faiss, n_jobs):
         index = faiss.IndexFlatL2(points.search.shape[1])
@@ -60,18 +61,20 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
         for block in scaled.blocks():
             rows = np.arange(block.start, block.stop)
             squared, candidates = scaled.search(index, rows, k)
-            lengths[block], indices[block] = points.nearest(rows, candidates, k)
+            nearest = points.nearest(rows, candidates, k)
+            gathered.add(rows, nearest)
             if candidates.shape[1] < points.n:
                 error = np.abs(squared - points.lengths(rows, candidates) ** 2).max(axis=1)
                 # No point that is not a candidate is closer than this, the rounding seen on the
                 # candidates taken as a measure (four times over) of the rounding of the others.
                 frontier = squared[:, -1] - 4 * error
-                unsure[block] = frontier < (1 - _TIE) * lengths[block][:, -1] ** 2
+                unsure[block] = frontier < (1 - _TIE) * nearest.lengths[:, -1] ** 2
     again = np.flatnonzero(unsure)
     if len(again):
         _LOGGER.debug("%d points searched again: float32 is too coarse for them.", len(again))
-        lengths[again], indices[again] = brute_force(points, again, k)
-    return Neighbors(points.distances(lengths), indices, 1.0, "faiss")
+        gathered.replace(again, brute_force(points, again, k))
+    found = complete(points, gathered.all(), k)
+    return Neighbors(points.distances(found.lengths), found.indices, 1.0, "faiss", found.tied)
 
 
 def faiss_approximate(
@@ -109,16 +112,39 @@ def faiss_approximate(
     with _threads(faiss, n_jobs):
         index = _inverted_lists(faiss, scaled, rng)
         recall = _raise_recall(index, scaled, sample, k, target_recall)
-        lengths, indices = np.empty((points.n, k)), np.empty((points.n, k), dtype=np.int64)
+        gathered = _Gathered(points.n, k)
         for block in scaled.blocks():
             rows = np.arange(block.start, block.stop)
-            lengths[block], indices[block] = points.nearest(
-                rows, scaled.search(index, rows, k)[1], k
-            )
-    short = np.flatnonzero(np.isinf(lengths[:, -1]))  # the lists that were read held too few points
+            gathered.add(rows, points.nearest(rows, scaled.search(index, rows, k)[1], k))
+    # The lists that were read held too few points.
+    short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):
-        lengths[short], indices[short] = brute_force(points, short, k)
-    return Neighbors(points.distances(lengths), indices, recall, "faiss")
+        gathered.replace(short, brute_force(points, short, k))
+    found = gathered.all()  # ties beyond the candidates are left, as other neighbours are
+    return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
+
+
+class _Gathered:
+    """What was found for blocks of rows."""
+
+    def __init__(self, n: int, k: int) -> None:
+        self.lengths, self.indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
+        self.tied = [np.empty((0, 2), dtype=np.int64)]
+        self.open = np.zeros(n, dtype=bool)
+
+    def add(self, rows: Array, found: Nearest) -> None:
+        self.lengths[rows], self.indices[rows] = found.lengths, found.indices
+        self.tied.append(found.tied)
+        self.open[rows] = False
+        self.open[found.open] = True
+
+    def replace(self, rows: Array, found: Nearest) -> None:
+        self.tied = [pairs[~np.isin(pairs[:, 0], rows)] for pairs in self.tied]
+        self.add(rows, found)
+
+    def all(self) -> Nearest:
+        tied = np.concatenate(self.tied)
+        return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
 
 
 class _Scaled:
@@ -157,10 +183,10 @@ def _raise_recall(
 ) -> float:
     """Double the lists read by a search until the recall is reached; return the recall."""
     points = scaled.points
-    truth = brute_force(points, sample, k)[0][:, -1:] * (1 + _TIE / 2)  # a tie is as good
+    truth = brute_force(points, sample, k).lengths[:, -1:] * (1 + _TIE / 2)  # a tie is as good
     index.nprobe = 1
     while True:
-        lengths, _ = points.nearest(sample, scaled.search(index, sample, k)[1], k)
+        lengths = points.nearest(sample, scaled.search(index, sample, k)[1], k).lengths
         recall = float((lengths <= truth).mean())
         if recall >= target_recall or index.nprobe == index.nlist:
             break

@@ -18,7 +18,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-__all__ = ["CSR", "GraphRecipe", "check_affinity", "check_points", "check_power", "tidy"]
+__all__ = [
+    "CSR",
+    "GraphRecipe",
+    "check_affinity",
+    "check_normalized",
+    "check_points",
+    "check_power",
+    "tidy",
+]
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
@@ -51,6 +59,13 @@ def check_power(power: Any) -> int:
             "f'L^p f. To leave the graph out set gamma_I=0."
         )
     return int(power)
+
+
+def check_normalized(normalized: Any) -> bool:
+    """Return whether a Laplacian is normalised, or raise ValueError: texts are all true."""
+    if not isinstance(normalized, (bool, np.bool_)):
+        raise ValueError(f"normalized={normalized!r} must be True or False.")
+    return bool(normalized)
 
 
 def check_points(X: Any, owner: str) -> Any:

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, even_blocks
 from lapwing._host.threads import available_threads, share
-from lapwing.graphs.base import CSR, check_affinity, check_power
+from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power
 from lapwing.graphs.scaled import ScaledLaplacian
 
 __all__ = ["Laplacian"]
@@ -87,12 +87,12 @@ class Laplacian:
         Raises
         ------
         ValueError
-            If the affinity is not symmetric, finite and non-negative, or the power not a
-            whole number of at least 1.
+            If the affinity is not symmetric, finite and non-negative, `normalized` neither True
+            nor False, or the power not a whole number of at least 1.
         """
-        W = check_affinity(affinity)
-        matrix = _laplacian_matrix(W, bool(normalized)).astype(dtype)
-        return cls(cast("CSR", matrix), W, bool(normalized), check_power(power))
+        W, normalized = check_affinity(affinity), check_normalized(normalized)
+        matrix = _laplacian_matrix(W, normalized).astype(dtype)
+        return cls(cast("CSR", matrix), W, normalized, check_power(power))
 
     @property
     def n_points(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,16 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points
+from lapwing.graphs.parameters import check_recipe, one_of
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
-from lapwing.graphs.weights import Edges, WeightFunction, affinity_of_edges, check_weights
+from lapwing.graphs.weights import (
+    WEIGHT_FUNCTION,
+    WEIGHTS,
+    Edges,
+    WeightFunction,
+    affinity_of_edges,
+)
 
 __all__ = ["KNNGraph"]
 
@@ -163,11 +169,13 @@ class KNNGraph(BaseEstimator):
         ImportError
             If faiss is asked for and not installed.
         """
-        check_weights(self.weights)
         found = self.neighbors(X)
         self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
-        edges = Edges(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel(), n)
+        rows = np.concatenate([np.repeat(np.arange(n), k), found.tied[:, 0]])
+        columns = np.concatenate([found.indices.ravel(), found.tied[:, 1]])
+        farthest = found.distances[found.tied[:, 0], -1]
+        edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: Any) -> Neighbors:
@@ -184,7 +192,12 @@ class KNNGraph(BaseEstimator):
             ``distances`` and ``indices`` of shape (n, n_neighbors), the ``recall`` and the
             ``backend``.
         """
-        self._check_parameters()
+        check_recipe(
+            self,
+            weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable),
+            metric=one_of(_METRICS, "a function of two points", callable),
+            backend=one_of(BACKENDS),
+        )
         X = check_points(X, "KNNGraph")
         n, k = X.shape[0], int(self.n_neighbors)
         if k >= n:
@@ -205,26 +218,6 @@ class KNNGraph(BaseEstimator):
         return faiss_approximate(
             faiss, points, k, self.n_jobs, self.target_recall, self.random_state
         )
-
-    def _check_parameters(self) -> None:
-        k: Any = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors={k!r} must be a whole number of at least 1.")
-        if self.backend not in BACKENDS:
-            raise ValueError(
-                f"backend={self.backend!r} is not known. Use {', '.join(map(repr, BACKENDS))}."
-            )
-        if not callable(self.metric) and self.metric not in _METRICS:
-            raise ValueError(
-                f"metric={self.metric!r} is not known. Use a function of two points, or one of "
-                f"{', '.join(map(repr, _METRICS))}."
-            )
-        recall = self.target_recall
-        if not isinstance(recall, Real) or not 0 < recall <= 1:
-            raise ValueError(f"target_recall={recall!r} must be a number in (0, 1].")
-        m: Any = self.n_components
-        if m is not None and (isinstance(m, bool) or not isinstance(m, Integral) or m < 1):
-            raise ValueError(f"n_components={m!r} must be None or a whole number of at least 1.")
 
     def _check_reduction(self, X: Any) -> None:
         m = self.n_components

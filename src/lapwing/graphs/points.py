@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import row_norms
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import Array, row_blocks
+from lapwing.graphs.ties import Nearest, nearest_of
+from lapwing.linalg import center_of, shifted
 
-__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points"]
+__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points", "divide_rows"]
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
 _SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss
+# Of squared distances made of products: what they may miss a known one by, of it and of the norms.
+_SLACK, _ROUNDINGS = 1e-9, 32
+_UNIT_ROUNDINGS = 8  # of a length between unit vectors
 DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as several copies of them are alive
 
 
@@ -50,14 +56,12 @@ class Points:
 
     @classmethod
     def prepare(cls, X: Any, metric: str) -> Points:
-        """Points of X (n, d), dense or sparse; sparse ones are not centred."""
+        """Points of X (n, d), dense or sparse."""
         if metric == "cosine":
             unit = _unit_rows(X)
             return cls(unit, unit, metric)
         X, scale = _squarable(X)
-        if sp.issparse(X):
-            return cls(X, X, metric, scale)
-        return cls(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype), X, metric, scale)
+        return cls(shifted(X, center_of(X)), X, metric, scale)
 
     @property
     def n(self) -> int:
@@ -68,8 +72,8 @@ class Points:
         """Euclidean lengths between rows of `source`, in the metric and the units asked for."""
         return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
 
-    def nearest(self, rows: Array, candidates: Array, k: int) -> tuple[Array, Array]:
-        """Best k of the candidates, by length and then by index.
+    def nearest(self, rows: Array, candidates: Array, k: int) -> Nearest:
+        """Best k of the candidates, by length and then by index, with the ties among the others.
 
         Parameters
         ----------
@@ -81,16 +85,52 @@ class Points:
 
         Returns
         -------
-        lengths : ndarray of shape (b, k), float64
-            Euclidean, ascending; inf where there were too few candidates.
-        indices : ndarray of shape (b, k)
+        Nearest
+            With Euclidean lengths; inf where there were too few candidates.
         """
         candidates = np.sort(candidates, axis=1)
         lengths = self.lengths(rows, candidates)
         # By index, not by distance 0: a point's duplicates are its neighbours.
         lengths[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
-        order = np.argsort(lengths, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(lengths, order, 1), np.take_along_axis(candidates, order, 1)
+        single = self.source.dtype == np.float32
+        exact = self._double.lengths if single else None
+        return nearest_of(rows, candidates, lengths, k, self.n, exact, self.slack)
+
+    @property
+    def slack(self) -> float:
+        """Rounding of the lengths between rows that were divided by theirs."""
+        scaled = self.metric == "cosine"
+        return _UNIT_ROUNDINGS * float(np.finfo(self.source.dtype).eps) if scaled else 0.0
+
+    @cached_property
+    def _double(self) -> Points:
+        source = self.source.astype(np.float64)
+        # Centred anew: float32 has rounded the centred points.
+        search = source if self.search is self.source else shifted(source, center_of(source))
+        return Points(search, source, self.metric, self.scale)
+
+    @cached_property
+    def _squares(self) -> Array:
+        return np.asarray(row_norms(self.search, squared=True))
+
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+        if self.search.dtype != np.float64:
+            return self._double._as_far(rows, ends, self.slack)
+        return self._as_far(rows, ends, self.slack)
+
+    def _as_far(self, rows: Array, ends: Array, slack: float) -> Array:
+        radii = self.lengths(rows, ends[:, None])[:, 0]
+        own = self._squares[rows]
+        off = np.asarray(safe_sparse_dot(self.search[rows], self.search.T, dense_output=True))
+        off *= -2
+        off += self._squares
+        off += (own - radii**2)[:, None]
+        np.abs(off, out=off)
+        size = own + (np.sqrt(own) + radii) ** 2  # no point at that distance has a larger norm
+        allowed = _SLACK * radii**2 + _ROUNDINGS * np.finfo(np.float64).eps * size
+        allowed += slack * (2 * radii + slack)
+        return np.asarray(off <= allowed[:, None])
 
     def lengths(self, rows: Array, ends: Array) -> Array:
         """Euclidean lengths |x_i - x_j| for i of rows (b,) and j of ends (b, m), float64."""
@@ -136,8 +176,8 @@ def _unit_rows(X: Any) -> Any:
     sparse = sp.issparse(X)
     largest = abs(X).max(axis=1).toarray().ravel() if sparse else np.abs(X).max(axis=1)
     empty = largest == 0
-    unit = _divide_rows(X, np.where(empty, 1, largest))  # first, so that no square overflows
-    unit = _divide_rows(unit, np.where(empty, 1, row_norms(unit)).astype(X.dtype))
+    unit = divide_rows(X, np.where(empty, 1, largest))  # first, so that no square overflows
+    unit = divide_rows(unit, np.where(empty, 1, row_norms(unit)).astype(X.dtype))
     if not empty.any():
         return unit
     extra = empty[:, None].astype(unit.dtype)
@@ -146,7 +186,8 @@ def _unit_rows(X: Any) -> Any:
     )
 
 
-def _divide_rows(X: Any, divisors: Array) -> Any:
+def divide_rows(X: Any, divisors: Array) -> Any:
+    """Rows of X, dense or CSR, each divided by a number."""
     sparse = bool(sp.issparse(X))
     if not sparse:
         return X / divisors[:, None]

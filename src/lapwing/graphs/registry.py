@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
-from lapwing.graphs.base import GraphRecipe, check_power
+from lapwing.graphs.base import GraphRecipe, check_normalized, check_power
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 
@@ -74,7 +74,8 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
         L^p of the graph, as its recipe says.
     """
     recipe = as_graph(graph)
-    power = check_power(recipe.power)  # before the search, which may take minutes
+    # Before the search, which may take minutes.
+    power, normalized = check_power(recipe.power), check_normalized(recipe.normalized)
     return Laplacian.from_affinity(
-        recipe.affinity(X), normalized=recipe.normalized, power=power, dtype=dtype
+        recipe.affinity(X), normalized=normalized, power=power, dtype=dtype
     )

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from lapwing._arrays import Array
 from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
+from lapwing.graphs.ties import TIE, Nearest, complete, nearest_of
 
 __all__ = ["Neighbors", "brute_force", "sklearn_neighbors"]
 
@@ -34,12 +35,18 @@ class Neighbors:
         random sample of the points.
     backend : str
         What searched: 'sklearn' or 'faiss'.
+    tied : ndarray of int of shape (n_tied, 2)
+        Further pairs of a point and a neighbour that is as far away as the point's k-th. They are
+        neighbours as well: else the order of the rows would decide which of equally far points are.
+        With more than max(4 k, 64) neighbours in all, so many are drawn by lot, from the values of
+        both points.
     """
 
     distances: Array
     indices: Array
     recall: float
     backend: str
+    tied: Array
 
 
 def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighbors:
@@ -55,25 +62,49 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         As for `sklearn.neighbors.NearestNeighbors`.
     """
     if metric not in DIFFERENCE_METRICS:
+        n = X.shape[0]
+        m = min(k + SPARE, n - 1)
         with config_context(working_memory=_WORKING_MEMORY):
-            search = NearestNeighbors(n_neighbors=k, metric=metric, n_jobs=n_jobs).fit(X)
-            distances, indices = search.kneighbors()  # without X: the other points of each
+            search = NearestNeighbors(n_neighbors=m, metric=metric, n_jobs=n_jobs).fit(X)
+            distances, candidates = search.kneighbors()  # without X: the other points of each
         if not np.isfinite(distances).all():
             raise ValueError(
                 f"metric={metric!r} gives distances that are NaN or infinite: scale the features "
                 "of X, or use another metric."
             )
-        return Neighbors(distances.astype(np.float64), indices, 1.0, "sklearn")
+        distances = distances.astype(np.float64)
+        found = nearest_of(np.arange(n), candidates, distances, k, n)
+        found = complete(_Measured(X, search), found, k)
+        return Neighbors(found.lengths, found.indices, 1.0, "sklearn", found.tied)
     points = Points.prepare(X, metric)
     m = min(k + SPARE, points.n - 1)
     with config_context(working_memory=_WORKING_MEMORY):
         search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
         candidates = search.kneighbors(return_distance=False)
-    lengths, indices = points.nearest(np.arange(points.n), candidates, k)
-    return Neighbors(points.distances(lengths), indices, 1.0, "sklearn")
+    found = complete(points, points.nearest(np.arange(points.n), candidates, k), k)
+    return Neighbors(points.distances(found.lengths), found.indices, 1.0, "sklearn", found.tied)
 
 
-def brute_force(points: Points, rows: Array, k: int) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class _Measured:
+    """Points with any metric, in which ties are looked for."""
+
+    source: Any
+    search: NearestNeighbors  # of them, by that metric
+
+    @property
+    def n(self) -> int:
+        return int(self.source.shape[0])
+
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        ascending, points = self.search.kneighbors(self.source[rows], n_neighbors=self.n)
+        lengths = np.empty(ascending.shape)
+        np.put_along_axis(lengths, points, ascending, axis=1)
+        radii = np.take_along_axis(lengths, ends[:, None], 1)
+        return np.asarray(np.abs(lengths - radii) <= TIE * radii)
+
+
+def brute_force(points: Points, rows: Array, k: int) -> Nearest:
     """Exact lengths and indices of the k nearest other points of some points."""
     m = min(k + 1 + SPARE, points.n)
     with config_context(working_memory=_WORKING_MEMORY):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from lapwing._arrays import Array
 from lapwing.graphs.base import CSR, tidy
 
-__all__ = ["WEIGHTS", "Edges", "WeightFunction", "affinity_of_edges", "check_weights"]
+__all__ = ["WEIGHTS", "WEIGHT_FUNCTION", "Edges", "WeightFunction", "affinity_of_edges"]
 
 WeightFunction: TypeAlias = Callable[[Array], Any]
 
@@ -72,14 +72,7 @@ WEIGHTS: dict[str, Callable[[Edges], Array]] = {
 }
 
 
-def check_weights(weights: Any) -> None:
-    """Raise ValueError for weights that are neither known by name nor a function."""
-    if not callable(weights) and not (isinstance(weights, str) and weights in WEIGHTS):
-        known = ", ".join(repr(name) for name in WEIGHTS)
-        raise ValueError(
-            f"weights={weights!r} is not known. Use {known}, or a function from an array of "
-            "distances to an array of weights."
-        )
+WEIGHT_FUNCTION = "a function from an array of distances to an array of weights"
 
 
 def affinity_of_edges(edges: Edges, weights: str | WeightFunction, *, mutual: bool = False) -> CSR:

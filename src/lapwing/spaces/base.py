@@ -98,7 +98,7 @@ class Space(Protocol):
         """The same with what is computed block by block held in memory, for many passes."""
 
     def restrict(self, rows: Array) -> Restriction:
-        """The functions on some of the points, distinct and in order, in orthonormal coordinates."""
+        """The functions on some points, distinct and in order, in orthonormal coordinates."""
 
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         """The functions with these coefficients, in the precision of the space."""

@@ -1,0 +1,196 @@
+"""Neighbours that are equally far: all of them are kept, or some are drawn by lot from the values.
+
+One-hot codes, binary features and grids have few different distances. Which of the points at the
+k-th distance are neighbours must then not depend on the order of the rows: it would decide answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing._arrays import Array, is_sparse, row_blocks
+
+__all__ = ["TIE", "Nearest", "Tying", "complete", "lots", "most_neighbors", "nearest_of"]
+
+# Relative difference of float64 lengths up to which they are one: sums of the same squares in
+# another order. Points of a continuous distribution never come that close.
+TIE = 1e-12
+_SINGLE_TIE = 1e-5  # float32 lengths beyond which float64 ones need no look
+_FACTOR, _LEAST = 4, 64  # see `most_neighbors`
+_BLOCK_BYTES = 2**25
+_SPREAD = 1e6  # makes lots of numbers that differ little; their rounding stays below _DIGITS
+_DIGITS = 6
+_ROUNDS = 3  # after which columns of random one-hot codes were told apart
+
+
+def most_neighbors(k: int) -> int:
+    """Neighbours of a point at most, ties with the k-th included.
+
+    Many enough that ties are mostly kept (up to 64, or 4 k), few enough that memory and products
+    grow by a known factor where all points are equally far.
+    """
+    return max(_FACTOR * k, _LEAST)
+
+
+class Nearest(NamedTuple):
+    """The k nearest of some points, and what is known of ties with the k-th."""
+
+    lengths: Array  # (b, k), ascending
+    indices: Array  # (b, k)
+    tied: Array  # (t, 2): further pairs (row, neighbour) as far apart as the row's k-th neighbour
+    open: Array  # rows all of whose candidates beyond k tie: there may be more such points
+
+
+class Tying(Protocol):
+    """Points in which ties can be looked for."""
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+
+    @property
+    def source(self) -> Any:
+        """Their values (n, d), dense or sparse."""
+
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+
+
+def nearest_of(
+    rows: Array,
+    candidates: Array,
+    lengths: Array,
+    k: int,
+    n: int,
+    exact: Callable[[Array, Array], Array] | None = None,
+    slack: float = 0.0,
+) -> Nearest:
+    """Best k of the candidates, by length and then by index, and the ties among the others.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (b,)
+    candidates : ndarray of int of shape (b, m), m >= k
+        Ascending, different ones for each row.
+    lengths : ndarray of shape (b, m)
+        inf for what is no candidate.
+    k : int
+    n : int
+        Number of points.
+    exact : callable, optional
+        (rows, ends) -> lengths in float64, where those given are of float32.
+    slack : float
+        What equal lengths may differ by because the points themselves are rounded.
+    """
+    order = np.argsort(lengths, axis=1, kind="stable")
+    lengths = np.take_along_axis(lengths, order, 1)
+    indices = np.take_along_axis(candidates, order, 1)
+    last, others = lengths[:, k - 1 : k], lengths[:, k:]
+    found = np.isfinite(others)
+    tied = found & (others <= last * (1 + (TIE if exact is None else _SINGLE_TIE)) + slack)
+    if exact is not None:
+        look = np.flatnonzero(tied.any(axis=1))
+        told = exact(rows[look], indices[look])
+        tied[look] &= np.abs(told[:, k:] - told[:, k - 1 : k]) <= TIE * told[:, k:] + slack
+    more = tied.any(axis=1) & (tied | ~found).all(axis=1) & (found.sum(axis=1) + k < n - 1)
+    at, which = np.nonzero(tied)
+    pairs = np.stack([rows[at], indices[:, k:][at, which]], axis=1)
+    return Nearest(lengths[:, :k], indices[:, :k], pairs, rows[more])
+
+
+def complete(points: Tying, found: Nearest, k: int) -> Nearest:
+    """Look at all points for the rows that are open.
+
+    Parameters
+    ----------
+    points : Tying
+    found : Nearest
+        Of all points.
+    k : int
+    """
+    if not len(found.open):
+        return found
+    first, second = lots(points.source)
+    lengths, indices = found.lengths, found.indices.copy()
+    room, extra = most_neighbors(k), [found.tied[~np.isin(found.tied[:, 0], found.open)]]
+    for block in row_blocks(len(found.open), 8 * points.n, _BLOCK_BYTES):
+        rows = found.open[block]
+        for i, tied in zip(rows, points.as_far(rows, indices[rows, -1]), strict=True):
+            tied[i] = False
+            closer = indices[i, ~tied[indices[i]]]
+            among = np.flatnonzero(tied)
+            if len(closer) + len(among) > room:
+                key = np.round(_lot(first[i], first[among]), _DIGITS) % 1
+                drawn = np.lexsort((_lot(second[i], second[among]), key))
+                among = among[drawn[: room - len(closer)]]
+            cut = k - len(closer)
+            indices[i, len(closer) :] = among[:cut]
+            extra.append(np.stack([np.full(len(among) - cut, i), among[cut:]], axis=1))
+    return Nearest(lengths, indices, np.concatenate(extra), found.open[:0])
+
+
+def _lot(one: float, others: Array) -> Array:
+    """Numbers in [0, 1) for pairs of points, the same both ways.
+
+    Of the pair, and not of the other point alone, which would be drawn by all points if by one.
+    """
+    return np.asarray((one + others) * _SPREAD % 1)
+
+
+def lots(X: Any) -> tuple[Array, Array]:
+    """Two numbers for each point, made of its values: the order of the rows has no part in them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, d)
+
+    Returns
+    -------
+    first : ndarray of shape (n,)
+        Nor has the order of the columns, up to rounding. Points that become one another when
+        columns that nothing tells apart are swapped have the same number.
+    second : ndarray of shape (n,)
+        Different for different points, by a fixed random direction.
+    """
+    n, d = X.shape
+    largest = abs(X).max(axis=0)
+    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
+    scale = 1 / np.where(largest.ravel() > 0, largest.ravel(), 1.0)
+    first = np.zeros(n)
+    # A column is told by the values in it, then by the rows that those are in, and so on.
+    for _ in range(_ROUNDS):
+        first = _along(X, scale, _column_weights(X, scale, first))
+        first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
+    return first, _along(X, scale, np.random.default_rng(0).normal(size=d))
+
+
+def _along(X: Any, scale: Array, direction: Array) -> Array:
+    projected = np.empty(X.shape[0])
+    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
+        projected[rows] = _scaled(X[rows], scale) @ direction
+    return projected
+
+
+def _column_weights(X: Any, scale: Array, phases: Array) -> Array:
+    """A number for each column, made of its values and the phases of their rows, in any order."""
+    total = np.zeros(X.shape[1])
+    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
+        values, phase = _scaled(X[rows], scale), 5 * phases[rows]
+        if is_sparse(values):
+            phase = np.repeat(phase, np.diff(values.indptr))
+            waves = np.cos(3 * values.data + phase) - np.cos(phase)
+            total += np.bincount(values.indices, waves, X.shape[1])
+        else:
+            total += (np.cos(3 * values + phase[:, None]) - np.cos(phase)[:, None]).sum(axis=0)
+    return np.asarray(total / X.shape[0])
+
+
+def _scaled(rows: Any, scale: Array) -> Any:
+    """Rows whose columns are within -1 and 1, in float64."""
+    if is_sparse(rows):
+        return (rows @ sp.diags_array(scale)).tocsr()
+    return np.asarray(rows * scale)
