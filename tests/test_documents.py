@@ -7,7 +7,6 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -104,5 +103,5 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_files_that_are_named_exist(path: Path) -> None:
     """Paths in backquotes, from the root or from src/lapwing: what moves is told here."""
     named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", path.read_text(encoding="utf-8"))
-    roots: list[Any] = [ROOT, ROOT / "src" / "lapwing"]
+    roots = [ROOT, ROOT / "src", ROOT / "src" / "lapwing"]
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []

@@ -65,7 +65,7 @@ def run_planes(n_points: int = N_POINTS, seed: int = 0) -> Planes:
             lam=1e6,
             mu=mu,
             n_eigenvectors=min(n_ev, n_points),
-            graph=KNNGraph(6),
+            graph=KNNGraph(6, power=1),
             space=None,
         )
         library_fit(model, X, y)

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.preprocessing import choose_scaling
 from lapwing._host.files import atomic_write
 from lapwing._tables.predictions import Predictions, write_predictions
@@ -389,11 +389,11 @@ def test_constant_columns_do_not_vary(container: Any) -> None:
     assert not fitting.choose_scaling(spreads, ["a", "b", "c"], "auto").standardize
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMMAND_METHODS)
 def test_every_method(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, iris: pl.DataFrame, method: str
 ) -> None:
-    regression = METHODS[method].regression
+    regression = COMMAND_METHODS[method].regression
     label = pl.Series([None if i % 5 else v for i, v in enumerate(iris["petal_width"])])
     frame = iris.with_columns(kind=label) if regression else iris
     frame.write_csv(tmp_path / "t.csv")
@@ -402,7 +402,7 @@ def test_every_method(
         "--predictions", tmp_path / "p.csv", "--method", method,
     )  # fmt: skip
     assert (code, said) == (0, "")
-    assert METHODS[method].name in printed
+    assert COMMAND_METHODS[method].name in printed
     found = pl.read_csv(tmp_path / "p.csv")
     if regression:
         assert found.columns == ["id", "label", "was_labeled"]

@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import cli, commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
-from lapwing._app.methods import METHODS, find_method
+from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
@@ -266,16 +266,16 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
 )
 def test_wrong_settings(texts: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=r"--set") as caught:
-        parse_settings(texts, METHODS["lapsvc"])
+        parse_settings(texts, COMMAND_METHODS["lapsvc"])
     assert message in str(caught.value)
 
 
 def test_values_of_settings() -> None:
     texts = ["gamma_I=1e-3", "max_iter=7", "stopping=none", "fit_intercept=true", "loss=hinge"]
-    values = parse_settings(texts, METHODS["lapsvc"])
+    values = parse_settings(texts, COMMAND_METHODS["lapsvc"])
     assert list(values.values()) == [1e-3, 7, None, True, "hinge"]
-    assert parse_settings(["graph__power=2"], METHODS["lapsvc"]) == {"graph.power": 2}
-    assert "epsilon" in setting_names(METHODS["lapsvr"])
+    assert parse_settings(["graph__power=2"], COMMAND_METHODS["lapsvc"]) == {"graph.power": 2}
+    assert "epsilon" in setting_names(COMMAND_METHODS["lapsvr"])
 
 
 @pytest.mark.parametrize(
@@ -585,7 +585,7 @@ def test_info_tells_what_a_fit_would_stumble_over(
     assert found["categorical"] == {"site": 3, "truth": 3}
     code, said, _ = main("info", tmp_path / "t.csv", "--label", "kind")
     assert code == 0
-    for part in ("missing 'sl': 1 row;", "infinite 'sw'", "left out 'flower': names", "(none)"):
+    for part in ("missing 'sl': 1 row", "infinite 'sw'", "left out 'flower': names", "(none)"):
         assert part in said
     strict = main("info", tmp_path / "t.csv", "--label", "kind", "--strict")
     assert strict[0] == 0
@@ -614,24 +614,24 @@ def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     assert forecast.forecast_manifold(Size(20_000, 10), kinks=True).solver == "dual"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMMAND_METHODS)
 def test_every_forecast_grows_with_points_and_features(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
     sizes = [Size(1000, 10), Size(3000, 10), Size(1000, 400)]
-    small, many, wide = (METHODS[method].forecast(size) for size in sizes)
+    small, many, wide = (COMMAND_METHODS[method].forecast(size) for size in sizes)
     assert many.seconds > small.seconds
     assert many.memory > small.memory
     assert wide.seconds > small.seconds
     # A sparse table costs what it stores.
-    sparse = METHODS[method].forecast(Size(1000, 400, n_stored=5000))
+    sparse = COMMAND_METHODS[method].forecast(Size(1000, 400, n_stored=5000))
     assert sparse.seconds < wide.seconds
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMMAND_METHODS)
 def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
-    chosen = METHODS[method]
+    chosen = COMMAND_METHODS[method]
     X, y = make_blobs(120, 3, centers=3, random_state=0)
     known = np.arange(120) % 6 == 0
     y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
@@ -666,7 +666,7 @@ def test_forecast_and_choice_agree(
 def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(method: str) -> None:
     loss = {"laperls": Squared(), "lapesvc": EpsilonInsensitive()}[method]
     limit = matrix_points(loss)
-    full, landmarks = (METHODS[method].forecast(Size(limit + more, 5)) for more in (0, 1))
+    full, landmarks = (COMMAND_METHODS[method].forecast(Size(limit + more, 5)) for more in (0, 1))
     assert landmarks.memory < full.memory / 2
     assert landmarks.seconds < full.seconds
 
@@ -734,12 +734,12 @@ def test_the_supervised_twin_of_low_density_separation(home: Path) -> None:
 
 
 def test_space_settings() -> None:
-    method = METHODS["s3vc"]
+    method = COMMAND_METHODS["s3vc"]
     values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], method)
     estimator = make_estimator(method, values, 3)
     assert repr(estimator.space) == repr(Landmarks(7, method="kmeans", random_state=3))
     assert estimator.s == 2
-    assert not any(name.startswith("space") for name in setting_names(METHODS["lapsvc"]))
+    assert not any(name.startswith("space") for name in setting_names(COMMAND_METHODS["lapsvc"]))
     for text, message in (
         ("space.n_component=7", "Did you mean 'space.n_components'?"),
         ("space=Linear", "set its parameters, such as space.n_components"),
@@ -832,11 +832,11 @@ def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
 # --- every method, from a table to a report -------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMMAND_METHODS)
 def test_every_method_from_a_table_to_a_report(
     home: Path, frame: pl.DataFrame, main: Main, tmp_path: Path, method: str
 ) -> None:
-    chosen = METHODS[method]
+    chosen = COMMAND_METHODS[method]
     if chosen.regression:
         known = pl.int_range(pl.len()) % 6 == 0
         frame = frame.with_columns(kind=pl.when(known).then("pl"), truth=pl.col("pl")).drop("pl")
@@ -870,7 +870,7 @@ def test_every_method_from_a_table_to_a_report(
 
 @pytest.mark.parametrize("method", ["laperls", "lapesvc", "lapesvr", "laperls-regressor"])
 def test_rows_of_the_fit_get_their_virtual_labels(home: Path, method: str) -> None:
-    chosen = METHODS[method]
+    chosen = COMMAND_METHODS[method]
     request = FitRequest(
         data=(home / "t.csv",), id_column="flower", drop=("truth", "site"), method=method,
         label="pw" if chosen.regression else "kind", features=("sl", "sw", "pl"),
@@ -1075,18 +1075,18 @@ def test_options_of_several_values_and_flags_may_be_repeated(home: Path, main: M
     [("yes", True), ("On", True), ("true", True), ("no", False), ("OFF", False), ("false", False)],
 )
 def test_switches_take_words(text: str, value: bool) -> None:
-    lapsvc = METHODS["lapsvc"]
+    lapsvc = COMMAND_METHODS["lapsvc"]
     assert parse_settings([f"graph.mutual={text}"], lapsvc) == {"graph.mutual": value}
     assert parse_settings([f"fit_intercept={text}"], lapsvc) == {"fit_intercept": value}
 
 
 def test_other_words_are_no_switch() -> None:
     with pytest.raises(ValueError, match=r"graph.mutual=maybe: this is a switch; write yes or no"):
-        parse_settings(["graph.mutual=maybe"], METHODS["lapsvc"])
+        parse_settings(["graph.mutual=maybe"], COMMAND_METHODS["lapsvc"])
     with pytest.raises(ValueError, match="this is a switch"):
-        parse_settings(["graph.normalized=1"], METHODS["lapsvc"])
+        parse_settings(["graph.normalized=1"], COMMAND_METHODS["lapsvc"])
     # Of other parameters they are words.
-    assert parse_settings(["kernel=no"], METHODS["lapsvc"]) == {"kernel": "no"}
+    assert parse_settings(["kernel=no"], COMMAND_METHODS["lapsvc"]) == {"kernel": "no"}
 
 
 def test_metrics_that_cannot_work_are_not_listed(home: Path, main: Main) -> None:
@@ -1171,7 +1171,7 @@ def test_margins_of_low_density_separation_are_not_oversold(
     places = ["--model", model, "--report", report]
     code, said, _ = main("fit", home / "t.csv", *FIT, *LOW_DENSITY, *places)
     assert code == 0
-    note = METHODS["s3vc"].margin_note
+    note = COMMAND_METHODS["s3vc"].margin_note
     assert note in said
     assert "use them: all are sure" not in said
     assert report.read_text(encoding="utf-8").count(note) == 2  # at the figures, and a finding

@@ -12,7 +12,7 @@ import pytest
 from lapwing import estimators
 from lapwing._app import cli, commands, fitting, workflow
 from lapwing._app.inspection import inspect
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
 
 FULL = [
@@ -121,7 +121,7 @@ def test_nothing_is_read_before_a_refusal(
 def test_the_documentation_lists_the_methods() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("| `lap") or "`" in line]
-    for name, method in METHODS.items():
+    for name, method in COMMAND_METHODS.items():
         assert any(
             line.startswith(f"| `{name}`") and f"| `{method.name}` | {method.learns_by} |" in line
             for line in lines
@@ -129,4 +129,4 @@ def test_the_documentation_lists_the_methods() -> None:
 
 
 def test_every_estimator_has_a_method() -> None:
-    assert {method.name for method in METHODS.values()} == set(estimators.__all__)
+    assert {method.name for method in COMMAND_METHODS.values()} == set(estimators.__all__)

@@ -10,10 +10,16 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lapwing import KNNGraph, LapRLSClassifier, LapSVC
+from lapwing import KNNGraph, Landmarks, LapERLSClassifier, LapRLSClassifier, LapSVC
 from lapwing.estimators import choice
+from lapwing.kernels import make_kernel
+from lapwing.losses.labeled import EpsilonInsensitive, Squared
+from lapwing.objectives.embedded import EmbeddedObjective
+from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
+from lapwing.spaces import FullKernelSpace, LinearSpace, landmark_map
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters
+from tests.helpers.problems import DenseTerm
 
 NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
 FLAT = KNNGraph(6, normalized=False)
@@ -94,3 +100,94 @@ def test_other_kernels_agree_over_solvers_and_with_sparse_points(kernel: str) ->
     f = dual.decision_function(X)
     for other in (newton, pcg, sparse):
         np.testing.assert_allclose(other.decision_function(X), f, atol=1e-4 * np.abs(f).max())
+
+
+# ---- embedded regression ---------------------------------------------------------------------
+
+SQUARED, INSENSITIVE = Squared(), EpsilonInsensitive(0.1)
+
+
+def embedding(n: int, space: str, *, few: bool) -> EmbeddedObjective:
+    """An objective of n points, of which a choice looks at sizes only."""
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    kernel = make_kernel("rbf", X)
+    made: Any = {
+        "full": lambda: FullKernelSpace.computed(kernel, X),
+        "landmarks": lambda: landmark_map(kernel, X, X[:20]),
+        "linear": lambda: LinearSpace(X),
+        "wide": lambda: LinearSpace(np.ones((n, n + 1))),
+    }[space]()
+    basis = (np.eye(n)[:, :2], np.ones(2)) if few else (None, None)
+    parts = np.zeros(1, int), np.ones(1), np.ones((1, 1)), DenseTerm(np.eye(n)), 1.0, True
+    return EmbeddedObjective(made, *parts, *basis)
+
+
+@pytest.mark.parametrize(
+    ("space", "few", "n", "squared", "insensitive"),
+    [
+        ("full", True, 60, ("matrix", False), ("matrix", False)),
+        ("full", False, 60, ("matrix", False), ("matrix", False)),
+        ("wide", True, 60, ("matrix", False), ("matrix", False)),
+        ("landmarks", True, 60, ("features", False), ("features", True)),
+        ("linear", True, 60, ("features", False), ("features", True)),
+        ("landmarks", False, 60, ("matrix", True), ("matrix", True)),
+        ("landmarks", False, 101, ("operator", True), ("matrix", True)),
+        ("linear", False, 101, ("operator", True), ("matrix", True)),
+    ],
+)
+def test_the_choice_of_embedded_systems(
+    monkeypatch: pytest.MonkeyPatch,
+    space: str,
+    few: bool,
+    n: int,
+    squared: tuple[str, bool],
+    insensitive: tuple[str, bool],
+) -> None:
+    """A matrix where coordinates are no fewer; features that are passed over often are held."""
+    monkeypatch.setattr(choice, "_OPERATOR_POINTS", 100)
+    problem = embedding(n, space, few=few)
+    for loss, expected in ((SQUARED, squared), (INSENSITIVE, insensitive)):
+        found = choice.choose_embedding(loss, problem)
+        assert (found.solver, found.stored) == expected
+        assert (loss.name, found.solver) in EMBEDDED_METHODS
+        assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("limits", "solver"),
+    [
+        ({}, "matrix"),
+        ({"_OPERATOR_POINTS": 60}, "matrix"),  # not more than that
+        ({"_OPERATOR_POINTS": 59}, "operator"),
+        ({"_OPERATOR_POINTS": 0, "_OPERATOR_RATIO": 3}, "matrix"),  # 3 x 20 landmarks
+        ({"_OPERATOR_POINTS": 0}, "operator"),
+        ({"_MATRIX_POINTS": {"squared": 59}}, "operator"),  # too many for a matrix at all
+    ],
+)
+def test_the_points_from_which_conjugate_gradient_is_taken(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any], solver: str
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(choice, name, value)
+    problem = embedding(60, "landmarks", few=False)
+    assert choice.choose_embedding(SQUARED, problem).solver == solver
+
+
+def test_reasons_name_the_sizes() -> None:
+    found = choice.choose_embedding(SQUARED, embedding(60, "landmarks", few=True))
+    assert found.reason == "normal equations of 20 features"
+    found = choice.choose_embedding(SQUARED, embedding(60, "full", few=True))
+    assert found.reason == "n = 60 points are fewer than coordinates"
+
+
+def test_the_points_of_a_full_kernel_by_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice.matrix_points(SQUARED) > choice.matrix_points(INSENSITIVE) > 1000
+    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 7)
+    assert choice.matrix_points(SQUARED) == 7
+
+
+def test_the_choice_of_embedding_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    X, y, _ = labeled_clusters(2)
+    with caplog.at_level(logging.INFO, logger="lapwing"):
+        LapERLSClassifier(space=Landmarks(20)).fit(X, y)
+    assert "the kernel side as features: normal equations of 20 features" in caplog.text

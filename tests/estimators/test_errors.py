@@ -35,6 +35,7 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.graphs import Laplacian
 from lapwing.losses import Hinge
 from lapwing.solvers.manifold import libsvm
 
@@ -638,13 +639,53 @@ APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
 def test_components_without_a_label(estimator: type) -> None:
     y = APART.copy() if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
     text = the_only(
-        lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y), UnlabeledComponentWarning
+        lambda: estimator(graph=KNNGraph(4, power=3), gamma=0.01).fit(apart(), y),
+        UnlabeledComponentWarning,
     )
     assert "1 of the graph's 3 connected components hold no labelled point (10 points, the " in text
     assert "largest component 10)" in text
-    assert "graph=KNNGraph(n_neighbors=20)" in text
-    y[35] = 1
+    assert "Label a point in each, e.g. row 30 (rows count from 0). More neighbours" in text
+    assert "keep power=3 then" in text
+    y[30] = 1
     assert told(lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y)) == []
+
+
+def components(sizes: Any) -> Laplacian:
+    """A graph of rings and of single points."""
+    blocks = [np.roll(np.eye(n), 1, axis=1) * (n > 1) for n in sizes]
+    W = sp.block_diag(blocks, format="csr")
+    return Laplacian.from_affinity(W.maximum(W.T))
+
+
+def test_rows_are_named_and_specks_are_not() -> None:
+    def told_of(sizes: Any, rows: Any = None) -> str:
+        laplacian = components(sizes)
+        n = laplacian.n_points
+        labeled = np.arange(n) < 2
+        rows = np.arange(n) if rows is None else rows
+        warn = diagnostics.warn_unlabeled_components
+        caught = told(lambda: warn(laplacian, labeled, rows))
+        return " ".join(str(warning.message) for warning in caught)
+
+    text = told_of([50, 3, 7, 1, 5, 4, 9, 7])
+    assert "7 of the graph's 8 connected components" in text
+    assert "e.g. rows 70, 53, 79, 61, 66 (rows count from 0, the largest components first)" in text
+    assert "e.g. rows 1700, 1630, 1600 (" in told_of([50, 3, 7, 10], np.arange(0, 700, 10) + 1100)
+    assert told_of([991, 3, 3, 3]) == ""  # 0.9 % of the points
+    assert told_of([990, 3, 3, 4]).startswith("3 of the graph's 4")
+    assert told_of([1000]) == ""
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_rows_to_label_are_those_of_x(estimator: type) -> None:
+    """Repeated rows are one point of the graph, which does not shift the numbers."""
+    twice = np.repeat(apart(), 2, axis=0)
+    y = np.repeat(APART, 2)
+    model = estimator(graph=KNNGraph(4), gamma=0.01)
+    text = the_only(lambda: model.fit(twice, y), UnlabeledComponentWarning)
+    assert "e.g. row 60 (" in text
+    y[60] = 1
+    assert told(lambda: model.fit(twice, y)) == []
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)

@@ -164,7 +164,7 @@ def test_n_neighbors_must_be_a_whole_number(k: Any) -> None:
 
 def test_too_many_neighbors_say_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"n_neighbors=10 must be .* n=10: .*n_neighbors <= 9"):
-        KNNGraph().affinity(gaussian_points(10))
+        KNNGraph(10).affinity(gaussian_points(10))
     with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
         KNNGraph(1).affinity(gaussian_points(1))
     assert KNNGraph(np.int64(9)).affinity(gaussian_points(10)).nnz == 90

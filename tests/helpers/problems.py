@@ -13,20 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge, TargetKind
+from lapwing.losses import LOSSES, EpsilonInsensitive, Kind, Loss, SquaredHinge, TargetKind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
-# A loss of the registry `lapwing.losses.labeled.LOSSES` needs an example here, and its formulas in
-# LOSS_VALUES and LOSS_SLOPES.
-ALL_LOSSES: tuple[Loss, ...] = (SquaredHinge(), Squared(), Hinge(), EpsilonInsensitive(0.3))
+# One example of every loss in the registry; a new one also needs its formulas, in `FORMULAS`.
+ALL_LOSSES: tuple[Loss, ...] = tuple(
+    EpsilonInsensitive(0.3) if loss is EpsilonInsensitive else loss() for loss in LOSSES.values()
+)
+DIFFERENTIABLE_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind.differentiable)
+KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if not loss.kind.differentiable)
 QUADRATIC_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind is Kind.PIECEWISE_QUADRATIC)
-KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind is Kind.KINKED)
 
 # name: (normalised, power); L 1 = 0 for the unnormalised ones only (errata L3).
 GRAPHS: dict[str, tuple[bool, int] | None] = {
@@ -193,28 +195,22 @@ def make_case(
 # --- the formulas ---------------------------------------------------------------------------------
 
 
-# Losses in the half convention, from their definitions: (loss, y, f) to values.
-LOSS_VALUES: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "squared_hinge": lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2,
-    "squared": lambda loss, y, f: 0.5 * (y - f) ** 2,
-    "hinge": lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f),
-    "epsilon_insensitive": lambda loss, y, f: 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon),
-}
-# Their derivatives, away from kinks.
-LOSS_SLOPES: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "squared_hinge": lambda loss, y, f: -y * np.maximum(0, 1 - y * f),
-    "squared": lambda loss, y, f: f - y,
-    "hinge": lambda loss, y, f: -0.5 * y * (y * f < 1),
-    "epsilon_insensitive": lambda loss, y, f: 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon),
-}
+class Formulas(NamedTuple):
+    """A loss written out: (loss, y, f) to values and slopes, and (loss, y, w) to its pieces."""
+
+    value: Callable[[Any, Any, Any], Any]
+    slope: Callable[[Any, Any, Any], Any]  # away from kinks
+    pieces: Callable[[Any, float, float], list[Piece]]
 
 
 def loss_value(loss: Loss, y: Any, f: Any) -> Any:
-    return LOSS_VALUES[loss.name](loss, y, f)
+    """Losses in the half convention, from their definitions."""
+    return FORMULAS[loss.name].value(loss, y, f)
 
 
 def loss_slope(loss: Loss, y: Any, f: Any) -> Any:
-    return LOSS_SLOPES[loss.name](loss, y, f)
+    """Derivatives, away from kinks."""
+    return FORMULAS[loss.name].slope(loss, y, f)
 
 
 def column(case: Case, j: int) -> Case:
@@ -259,7 +255,7 @@ def relative_gradient(case: Case, state: State) -> float:
 class Piece:
     """What a loss may be at an observation: quadratic, linear, or held at a kink.
 
-    quadratic: slope w (f - point); linear: slope `point`; kink: f = point, slope free.
+    quadratic: slope w curvature (f - point); linear: slope `point`; kink: f = point, slope free.
     The assignment is right if lower <= f (the slope, at a kink) <= upper.
     """
 
@@ -267,23 +263,30 @@ class Piece:
     point: float
     lower: float = -np.inf
     upper: float = np.inf
+    curvature: float = 1.0
 
 
-def pieces(loss: Loss, y: float, w: float) -> list[Piece]:
-    if loss.name == "squared":
-        return [Piece("quadratic", y)]
-    if loss.name in ("squared_hinge", "hinge"):
-        inside = (-np.inf, 1.0) if y > 0 else (-1.0, np.inf)
-        outside = (1.0, np.inf) if y > 0 else (-np.inf, -1.0)
-        if loss.name == "squared_hinge":
-            return [Piece("quadratic", y, *inside), Piece("linear", 0.0, *outside)]
-        slopes = sorted((-w * y / 2, 0.0))
-        return [
-            Piece("linear", -w * y / 2, *inside),
-            Piece("linear", 0.0, *outside),
-            Piece("kink", y, *slopes),
-        ]
-    epsilon = loss.epsilon  # type: ignore[attr-defined]
+def sides(y: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Scores with y f < 1, and those with y f > 1."""
+    return ((-np.inf, 1.0), (1.0, np.inf)) if y > 0 else ((-1.0, np.inf), (-np.inf, -1.0))
+
+
+def squared_hinge_pieces(loss: Any, y: float, w: float) -> list[Piece]:
+    inside, outside = sides(y)
+    return [Piece("quadratic", y, *inside), Piece("linear", 0.0, *outside)]
+
+
+def hinge_pieces(loss: Any, y: float, w: float) -> list[Piece]:
+    inside, outside = sides(y)
+    return [
+        Piece("linear", -w * y / 2, *inside),
+        Piece("linear", 0.0, *outside),
+        Piece("kink", y, *sorted((-w * y / 2, 0.0))),
+    ]
+
+
+def tube_pieces(loss: Any, y: float, w: float) -> list[Piece]:
+    epsilon = loss.epsilon
     return [
         Piece("linear", -w / 2, upper=y - epsilon),
         Piece("linear", 0.0, y - epsilon, y + epsilon),
@@ -291,6 +294,30 @@ def pieces(loss: Loss, y: float, w: float) -> list[Piece]:
         Piece("kink", y - epsilon, -w / 2, 0.0),
         Piece("kink", y + epsilon, 0.0, w / 2),
     ]
+
+
+FORMULAS: dict[str, Formulas] = {
+    "squared_hinge": Formulas(
+        lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2,
+        lambda loss, y, f: -y * np.maximum(0, 1 - y * f),
+        squared_hinge_pieces,
+    ),
+    "hinge": Formulas(
+        lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f),
+        lambda loss, y, f: -0.5 * y * (y * f < 1),
+        hinge_pieces,
+    ),
+    "squared": Formulas(
+        lambda loss, y, f: 0.5 * (y - f) ** 2,
+        lambda loss, y, f: f - y,
+        lambda loss, y, w: [Piece("quadratic", y)],
+    ),
+    "epsilon_insensitive": Formulas(
+        lambda loss, y, f: 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon),
+        lambda loss, y, f: 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon),
+        tube_pieces,
+    ),
+}
 
 
 def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
@@ -306,6 +333,7 @@ def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
     H = A.T @ case.penalty @ A
     H.flat[: F.shape[1] * (len(H) + 1) : len(H) + 1] += case.gamma_A
     y, rows = case.y[:, 0], A[case.index]
+    pieces = FORMULAS[case.loss.name].pieces
     choices = [pieces(case.loss, *pair) for pair in zip(y, case.weights, strict=True)]
     for assignment in product(*choices):
         z = _consistent(assignment, H, rows, case.weights, tol)
@@ -325,8 +353,8 @@ def _consistent(
     M, right, kinks, levels = H.copy(), np.zeros(size), [], []
     for piece, row, w in zip(assignment, rows, weights, strict=True):
         if piece.kind == "quadratic":
-            M += w * np.outer(row, row)
-            right += w * piece.point * row
+            M += w * piece.curvature * np.outer(row, row)
+            right += w * piece.curvature * piece.point * row
         elif piece.kind == "linear":
             right -= piece.point * row
         else:

@@ -6,15 +6,10 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from lapwing.losses import LOSSES, EpsilonInsensitive, Kind, SquaredHinge
+from lapwing.losses import LOSSES, EpsilonInsensitive, Squared, SquaredHinge, TargetKind
+from lapwing.losses.checks import check_loss
 from tests.helpers.members import check_examples
-from tests.helpers.problems import (
-    ALL_LOSSES,
-    KINKED_LOSSES,
-    LOSS_SLOPES,
-    LOSS_VALUES,
-    loss_value,
-)
+from tests.helpers.problems import ALL_LOSSES, FORMULAS, KINKED_LOSSES, loss_value
 
 EPSILON = 0.3  # of the epsilon-insensitive member of ALL_LOSSES
 FOR_ALL = pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name)
@@ -24,22 +19,32 @@ def grid(loss):
     """Targets and scores in all regions of a loss, tails included, no kink nearer than 1e-3."""
     scores = np.concatenate([np.linspace(-3, 3, 41) + 0.013, [-1e6, -50.0, 50.0, 1e6], [0.0, -0.0]])
     signs = [-1.0, 1.0]
-    targets = signs if loss.name in ("squared_hinge", "hinge") else [*signs, 0.0, 0.4, -2.5]
+    targets = signs if loss.targets is TargetKind.SIGNS else [*signs, 0.0, 0.4, -2.5]
     y, f = (part.ravel() for part in np.meshgrid(targets, scores))
-    near = np.min([np.abs(f - kink) for kink in kinks(loss, y)], axis=0) if kinks(loss, y) else 1
+    near = np.min([np.full(f.shape, np.inf), *(np.abs(f - at) for at in loss.breaks(y))], axis=0)
     return y[near > 1e-3], f[near > 1e-3]
 
 
-def kinks(loss, y):
-    """Scores at which the derivative or its derivative jumps; for targets +-1, f = y is y f = 1."""
-    if loss.name == "squared":
-        return []
-    return [y - EPSILON, y + EPSILON] if loss.name == "epsilon_insensitive" else [y]
+@pytest.mark.parametrize(
+    ("name", "breaks"),
+    [
+        ("squared_hinge", lambda y: [y]),  # for targets +-1, f = y is y f = 1
+        ("squared", lambda y: []),
+        ("hinge", lambda y: [y]),
+        ("epsilon_insensitive", lambda y: [y - EPSILON, y + EPSILON]),
+    ],
+)
+def test_breaks_are_where_the_papers_have_them(name, breaks):
+    loss = next(loss for loss in ALL_LOSSES if loss.name == name)
+    y = np.array([-1.0, 1.0])
+    np.testing.assert_array_equal(
+        np.reshape(loss.breaks(y), (-1, 2)), np.reshape(breaks(y), (-1, 2))
+    )
 
 
 def test_the_registry_holds_all_by_name():
     examples = {loss.name: type(loss) for loss in ALL_LOSSES}
-    suites = {"ALL_LOSSES": examples, "LOSS_VALUES": LOSS_VALUES, "LOSS_SLOPES": LOSS_SLOPES}
+    suites = {"ALL_LOSSES": examples, "FORMULAS": FORMULAS}
     for name, suite in suites.items():
         check_examples(
             suite,
@@ -98,7 +103,7 @@ def test_curvature_by_central_differences(loss):
 def test_derivative_at_a_kink_is_a_subderivative(loss, y):
     y = np.array([y])
     h = 2.0**-20
-    for kink in kinks(loss, y):
+    for kink in loss.breaks(y):
         left = (loss.value(y, kink) - loss.value(y, kink - h)) / h
         right = (loss.value(y, kink + h) - loss.value(y, kink)) / h
         slope = loss.derivative(y, kink)
@@ -108,14 +113,24 @@ def test_derivative_at_a_kink_is_a_subderivative(loss, y):
 
 
 @FOR_ALL
-def test_curvature_is_zero_or_one_and_says_which_observations_count(loss):
-    """What Newton takes from a loss: 1/2 (f - y)^2 on the active observations, 0 elsewhere."""
+def test_it_is_of_the_kind_that_it_declares(loss):
+    """The derivative has no jump but at breaks, and there only of a loss with kinks."""
+    check_loss(loss)
+    y, h = np.unique(grid(loss)[0]), 2.0**-20
+    for at in loss.breaks(y):
+        jump = np.abs(loss.derivative(y, at + h) - loss.derivative(y, at - h))
+        assert (jump < 1e-3).all() == loss.kind.differentiable
+        bend = np.abs(loss.curvature(y, at + h) - loss.curvature(y, at - h))
+        assert (np.maximum(jump, bend) > 1e-2).all()
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Squared()], ids=lambda loss: loss.name)
+def test_squared_losses_are_half_a_square_where_they_are_active(loss):
     y, f = grid(loss)
     curvature = loss.curvature(y, f)
     assert set(np.unique(curvature)) <= {0.0, 1.0}
-    if loss.kind is Kind.PIECEWISE_QUADRATIC:
-        np.testing.assert_allclose(loss.value(y, f), curvature * 0.5 * (f - y) ** 2, rtol=1e-12)
-        np.testing.assert_allclose(loss.derivative(y, f), curvature * (f - y), rtol=1e-12)
+    np.testing.assert_allclose(loss.value(y, f), curvature * 0.5 * (f - y) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(loss.derivative(y, f), curvature * (f - y), rtol=1e-12)
 
 
 @FOR_ALL

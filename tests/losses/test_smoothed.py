@@ -8,15 +8,27 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lapwing.losses import LOSSES, Hinge, Kind, ModifiedLogistic, SquaredHinge
+from lapwing.losses import (
+    LOSSES,
+    GaussianBump,
+    Hinge,
+    Kind,
+    ModifiedLogistic,
+    SquaredHinge,
+    SymmetricHinge,
+)
 from lapwing.losses.smoothed import (
     SmoothedHinge,
     SmoothedSquaredHinge,
+    differentiable,
+    smooth,
     smooth_pulse,
     smooth_ramp,
     smooth_step,
 )
+from lapwing.losses.unlabeled import SmoothedSymmetricHinge
 from tests.helpers.members import check_examples
+from tests.helpers.outside import CauchyBump, HuberHinge, SteepHinge
 from tests.helpers.problems import loss_value
 
 VARIANCES = (1e-4, 0.03, 1.0, 25.0)
@@ -207,3 +219,65 @@ def test_step_pulse_and_ramp_are_derivatives_of_each_other():
 def test_they_are_differentiable_and_no_more_is_promised(loss):
     assert loss.kind is Kind.SMOOTH
     assert loss.breaks(np.ones(3)) == ()
+
+
+# --- what has no formula --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variance", [1e-4, 0.01, 0.3])
+def test_averages_are_near_the_convolution(variance):
+    """Of a loss with a continuous derivative; the error is that of the rule."""
+    loss = HuberHinge(0.5)
+    made = smooth(loss, variance)
+    for f in (-2.0, 0.3, 0.6, 0.9, 1.0, 1.3):
+        exact = convolved(
+            lambda t: float(loss.value(1.0, np.asarray(t))), f, variance, kinks=[0.5, 1.0]
+        )
+        value = float(made.value(np.array([1.0]), np.array([f]))[0])
+        assert value == pytest.approx(exact, abs=3e-4)
+
+
+@pytest.mark.parametrize("loss", [HuberHinge(0.5), ModifiedLogistic()], ids=repr)
+def test_averages_have_the_derivatives_that_they_say(loss):
+    y, f = grid()
+    variances = np.resize([0.0, 1e-3, 0.2], len(f))
+    made, h = smooth(loss, variances), 1e-5
+    near = np.abs(f) < 10
+    slope = (made.value(y, f + h) - made.value(y, f - h)) / (2 * h)
+    np.testing.assert_allclose(made.derivative(y, f)[near], slope[near], atol=1e-6)
+    bend = (made.derivative(y, f + h) - made.derivative(y, f - h)) / (2 * h)
+    agree = np.abs(made.curvature(y, f) - bend) < 1e-3
+    assert agree[near].mean() > 0.95  # but where a node is on a break
+    sharp = variances == 0
+    np.testing.assert_allclose(made.value(y, f)[sharp], loss.value(y, f)[sharp], rtol=1e-12)
+
+
+def test_averages_of_losses_on_unlabelled_scores():
+    bump, f = CauchyBump(), np.linspace(-3, 3, 31)
+    made = smooth(bump, 0.01)
+    for at, value in zip(f, made.value(f), strict=True):
+        exact = convolved(lambda t: float(bump.value(np.asarray(t))), at, 0.01, kinks=[])
+        assert value == pytest.approx(exact, abs=1e-8)
+    h = 1e-4
+    slope = (made.value(f + h) - made.value(f - h)) / (2 * h)
+    np.testing.assert_allclose(made.derivative(f), slope, atol=1e-6)
+    bend = (made.derivative(f + h) - made.derivative(f - h)) / (2 * h)
+    np.testing.assert_allclose(made.curvature(f), bend, atol=1e-5)
+
+
+def test_formulas_come_before_averages():
+    assert isinstance(smooth(Hinge(), 0.1), SmoothedHinge)
+    assert isinstance(smooth(SymmetricHinge(), 0.1), SmoothedSymmetricHinge)
+    assert smooth(HuberHinge(), 0.1).kind is Kind.SMOOTH
+
+
+def test_differentiable_losses_stand_for_themselves_and_others_have_a_stand_in():
+    for loss in (SquaredHinge(), HuberHinge(), GaussianBump()):
+        assert differentiable(loss) is loss
+    assert differentiable(Hinge()) == ModifiedLogistic()
+    assert isinstance(differentiable(SymmetricHinge()), GaussianBump)
+    near = differentiable(SteepHinge())
+    assert near.kind is Kind.SMOOTH
+    y, f = grid()
+    close = np.abs(f) < 10
+    np.testing.assert_allclose(near.value(y, f)[close], SteepHinge().value(y, f)[close], atol=0.05)

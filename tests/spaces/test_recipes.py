@@ -15,7 +15,7 @@ from tests.helpers.spaces import GAMMA, points, random
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_random_landmarks_are_trainingpoints(make):
+def test_random_landmarks_are_training_points(make):
     X, _ = points(4)
     one, two = (Landmarks(5, random_state=3).select(make(X)) for _ in range(2))
     one, two = (Z if make is np.asarray else Z.toarray() for Z in (one, two))
@@ -24,7 +24,7 @@ def test_random_landmarks_are_trainingpoints(make):
     assert len(np.unique(one, axis=0)) == 5
 
 
-def test_kmeans_landmarks_are_centres_in_the_precision_of_thepoints():
+def test_kmeans_landmarks_are_centres_in_the_precision_of_the_points():
     blobs = np.repeat(np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]), 20, axis=0)
     X = (blobs + 0.1 * random(60, 2)).astype(np.float32)
     Z = Landmarks(3, method="kmeans").select(X)
@@ -64,7 +64,7 @@ def test_landmarks_that_cannot_be(recipe, message):
         recipe.space(make_kernel("rbf", X, gamma=GAMMA), X)
 
 
-def test_landmarks_want_a_kernel_function_and_kmeans_densepoints():
+def test_landmarks_want_a_kernel_function_and_kmeans_dense_points():
     X, _ = points(4)
     with pytest.raises(ValueError, match=r"needs a kernel.*Use space=None"):
         Landmarks(3).space(None, X)

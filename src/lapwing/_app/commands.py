@@ -18,7 +18,7 @@ from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.forecast import Size
 from lapwing._app.inspection import inspect
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.request import FitRequest, InfoRequest, Outputs, PredictRequest
 from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
@@ -93,11 +93,11 @@ def _common(
 
 
 def _complete_method(incomplete: str) -> list[str]:
-    return [name for name in METHODS if name.startswith(incomplete)]
+    return [name for name in COMMAND_METHODS if name.startswith(incomplete)]
 
 
 def _complete_setting(incomplete: str) -> list[str]:
-    names = {name for m in METHODS.values() for name in setting_names(m)}
+    names = {name for m in COMMAND_METHODS.values() for name in setting_names(m)}
     return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
 
 
@@ -249,7 +249,7 @@ def fit(
     method: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(METHODS)}.",
+            help=f"One of {', '.join(COMMAND_METHODS)}.",
             autocompletion=_complete_method,
             rich_help_panel=_LEARN,
         ),

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._host.terminal import harmless
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
@@ -193,7 +193,7 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
     text.line(f"{request.source}: {plural(n, 'row')}")
     if rows.classes is not None:
         coded = ClassRows.read(rows, np.full(n, ""), sure_margin=info.get("sure_margin"))
-        _add_classes(text, volumes(coded), n, METHODS[info["method"]].margin_note)
+        _add_classes(text, volumes(coded), n, COMMAND_METHODS[info["method"]].margin_note)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 
@@ -241,7 +241,7 @@ def describe_info(info: dict[str, Any]) -> str:
     for obstacle in info["obstacles"]:
         text.line(f"  in the way: {obstacle.removeprefix(info['source']).lstrip(': ')}")
     for name, cells in info["missing"].items():
-        text.line(f"  missing {name!r}: {plural(cells, 'row')}; a fit fills in the median")
+        text.line(f"  missing {name!r}: {plural(cells, 'row')}, which a fit fills with the median")
     for name, cells in info["infinite"].items():
         text.line(f"  infinite {name!r}: {plural(cells, 'row')}; correct them")
     text.line(info["scaling"][0].upper() + info["scaling"][1:])

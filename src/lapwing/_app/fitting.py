@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from lapwing._app.methods import Method
+from lapwing._app.methods import CommandMethod
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
@@ -84,7 +85,7 @@ class Outcome:
     impute: str = "none"
 
     @property
-    def method(self) -> Method:
+    def method(self) -> CommandMethod:
         """How it was fitted."""
         return self.request.chosen
 
@@ -210,7 +211,7 @@ def _fit_estimator(
         estimator.set_callbacks()
 
 
-def _fit_twin(estimator: Any, method: Method, points: Any, table: Table) -> FittedTwin:
+def _fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
     """The same estimator, supervised: what the labels alone would have said."""
     assert method.twin is not None
     twin = clone(estimator).set_params(**method.twin.parameters)
@@ -228,7 +229,7 @@ def _fit_twin(estimator: Any, method: Method, points: Any, table: Table) -> Fitt
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
-def _answer_own(estimator: Any, method: Method, points: Any, table: Table) -> Predictions:
+def _answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
     """Answers for the rows of the fit."""
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)
@@ -245,16 +246,14 @@ def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> P
 
 
 def _elected(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:
-    scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
+    scores = of_each_class(as_columns(scores))
     # Not `predict`: this way label and scores in a row agree whatever the estimator's tie rule,
     # and a kernel with all rows is computed once.
     labels = estimator.classes_[np.argmax(scores, axis=1)]
     return Predictions(table.ids, labels, table.labeled, estimator.classes_, scores)
 
 
-def _describe_parameters(estimator: Any, method: Method) -> dict[str, Any]:
+def _describe_parameters(estimator: Any, method: CommandMethod) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if name in method.parts and hasattr(value, "get_params"):

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._app.forecast import Size
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.preprocessing import scaling
 from lapwing._app.request import InfoRequest
 from lapwing._arrays import is_sparse
@@ -160,7 +160,7 @@ def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
 def _forecasts(size: Size) -> dict[str, dict[str, Any]]:
     free = available_memory()
     found = {}
-    for name, method in METHODS.items():
+    for name, method in COMMAND_METHODS.items():
         need = method.forecast(replace(size, n_columns=1) if method.regression else size)
         found[name] = {
             "memory_bytes": need.memory,

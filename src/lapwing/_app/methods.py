@@ -1,7 +1,7 @@
 """The estimators that the command line knows, by name: the one place that says what each is.
 
-Names, help, completion, ``lapwing info`` and the report's words are read off `METHODS`. A new
-estimator is one entry.
+Names, help, completion, ``lapwing info`` and the report's words are read off
+`COMMAND_METHODS`. A new estimator is one entry.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from lapwing.estimators import (
 from lapwing.graphs import AnchorGraph, KNNGraph
 from lapwing.spaces import Landmarks
 
-__all__ = ["METHODS", "Advice", "Method", "Twin", "find_method"]
+__all__ = ["COMMAND_METHODS", "Advice", "CommandMethod", "Twin", "find_method"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class Method:
+class CommandMethod:
     """An estimator that the command line knows by name.
 
     Attributes
@@ -149,8 +149,8 @@ def _density_of(estimator: Any) -> str:
     return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_of(estimator)]))
 
 
-def _manifold(estimator: type, learns_by: str, **others: Any) -> Method:
-    return Method(
+def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
+    return CommandMethod(
         estimator,
         learns_by,
         advice=Advice("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
@@ -160,10 +160,10 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> Method:
     )
 
 
-def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> Method:
+def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> CommandMethod:
     # Without the graph the virtual label of an unlabelled row is free, and costs nothing.
     unattached = {"mu": 0.0, "n_eigenvectors": None}
-    return Method(
+    return CommandMethod(
         estimator,
         learns_by,
         forecast=forecast,
@@ -180,11 +180,11 @@ _NO_SUM = (
     "--onnx, or use --method laperls"
 )
 
-METHODS: Mapping[str, Method] = MappingProxyType(
+COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     {
         "lapsvc": _manifold(LapSVC, "a graph of neighbours"),
         "laprls": _manifold(LapRLSClassifier, "a graph of neighbours, least squares"),
-        "s3vc": Method(
+        "s3vc": CommandMethod(
             S3VC,
             "keeping the boundary out of dense places",
             forecast=forecast_low_density,
@@ -209,7 +209,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             "virtual labels on a graph; no single row weighs much",
             forecast_embedded_tube,
         ),
-        "anchors": Method(
+        "anchors": CommandMethod(
             AnchorGraphClassifier,
             "anchors that stand for the rows; fast",
             forecast=forecast_anchors,
@@ -220,7 +220,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             drawn=("graph",),
             no_onnx=_NO_SUM.format("anchors"),
         ),
-        "eigenfunctions": Method(
+        "eigenfunctions": CommandMethod(
             EigenfunctionClassifier,
             "how dense they lie along principal directions; fast",
             forecast=forecast_eigenfunctions,
@@ -253,20 +253,20 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
-def find_method(name: str) -> tuple[str, Method]:
-    """Return the method of that name, or of the estimator's, with its name in `METHODS`.
+def find_method(name: str) -> tuple[str, CommandMethod]:
+    """Return the method of that name, or of the estimator's, with its name in `COMMAND_METHODS`.
 
     Raises
     ------
     ValueError
         If there is none; says the nearest name.
     """
-    known = {key: key for key in METHODS}
-    known |= {method.name: key for key, method in METHODS.items()}
+    known = {key: key for key in COMMAND_METHODS}
+    known |= {method.name: key for key, method in COMMAND_METHODS.items()}
     folded = {other.casefold(): key for other, key in known.items()}
     if name.casefold() in folded:
         key = folded[name.casefold()]
-        return key, METHODS[key]
-    close = nearest(name, METHODS, n=2)
+        return key, COMMAND_METHODS[key]
+    close = nearest(name, COMMAND_METHODS, n=2)
     guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"--method {name!r} is none of {', '.join(METHODS)}.{guess}")
+    raise ValueError(f"--method {name!r} is none of {', '.join(COMMAND_METHODS)}.{guess}")

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lapwing._app.methods import Method, find_method
+from lapwing._app.methods import CommandMethod, find_method
 from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings
 from lapwing._host.files import check_writable
@@ -273,7 +273,7 @@ class FitRequest(LabeledRequest):
     layout : tuple of str
         Two columns for the report's map, or none.
     method : str
-        A name in `METHODS`; that of an estimator is replaced by it.
+        A name in `COMMAND_METHODS`; that of an estimator is replaced by it.
     settings : tuple of str
         ``name=value`` each.
     impute : {'auto', 'none', 'median', 'mean'}
@@ -328,7 +328,7 @@ class FitRequest(LabeledRequest):
         return parse_settings(self.settings, self.chosen)
 
     @property
-    def chosen(self) -> Method:
+    def chosen(self) -> CommandMethod:
         """The method."""
         return find_method(self.method)[1]
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lapwing._app.methods import Method
+from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
 __all__ = ["make_estimator", "parse_settings", "setting_names"]
@@ -27,19 +27,19 @@ _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True,
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
-def setting_names(method: Method) -> tuple[str, ...]:
+def setting_names(method: CommandMethod) -> tuple[str, ...]:
     """Names that can be set for a method, with ``graph.`` and ``space.`` those of its parts."""
     return tuple(name for name, _ in _defaults(method) if name not in _ELSEWHERE)
 
 
-def _defaults(method: Method) -> Iterator[tuple[str, Any]]:
+def _defaults(method: CommandMethod) -> Iterator[tuple[str, Any]]:
     yield from method.make().get_params(deep=False).items()
     for part, make in method.parts.items():
         for name, value in make().get_params(deep=False).items():
             yield f"{part}.{name}", value
 
 
-def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
+def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any]:
     """Read settings and check their names.
 
     Parameters
@@ -86,7 +86,7 @@ def parse_settings(texts: Sequence[str], method: Method) -> dict[str, Any]:
 
 
 def make_estimator(
-    method: Method, settings: Mapping[str, Any], seed: int | None, **known: Any
+    method: CommandMethod, settings: Mapping[str, Any], seed: int | None, **known: Any
 ) -> Any:
     """Make the estimator of a fit.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from lapwing._app import fitting
 from lapwing._app.fitting import Outcome
-from lapwing._app.methods import METHODS
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.request import FitRequest, PredictRequest
 from lapwing._host.files import atomic_writes
+from lapwing._host.warn import warn
 from lapwing._report.cells import row_columns
 from lapwing._report.page import ReportData, render
 from lapwing._tables.columns import CATEGORICAL, quoted
@@ -112,7 +112,7 @@ def load(path: Path) -> Model:
     """Load a model that `lapwing fit` has made."""
     model = load_model(path)
     needed = ("method", "feature_names", "kinds")
-    if any(key not in model.info for key in needed) or model.info["method"] not in METHODS:
+    if any(key not in model.info for key in needed) or model.info["method"] not in COMMAND_METHODS:
         raise ModelFileError(
             f"{path} was not made by lapwing fit: it does not say which columns it takes. Load it "
             "in Python with lapwing.models.load_model."
@@ -141,7 +141,7 @@ def read_for(model: Model, request: PredictRequest) -> Table:
 
 def answer(model: Model, table: Table) -> Predictions:
     """Predict the rows of a table."""
-    regression = METHODS[model.info["method"]].regression
+    regression = COMMAND_METHODS[model.info["method"]].regression
     return fitting.predict(model.pipeline, table, regression=regression)
 
 
@@ -196,9 +196,8 @@ def _warn_of_new_values(model: Model, table: Table) -> None:
         seen = set(table.X[str(name)].unique().to_list())
         new = sorted(str(value) for value in seen - set(known.tolist()))
         if new:
-            warnings.warn(
+            warn(
                 f"{table.source}: {quoted(new)} in {str(name)!r} was not there when the model was "
                 "fitted, and counts as none of the known values.",
                 LapwingWarning,
-                stacklevel=2,
             )

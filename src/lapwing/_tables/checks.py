@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._host.warn import warn
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
@@ -149,12 +149,11 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
 def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: str) -> None:
     """Warn of a label column and of features that are probably not meant so."""
     if labeled.all():
-        warnings.warn(
+        warn(
             f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
             "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
             "a label, name it with --unlabeled.",
             LapwingWarning,
-            stacklevel=3,
         )
     if raw.X.shape[0] > 2 and not is_sparse(raw.X):
         # Three rows first: few columns are left for the look at all rows.
@@ -164,11 +163,10 @@ def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: st
         for j in np.flatnonzero(likely):
             name = numeric_names(raw)[j]
             if name not in days and (np.diff(raw.X[:, j]) == 1).all():
-                warnings.warn(
+                warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
                     f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",
                     LapwingWarning,
-                    stacklevel=3,
                 )
 
 
@@ -179,9 +177,8 @@ def warn_of_single_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str
     # A label a class throughout is a way of working; one class of one among others often a slip.
     if single and len(single) < len(values):
         row = int(np.flatnonzero(labeled & (y.astype(str) == single[0]))[0]) + 1
-        warnings.warn(
+        warn(
             f"{what}: only one row has the label {quoted(single)} (row {row}), and all that is "
             "predicted of this class rests on it. Correct it if it is a slip, or label more.",
             LapwingWarning,
-            stacklevel=3,
         )

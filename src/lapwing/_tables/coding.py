@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._host.warn import warn
 from lapwing._tables.numerals import gather_evidence, plain_number, read_amount
 from lapwing._tables.words import NO_LABEL
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
     "CodedLabels",
-    "code_classes",
+    "code_labels",
     "code_numbers",
     "code_truth",
     "mark_unlabeled",
@@ -73,7 +73,7 @@ def mark_unlabeled(labels: NDArray[Any], marker: str | None, default: str = "") 
     return np.where([none[text] for text in labels.tolist()], "", labels)
 
 
-def code_classes(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
+def code_labels(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
     """Code labels of classes.
 
     Raises
@@ -242,11 +242,10 @@ def _warn_of_doubles(classes: list[str], where: str) -> None:
     doubles = [names for names in alike.values() if len(names) > 1]
     if doubles:
         shown = "; ".join(" and ".join(map(repr, names)) for names in doubles[:4])
-        warnings.warn(
+        warn(
             f"{where}: labels that differ only in capitals, blanks or leading zeros are classes of "
             f"their own: {shown}. If they mean the same, write them alike.",
             LapwingWarning,
-            stacklevel=4,
         )
 
 

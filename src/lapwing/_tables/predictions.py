@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
 from lapwing._host.terminal import harmless
+from lapwing._host.warn import warn
 from lapwing.exceptions import LapwingWarning
 
 __all__ = ["Predictions", "check_output", "print_predictions", "write_csv", "write_predictions"]
@@ -139,12 +139,11 @@ def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO, *, shown: bool
     stream.write(",".join(_quoted(name, shown=shown) for name in columns) + "\n")
     stream.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
     if changed:
-        warnings.warn(
+        warn(
             f"{changed} cells of the file begin like a formula (=, +, -, @). They are "
             "written with a ' in front, so that no spreadsheet runs them. Predictions in a "
             ".parquet file have them as they are.",
             LapwingWarning,
-            stacklevel=2,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
+from lapwing._host.warn import warn
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.checks import (
@@ -27,7 +27,7 @@ from lapwing._tables.checks import (
 )
 from lapwing._tables.coding import (
     CodedLabels,
-    code_classes,
+    code_labels,
     code_numbers,
     code_truth,
     mark_unlabeled,
@@ -339,7 +339,7 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
     hint = _hint(raw, options)
     if options.regression:
         return code_numbers(labels, where=what, hint=hint, decimal=raw.decimal)
-    return code_classes(labels, where=what, hint=hint)
+    return code_labels(labels, where=what, hint=hint)
 
 
 def _truth(
@@ -385,10 +385,9 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
     raw = _read_new(paths, fitted, options)
     if raw.ignored:
-        warnings.warn(
+        warn(
             f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
             LapwingWarning,
-            stacklevel=2,
         )
     found = Obstacles(where)
     found.messages += feature_obstacles(raw, where, missing=fitted.missing, new=True)
@@ -398,7 +397,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     found.raise_all()
     for name, bad in raw.bad.items():
         message = text_in_the_way(name, bad, where).partition(". Correct")[0]
-        warnings.warn(f"{message}; counted as missing.", LapwingWarning, stacklevel=2)
+        warn(f"{message}; counted as missing.", LapwingWarning)
     n = raw.X.shape[0]
     return Table(
         points_of(raw),

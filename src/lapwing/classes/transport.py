@@ -28,12 +28,11 @@ __all__ = ["Plan", "transport"]
 _COARSEST = 256  # points of the smallest sample
 _RATIO = 4  # of the sizes of two samples that follow each other
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
+_MOST_PATHS = 10_000_000  # a cap against endless runs: no more than misplaced points are needed
 _ROUNDING = 1e-12  # of the total weight
 
 
-def transport(
-    F: Array, mass: Array, targets: Array, tol: float, max_iter: int
-) -> tuple[Plan, int, bool]:
+def transport(F: Array, mass: Array, targets: Array) -> tuple[Plan, int, bool]:
     """Share points out.
 
     Parameters
@@ -44,10 +43,6 @@ def transport(
         Positive.
     targets : ndarray of shape (c,)
         With the sum of `mass`.
-    tol : float
-        Part of the mass that may stay misplaced.
-    max_iter : int
-        Most paths on all points.
 
     Returns
     -------
@@ -55,7 +50,7 @@ def transport(
     n_iter : int
         Paths, those on samples included.
     converged : bool
-        Whether the plan meets the targets to `tol`.
+        Whether the plan meets the targets.
 
     Notes
     -----
@@ -73,11 +68,11 @@ def transport(
         part = mass[rows].sum() / mass.sum()
         sample = Plan(F[rows], mass[rows], offsets, targets * part)
         # What a sample says of the next is uncertain by 1 / sqrt(size).
-        n_iter += sample.meet(0.1 / np.sqrt(size), max_iter)
+        n_iter += sample.meet(0.1 / np.sqrt(size))
         offsets = sample.offsets
     plan = Plan(F, mass, offsets, targets)
-    n_iter += plan.meet(tol, max_iter)
-    return plan, n_iter, plan.misplaced() <= max(tol, _ROUNDING) * mass.sum()
+    n_iter += plan.meet(0.0)
+    return plan, n_iter, plan.misplaced() <= _ROUNDING * mass.sum()
 
 
 class Plan:
@@ -136,18 +131,18 @@ class Plan:
             missing[owner[i]] -= self._mass[i]
         return np.asarray(owner)
 
-    def meet(self, tol: float, max_iter: int) -> int:
+    def meet(self, tol: float) -> int:
         """Move points until the targets are met to `tol`, and count the paths."""
         allowed = max(tol * float(self._mass.sum()), self._least)
         if self.misplaced() <= allowed:
             return 0
         for k in range(self._c):
             self._sort_fronts(k, range(self._c), _FRONT)
-        for n_iter in range(max_iter):
+        for n_iter in range(_MOST_PATHS):
             if self.misplaced() <= allowed:
                 return n_iter
             self._move(self._shortest_path())
-        return max_iter
+        return _MOST_PATHS
 
     def _shortest_path(self) -> list[int]:
         """Classes from one with too much to the nearest with too little; its arcs then cost 0."""

@@ -38,17 +38,17 @@ class ClassOffsets:
     offsets : ndarray of shape (c,), or (1,) for values of one column
         To be added to the decision values; those of c columns sum to 0.
     volumes : ndarray of shape (c,)
-        Weight of the points of each class: known labels, and the largest shifted value elsewhere.
+        Points of each class, the one of the largest shifted value.
     targets : ndarray of shape (c,)
-        The volumes that were asked for: whole numbers if the weights are.
+        The volumes that were asked for, whole numbers.
     gap : float
-        The objective at `offsets` less the value of the transport plan, a unit of weight: 0 to
+        The objective at `offsets` less the value of the transport plan, a point: 0 to
         rounding where the plan meets the targets and parts no point. A parted point is given to one
         class, and the offsets say so clearly, at a small loss.
     n_iter : int
         Paths along which points were moved, those on samples included.
     converged : bool
-        Whether the plan meets the targets to `tol`.
+        Whether the plan meets the targets.
     """
 
     offsets: Array
@@ -104,15 +104,7 @@ def resolve_prior(class_prior: Any, codes: Array, n_classes: int) -> Array:
     return prior
 
 
-def prior_offsets(
-    F: Any,
-    prior: Any,
-    *,
-    weights: Any = None,
-    codes: Any = None,
-    tol: float = 0.0,
-    max_iter: int = 10_000_000,
-) -> ClassOffsets:
+def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     r"""Offsets a class that bring the volumes of the classes to a prior.
 
     Parameters
@@ -122,17 +114,6 @@ def prior_offsets(
     prior : array-like of shape (c,)
         Parts of the classes in all points, in proportion. A class of prior 0 gets an offset so low
         that no point falls to it.
-    weights : array-like of shape (n,), default=None
-        Weights of the points >= 0; 1 by default. A weight equals repeated rows.
-    codes : array-like of int of shape (n,), default=None
-        Known classes, negative where not known. Points whose class is known count in the volumes
-        and are not decided: the others fill up what is missing of the prior. If a class has more
-        labels than its prior has room, the others share what is left in proportion.
-    tol : float, default=0.0
-        Part of the total weight that may stay misplaced; 0 is exact.
-    max_iter : int, default=10_000_000
-        Most paths on the last problem; it never takes more than misplaced points where weights are
-        equal.
 
     Returns
     -------
@@ -141,15 +122,14 @@ def prior_offsets(
     Raises
     ------
     ValueError
-        Values that are not finite or of the wrong shape; a prior, weights or codes out of range.
+        Values that are not finite or of the wrong shape; a prior out of range.
 
     Notes
     -----
     Points that can be told apart are shared out exactly as `targets` says: n times the prior,
     rounded to whole points with the largest remainders up (of equal remainders, to the class with
     more points before). Equal rows can only move together, so they fall to a class as a whole, and
-    a volume is missed by about their weight at most. So it is by the up to c - 1 points that would
-    have to be parted if weights are not whole numbers.
+    a volume is missed by about their number at most.
 
     Of all optimal offsets those are taken in the middle: the mean over the classes of the extreme
     ones, so that no point lies on a boundary unless it must.
@@ -160,42 +140,29 @@ def prior_offsets(
     F = _check_values(F)
     n, c = F.shape[0], max(2, F.shape[1])
     prior = _check_prior(prior, c, "prior")
-    w = _check_weights(weights, n)
-    known = _check_codes(codes, n, c)
-    fixed = np.bincount(known[known >= 0], w[known >= 0], c)
-    free = np.flatnonzero((known < 0) & (w > 0))
-    if not len(free):
-        shape = F.shape[1]
-        return ClassOffsets(np.zeros(shape), fixed, prior * fixed.sum(), 0.0, 0, True)
-    F, w = F[free], w[free]
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    targets = _targets(prior, fixed, w, np.bincount(elect(F), w, c))
+    targets = _targets(prior, n, np.bincount(elect(F), minlength=c))
     first, inverse = distinct_rows(F)
-    points, mass = F[first], np.bincount(inverse, w)
+    points, mass = F[first], np.bincount(inverse).astype(np.float64)
     if F.shape[1] == 1:
         offsets, value = _threshold(points[:, 0], mass, targets[1])
         n_iter, converged = 0, True
     else:
-        plan, n_iter, converged = transport(points, mass, targets, tol, max_iter)
+        plan, n_iter, converged = transport(points, mass, targets)
         offsets, value = _centre(points, targets, plan), plan.value()
     shifted = F + offsets
-    dual = w @ (shifted.max(axis=1) if c == F.shape[1] else np.maximum(shifted[:, 0], 0))
+    dual = (shifted.max(axis=1) if c == F.shape[1] else np.maximum(shifted[:, 0], 0)).sum()
     dual -= targets @ offsets if c == F.shape[1] else targets[1] * offsets[0]
-    volumes = fixed + np.bincount(elect(shifted), w, c)
-    gap = float((dual - value) / w.sum())
-    return ClassOffsets(offsets, volumes, fixed + targets, gap, n_iter, converged)
+    volumes = np.bincount(elect(shifted), minlength=c).astype(np.float64)
+    return ClassOffsets(offsets, volumes, targets, float((dual - value) / n), n_iter, converged)
 
 
-def _targets(prior: Array, fixed: Array, w: Array, before: Array) -> Array:
-    """Volumes of the points to be decided, whole where all weights are."""
-    room = np.maximum(prior * (fixed.sum() + w.sum()) - fixed, 0)
-    targets = np.asarray(room * (w.sum() / room.sum()))
-    if not (np.array_equal(w, np.rint(w)) and np.array_equal(fixed, np.rint(fixed))):
-        return targets
-    whole = np.asarray(np.floor(targets + 1e-9))
-    rest = np.round(targets - whole, 9)
-    up = np.lexsort((-before, -rest))[: round(w.sum() - whole.sum())]
+def _targets(prior: Array, n: int, before: Array) -> Array:
+    """Whole numbers of points: n times the prior, the largest remainders rounded up."""
+    whole = np.asarray(np.floor(prior * n + 1e-9))
+    rest = np.round(prior * n - whole, 9)
+    up = np.lexsort((-before, -rest))[: round(n - whole.sum())]
     whole[up] += 1
     return whole
 
@@ -278,24 +245,3 @@ def _check_prior(prior: Any, n_classes: int, name: str) -> Array:
         raise ValueError(f"{name} must be one number >= 0 a class, not all 0: {wrong}.")
     parts = parts / parts.max()  # whose sum does not overflow
     return np.asarray(parts / parts.sum())
-
-
-def _check_weights(weights: Any, n: int) -> Array:
-    if weights is None:
-        return np.ones(n)
-    w = np.asarray(weights, dtype=np.float64)
-    if w.shape != (n,) or not (np.isfinite(w) & (w >= 0)).all() or not w.any():
-        raise ValueError(f"weights must be {n} finite numbers >= 0, one a row of F, and not all 0.")
-    return w
-
-
-def _check_codes(codes: Any, n: int, n_classes: int) -> Array:
-    if codes is None:
-        return np.full(n, -1)
-    known = np.asarray(codes)
-    if known.shape != (n,) or known.dtype.kind not in "iu" or (known >= n_classes).any():
-        raise ValueError(
-            f"codes must be {n} whole numbers below {n_classes}, one a row of F, negative where "
-            "the class is not known."
-        )
-    return known

@@ -9,11 +9,13 @@ from __future__ import annotations
 import textwrap
 from typing import TypeVar
 
+from lapwing.estimators._choices import CHOICES
+
 __all__ = ["document"]
 
 T = TypeVar("T", bound=type)
 
-_ENTRIES = {
+_ENTRIES = CHOICES | {
     "kernel": """
 kernel : str or callable, default='rbf'
     'rbf' exp(-gamma |x - z|^2), 'poly' (gamma x'z + coef0)^degree, 'linear' x'z (the kernel matrix

@@ -23,6 +23,7 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
+from lapwing.graphs import Laplacian
 from lapwing.kernels import Kernel
 from lapwing.linalg import asymmetry_of, center_of, extreme_eigenvalues, shifted
 
@@ -61,6 +62,7 @@ _SCALE_RATIO = 1e4
 # 1.2 times as large, on Cauchy-distributed features 100 times.
 _OUTLYING = 30
 _LISTED = 5  # rows that a warning names
+_SPECKS = 0.01  # of all points
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
@@ -128,25 +130,39 @@ def warn_outlying_rows(X: Any) -> None:
     )
 
 
-def warn_unlabeled_components(component: Array, labeled: Array) -> None:
+def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array) -> None:
     """Warn if connected components of the graph hold no labelled vertex.
+
+    Specks are left out: components that hold less than 1 % of the points in all. Labels would cost
+    more than their points count.
 
     Parameters
     ----------
-    component : ndarray of int of shape (n,)
+    laplacian : Laplacian
+        Of n points.
     labeled : ndarray of bool of shape (n,)
+    rows : ndarray of int of shape (n,)
+        Which row of the user's X each point is.
     """
+    component = laplacian.component_labels
     sizes = np.bincount(component)
     without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
-    if len(without):
-        warn(
-            f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled "
-            f"point ({int(sizes[without].sum())} points, the largest component "
-            f"{int(sizes[without].max())}): no label reaches them through the graph, and their "
-            "predictions rest on the kernel alone. Label a point in each, or connect the graph "
-            "with more neighbours, e.g. graph=KNNGraph(n_neighbors=20).",
-            UnlabeledComponentWarning,
-        )
+    missed = int(sizes[without].sum())
+    if missed == 0 or missed < _SPECKS * len(component):
+        return
+    first = np.full(len(sizes), np.iinfo(np.int64).max)
+    np.minimum.at(first, component, rows)
+    largest = without[np.lexsort((first[without], -sizes[without]))][:_LISTED]
+    listed = ", ".join(map(str, first[largest]))
+    name, more = ("row", "") if len(largest) == 1 else ("rows", ", the largest components first")
+    warn(
+        f"{len(without)} of the graph's {len(sizes)} connected components hold no labelled point "
+        f"({missed} points, the largest component {int(sizes[without].max())}): no label reaches "
+        "them through the graph, and their predictions rest on the kernel alone. Label a point in "
+        f"each, e.g. {name} {listed} (rows count from 0{more}). More neighbours (n_neighbors) may "
+        f"join them, at the risk of joining classes; keep power={laplacian.power} then.",
+        UnlabeledComponentWarning,
+    )
 
 
 def warn_single_class(predicted: Array) -> None:

@@ -258,5 +258,5 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
                 solution.solver, str(result.status), float(np.max(result.optimality)), self.tol
             )
         diagnostics.warn_unlabeled_components(
-            prepared.laplacian.component_labels, prepared.problem.labeled
+            prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )

@@ -41,8 +41,7 @@ class LapSVC(ManifoldClassifier):
     {gamma_A}
     {gamma_I}
     {graph}
-    loss : {'squared_hinge', 'hinge'}, default='squared_hinge'
-        The hinge has kinks and is solved by 'dual' only.
+    {loss}
     {solver}
     {stopping}
     {validation_fraction}

@@ -37,7 +37,8 @@ from lapwing.linalg import to_host
 from lapwing.losses.base import Loss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
+from lapwing.solvers import Iteration, Result, Status
+from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
 
@@ -149,7 +150,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         rule: StoppingRule | None = None,
     ) -> ManifoldSolution:
         choice = choose_solver(self.solver, objective, early_stopping=early_stopping)
-        steps = self.max_iter if choice.solver == "pcg" else None
+        steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
             result = self._run_solver(choice.solver, objective, start, rule, tick)
         state = result.state
@@ -187,18 +188,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
             return tick(attributes)
 
-        if solver == "dual":
-            return dual(objective, max_iter=self.max_iter, tol=self.tol, on_iteration=on_iteration)
-        if solver == "newton":
-            return newton(objective, start, max_iter=self.max_iter, on_iteration=on_iteration)
-        return pcg(
-            objective,
-            start,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            rule=rule,
-            on_iteration=on_iteration,
-        )
+        run = Run(start, self.tol, self.max_iter, rule, on_iteration)
+        return SOLVERS[solver].solve(objective, run)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
         assert isinstance(solution, ManifoldSolution)
@@ -211,8 +202,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
         if prepared.laplacian is not None:
-            labels = prepared.laplacian.component_labels
-            diagnostics.warn_unlabeled_components(labels, problem.labeled)
+            diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)
 
 
 class StoppableEstimator(ManifoldEstimator):

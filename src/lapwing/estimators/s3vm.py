@@ -100,22 +100,11 @@ class S3VC(SemiSupervisedClassifier):
     C_star : float or None, default=None
         Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
         labelled and u unlabelled points.
-    loss : {'hinge', 'squared_hinge'}, default='hinge'
-        max(0, 1 - y f), or its square; the combinatorial methods know the hinge only.
-    unlabeled_loss : {'auto', 'gaussian', 'symmetric_hinge'}, default='auto'
-        exp(-s f^2), or max(0, 1 - \|f\|). 'auto' is the second one for 'cccp' and 'switching',
-        whose labels are that loss's, and the first one for the others.
+    {s3vc_loss}
+    {unlabeled_loss}
     s : float, default=3.0
         Of exp(-s f^2), > 0.
-    method : str, default='gradient'
-        - 'gradient' raises the unlabelled term in eleven steps from the supervised solution, on
-          the slightly smoothed hinge [3]_: near the best of the others on every set tried.
-        - 'continuation' follows the minimum of the objective from a smoothing under which it is
-          convex [1]_: the lowest minima, and the least errors where every class is a cluster; far
-          off where classes are not (it splits the largest principal component).
-        - 'quasi-newton' raises it in three steps on a differentiable loss [2]_: the fastest.
-        - 'cccp' alternates between the signs of the ramp loss and a convex SVM [4]_.
-        - 'switching' labels all points in a fixed class ratio and swaps labels [5]_.
+    {method}
     balance : 'labels', float, (float, float), dict or None, default='labels'
         Mean decision value on the unlabelled points, held exactly (predicted shares follow it
         loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
@@ -481,5 +470,5 @@ class S3VC(SemiSupervisedClassifier):
             )
         if prepared.laplacian is not None:
             diagnostics.warn_unlabeled_components(
-                prepared.laplacian.component_labels, prepared.problem.labeled
+                prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             )

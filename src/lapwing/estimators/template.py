@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -128,7 +129,9 @@ def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: A
     -------
     Prepared
     """
+    estimator = copy(estimator)  # reading X sets its attributes
     check_parameters(estimator)
+    estimator._check_wishes()
     X, targets = estimator._begin(X, y)
     graph = estimator._graph()
     problem = estimator._make_problem(X, targets, sample_weight, graph)
@@ -136,8 +139,20 @@ def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: A
 
 
 def solve(estimator: SemiSupervisedEstimator, prepared: Prepared) -> Solution:
-    """Solve with the present parameters of an estimator, which stays as it is."""
+    """Solve with the present parameters of an estimator, which stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If they ask for a graph and none was prepared.
+    """
     check_parameters(estimator)
+    estimator._check_wishes()
+    if estimator._wants_graph() and prepared.laplacian is None:
+        raise ValueError(
+            "gamma_I > 0 asks for a graph, and the problem was prepared without one, with "
+            "gamma_I=0. Prepare it again."
+        )
     return estimator._solve(prepared, SILENT)
 
 

@@ -49,8 +49,10 @@ class KNNGraph(BaseEstimator):
 
     Parameters
     ----------
-    n_neighbors : int, default=10
-        k, at least 1 and less than the number of points.
+    n_neighbors : int, default=5
+        k, at least 1 and less than the number of points. Points as far as the k-th are neighbours
+        as well, up to max(4 k, 64) in all; of more, so many are drawn by lot, from the values of
+        both points.
     weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
         'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
         distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points
@@ -59,7 +61,7 @@ class KNNGraph(BaseEstimator):
         finite and not negative; 0 means no edge.
     normalized : bool, default=True
         Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
-    power : int, default=1
+    power : int, default=2
         p of the graph term f'L^p f.
     metric : str or callable, default='euclidean'
         'euclidean', 'cosine' (1 - cos, in which zero rows are equal to one another and
@@ -105,6 +107,9 @@ class KNNGraph(BaseEstimator):
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
+    The defaults are those of ``graph=None`` for classes and more than three features (see
+    `default_graph`).
+
     References
     ----------
     .. [1] Zelnik-Manor, L. and Perona, P., "Self-tuning spectral clustering", NIPS 17, 2005.
@@ -122,11 +127,11 @@ class KNNGraph(BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors: int = 10,
+        n_neighbors: int = 5,
         *,
         weights: str | WeightFunction = "heat",
         normalized: bool = True,
-        power: int = 1,
+        power: int = 2,
         metric: Any = "euclidean",
         mutual: bool = False,
         backend: str = "auto",

@@ -92,9 +92,11 @@ class Points:
         lengths = self.lengths(rows, candidates)
         # By index, not by distance 0: a point's duplicates are its neighbours.
         lengths[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
-        single = self.source.dtype == np.float32
-        exact = self._double.lengths if single else None
+        exact = self._exact if self.source.dtype == np.float32 else None
         return nearest_of(rows, candidates, lengths, k, self.n, exact, self.slack)
+
+    def _exact(self, rows: Array, ends: Array) -> Array:
+        return self.lengths(rows, ends, np.float64)
 
     @property
     def slack(self) -> float:
@@ -132,27 +134,32 @@ class Points:
         allowed += slack * (2 * radii + slack)
         return np.asarray(off <= allowed[:, None])
 
-    def lengths(self, rows: Array, ends: Array) -> Array:
-        """Euclidean lengths |x_i - x_j| for i of rows (b,) and j of ends (b, m), float64."""
+    def lengths(self, rows: Array, ends: Array, dtype: Any = None) -> Array:
+        """Euclidean lengths |x_i - x_j| for i of rows (b,) and j of ends (b, m), float64.
+
+        Computed in the precision of the points, or in another.
+        """
+        dtype = np.dtype(dtype or self.source.dtype)
         m, d = ends.shape[1], self.source.shape[1]
         sparse = sp.issparse(self.source)
         mean_row = self.source.nnz / self.n * 2 if sparse else d
         lengths = np.empty(ends.shape)
         compute = _sparse_lengths if sparse else _dense_lengths
-        width = int(m * mean_row + 1) * self.source.dtype.itemsize
+        width = int(m * mean_row + 1) * dtype.itemsize
         for block in row_blocks(len(rows), width, DIFFERENCE_BYTES):
-            lengths[block] = compute(self.source, rows[block], ends[block])
+            lengths[block] = compute(self.source, rows[block], ends[block], dtype)
         return lengths
 
 
-def _dense_lengths(X: Array, rows: Array, ends: Array) -> Array:
-    difference = X[ends]
+def _dense_lengths(X: Array, rows: Array, ends: Array, dtype: Any) -> Array:
+    difference = X[ends].astype(dtype, copy=False)
     difference -= X[rows][:, None, :]
     return np.asarray(np.sqrt(np.einsum("bmd,bmd->bm", difference, difference)))
 
 
-def _sparse_lengths(X: Any, rows: Array, ends: Array) -> Array:
-    difference = X[np.repeat(rows, ends.shape[1])] - X[ends.ravel()]
+def _sparse_lengths(X: Any, rows: Array, ends: Array, dtype: Any) -> Array:
+    starts, stops = X[np.repeat(rows, ends.shape[1])], X[ends.ravel()]
+    difference = starts.astype(dtype, copy=False) - stops.astype(dtype, copy=False)
     squared = difference.multiply(difference).sum(axis=1)
     return np.sqrt(np.asarray(squared, dtype=np.float64)).reshape(ends.shape)
 

@@ -12,7 +12,6 @@ E10). What remains is found by LAPACK for small graphs or many vectors, else by
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -27,6 +26,7 @@ from sklearn.utils.validation import check_memory
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing._host.warn import warn
 from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
@@ -205,13 +205,12 @@ def _check(laplacian: Laplacian, k: Any, tol: Any, max_iter: Any) -> int:
 def _tell(found: Eigenpairs, k: int) -> None:
     # Here and not where they are found, so that pairs that are read from a cache warn as well.
     if not found.converged:
-        warnings.warn(
+        warn(
             f"The eigenpairs of the Laplacian have a residual of {found.residual:.3g} after "
             f"{found.n_iter} iterations, and {found.tolerance:.3g} was asked for. Raise max_iter "
             f"(or tol), ask for a few more eigenpairs than {k} so that the cut does not go through "
             "a crowd of them, or use the normalised Laplacian, whose spectrum is less stretched.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     if found.n_components > k:
         _LOGGER.warning(

@@ -1,8 +1,70 @@
-"""Pointwise losses on labelled and unlabelled scores.
+r"""Pointwise losses on labelled and unlabelled scores, and how to add one.
 
-An estimator takes one of the library's by its name (``loss='hinge'``), and any as an object. To add
-one, derive a dataclass from `Loss` or `UnlabeledLoss`: `lapwing.losses.base` says what it is to
-declare. `lapwing.losses.checks` compares what it declares with its values before each fit.
+Estimators take a loss by its name (``loss='hinge'``) or as an object (``loss=HuberHinge(0.2)``).
+
+A loss on labelled scores is one class derived from `Loss`, usually a dataclass:
+
+.. code-block:: python
+
+    from dataclasses import dataclass
+
+    import numpy as np
+
+    from lapwing.losses import Kind, Loss
+
+    @dataclass
+    class HuberHinge(Loss):
+        '''Half the hinge, its corner rounded to a parabola of the given width.'''
+
+        width: float = 0.5
+        kind = Kind.PIECEWISE_QUADRATIC
+
+        def value(self, y, f):
+            t = np.maximum(1 - y * f, 0)
+            return np.where(t < self.width, t * t / (2 * self.width), t - self.width / 2) / 2
+
+        def derivative(self, y, f):
+            return -y * np.clip((1 - y * f) / self.width, 0, 1) / 2
+
+        def curvature(self, y, f):
+            t = 1 - y * f
+            return np.where((t > 0) & (t < self.width), 1 / (2 * self.width), 0.0)
+
+        def breaks(self, y):
+            return y, y * (1 - self.width)
+
+An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. One line in
+`lapwing.losses.registry` gives it a name, ``loss='huber_hinge'``; names that users may write,
+messages, docstrings and the shared tests are derived from the registry.
+
+`kind` is all that solvers look at:
+
+==================== =========================================== ==============================
+kind                 what it promises                            who solves it
+==================== =========================================== ==============================
+PIECEWISE_QUADRATIC  a continuous derivative, linear between     Newton and conjugate gradient,
+                     the scores in `breaks`                      with an exact search by `breaks`
+SMOOTH               a continuous derivative; `curvature`        the same, with a search by the
+                     wherever the derivative has one             roots of the derivative
+KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for any
+                     `breaks` only                               other, the method of multipliers
+==================== =========================================== ==============================
+
+All losses are convex. They see targets and scores, never X, and work elementwise in the array
+namespace and the precision of their input; a loss in NumPy alone serves wherever scores are NumPy
+arrays. They are written in the *half* convention, so that every objective of the library reads
+
+.. math:: \tfrac12 \Big[\sum_i w_i\, 2\ell(y_i, f_i) + \gamma_A \|f\|^2 + \gamma_I f^T L^p f\Big]
+
+and one solver serves them all: `value` is **half** the loss that one would print. `objective_scale`
+is the factor that turns this into the objective as its paper prints it.
+
+A loss on unlabelled scores derives from `UnlabeledLoss` in the same way. It is not convex, and
+in no half convention. One with kinks must be a loss of the nearer label and name that
+(`label_loss`); the continuation method wants `smoothed` and `bend` of it.
+
+Before a fit an object is compared with its own differences (`lapwing.losses.checks`): a derivative
+that is not that of `value`, a break that is not named or a loss that is not convex is refused.
 """
 
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss

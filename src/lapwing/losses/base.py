@@ -1,50 +1,4 @@
-r"""What a loss is, and what it declares of itself.
-
-A loss on labelled scores is one class derived from `Loss`, usually a dataclass:
-
-.. code-block:: python
-
-    @dataclass
-    class HuberHinge(Loss):
-        '''1/2 the Huber hinge: a hinge whose corner is a parabola of the given width.'''
-
-        width: float = 0.5
-        kind = Kind.PIECEWISE_QUADRATIC
-
-        def value(self, y, f): ...
-        def derivative(self, y, f): ...
-        def curvature(self, y, f): ...
-        def breaks(self, y):
-            return y, y * (1 - self.width)
-
-An object of it is a loss at once: ``LapSVC(loss=HuberHinge(0.2))``. One line in
-`lapwing.losses.registry` gives it a name, ``loss='huber_hinge'``; names that users may write,
-messages, docstrings and the shared tests are derived from the registry.
-
-`kind` is all that solvers look at:
-
-==================== =========================================== ==============================
-kind                 what it promises                            who solves it
-==================== =========================================== ==============================
-PIECEWISE_QUADRATIC  a continuous derivative, linear between     Newton and conjugate gradient,
-                     the scores in `breaks`                      with an exact search by `breaks`
-SMOOTH               a continuous derivative; `curvature`        the same, with a search by the
-                     wherever the derivative has one             roots of the derivative
-KINKED               a derivative that jumps, at scores in       the dual: libsvm or, for any
-                     `breaks` only                               other, the method of multipliers
-==================== =========================================== ==============================
-
-All losses are convex. They see targets and scores, never X, and work elementwise in the array
-namespace and the precision of their input; a loss in NumPy alone serves wherever scores are NumPy
-arrays. They are written in the *half* convention, so that every objective of the library reads
-
-.. math:: \tfrac12 \Big[\sum_i w_i\, 2\ell(y_i, f_i) + \gamma_A \|f\|^2 + \gamma_I f^T L^p f\Big]
-
-and one solver serves them all: `value` is **half** the loss that one would print. `objective_scale`
-is the factor that turns this into the objective as its paper prints it.
-
-A loss on unlabelled scores derives from `UnlabeledLoss` in the same way.
-"""
+"""What a loss on labelled or on unlabelled scores is; `lapwing.losses` says how to add one."""
 
 from __future__ import annotations
 
@@ -83,6 +37,7 @@ class _Declared(BaseEstimator, ABC):
 
     kind: ClassVar[Kind]
     name: ClassVar[str]
+    formula: ClassVar[str] = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -104,6 +59,8 @@ class Loss(_Declared):
         Must be set by the class.
     name : str
         The name of the class in lower case, words joined by underscores, unless set.
+    formula : str, default=""
+        Of the loss as one would print it, for docstrings.
     targets : TargetKind, default=TargetKind.SIGNS
     objective_scale : float, default=2.0
         Times the objective in the half convention is what estimators report: 2 for objectives
@@ -159,6 +116,8 @@ class UnlabeledLoss(_Declared):
         descent replaces it.
     name : str
         The name of the class in lower case, words joined by underscores, unless set.
+    formula : str, default=""
+        For docstrings.
     """
 
     @abstractmethod

@@ -18,6 +18,7 @@ class SquaredHinge(Loss):
     """1/2 max(0, 1 - y f)^2 for y in {-1, +1}: the L2 hinge of the LapSVM paper, (7)."""
 
     kind: ClassVar[Kind] = Kind.PIECEWISE_QUADRATIC
+    formula: ClassVar[str] = "max(0, 1 - y f)^2"
     objective_scale: ClassVar[float] = 1.0
 
     def value(self, y: Any, f: Any) -> Any:
@@ -45,6 +46,7 @@ class Squared(Loss):
     """1/2 (y - f)^2: LapRLS, LapSVM paper (14)."""
 
     kind: ClassVar[Kind] = Kind.PIECEWISE_QUADRATIC
+    formula: ClassVar[str] = "(y - f)^2"
     targets: ClassVar[TargetKind] = TargetKind.VALUES
 
     def value(self, y: Any, f: Any) -> Any:
@@ -65,6 +67,7 @@ class Hinge(Loss):
     """1/2 max(0, 1 - y f) for y in {-1, +1}: half the hinge of the LapSVM paper, (4)."""
 
     kind: ClassVar[Kind] = Kind.KINKED
+    formula: ClassVar[str] = "max(0, 1 - y f)"
 
     def value(self, y: Any, f: Any) -> Any:
         xp = array_namespace(f)
@@ -93,6 +96,7 @@ class EpsilonInsensitive(Loss):
 
     epsilon: float = 0.1
     kind: ClassVar[Kind] = Kind.KINKED
+    formula: ClassVar[str] = "max(0, abs(y - f) - epsilon)"
     targets: ClassVar[TargetKind] = TargetKind.VALUES
 
     def value(self, y: Any, f: Any) -> Any:

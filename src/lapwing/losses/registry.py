@@ -1,6 +1,7 @@
 """Which losses there are by name, and what users may give for ``loss=`` and ``unlabeled_loss=``.
 
 A new loss is one class and one line here; names, messages, docstrings and shared tests follow.
+`lapwing.losses` says what the class is to declare.
 """
 
 from __future__ import annotations

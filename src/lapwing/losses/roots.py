@@ -52,7 +52,8 @@ def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
         step = np.divide(-value, slope, out=np.full_like(x, np.inf), where=slope > 0)
         ahead = x + step
         middle = np.where(np.isfinite(high), (low + high) / 2, 2 * np.maximum(x, 0) + 1)
-        newton = (ahead > low) & (ahead <= high) & (np.abs(value) <= before / 2)
+        inside = (ahead > low) & (ahead <= high) & np.isfinite(ahead)
+        newton = inside & (np.abs(value) <= before / 2)
         before = np.abs(value)
         tiny = _EPSILON * np.maximum(np.abs(x), size)
         found = (np.abs(step) <= tiny) | (value == 0) | (high - low <= tiny)

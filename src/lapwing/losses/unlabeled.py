@@ -31,6 +31,7 @@ class GaussianBump(UnlabeledLoss):
     a: Any = 1.0
     kind: ClassVar[Kind] = Kind.SMOOTH
     name: ClassVar[str] = "gaussian"
+    formula: ClassVar[str] = "exp(-s f^2)"
 
     def value(self, f: Any) -> Any:
         return np.exp(f * f * (-self.s / self.a)) / np.sqrt(self.a)
@@ -62,6 +63,7 @@ class SymmetricHinge(UnlabeledLoss):
     """max(0, 1 - |f|): the hinge for the nearer label."""
 
     kind: ClassVar[Kind] = Kind.KINKED
+    formula: ClassVar[str] = "max(0, 1 - abs(f))"
 
     def value(self, f: Any) -> Any:
         return _second_difference(smooth_ramp, f, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ __all__ = ["ComputedKernel", "FullKernelSpace"]
 
 
 class ComputedKernel(LinearOperator):
-    """Kernel matrix of points that is never held: products compute it, a row block at a time.
+    """Kernel matrix of points that is not held: products compute it, a row block at a time.
 
     Parameters
     ----------
@@ -41,6 +42,15 @@ class ComputedKernel(LinearOperator):
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Row blocks of the matrix."""
         return self.kernel.cross_blocks(self.X, self.X)
+
+    @cached_property
+    def formed(self) -> Array:
+        """The matrix in float64, held from then on, as whoever factors it may do so again.
+
+        In float64 from the start: rounded to float32 it has negative eigenvalues, which solvers'
+        large factors make larger than the identity they are added to.
+        """
+        return np.asarray(self.kernel.gram(self.X.astype(np.float64)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +119,7 @@ class FullKernelSpace:
     def gram(self) -> Array:
         K = self.K
         if isinstance(K, ComputedKernel):
-            # In float64 from the start: rounded to float32 it has negative eigenvalues, which
-            # solvers' large factors make larger than the identity they are added to.
-            return np.asarray(K.kernel.gram(K.X.astype(np.float64)))
+            return K.formed
         return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:

@@ -25,9 +25,9 @@ from lapwing.solvers.manifold.stopping import (
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
+    DIFFERENTIABLE_LOSSES,
     GRAPHS,
     KINKED_LOSSES,
-    QUADRATIC_LOSSES,
     DenseTerm,
     column,
     make_case,
@@ -51,7 +51,7 @@ def metric_norm(case, state):
 # --- starts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_start_at_the_optimum_ends_at_once(loss, fit_intercept):
     problem = make_case(loss=loss, fit_intercept=fit_intercept).objective()
@@ -65,7 +65,7 @@ def test_a_start_at_the_optimum_ends_at_once(loss, fit_intercept):
     np.testing.assert_allclose(once.state.values, optimum.values, atol=1e-10)
 
 
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 def test_a_near_start_is_shorter_and_ends_where_a_cold_one_does(loss):
     case = make_case(loss=loss, fit_intercept=True)
     problem, nearby = case.objective(), replace(case, gamma_A=case.gamma_A * 1.01).objective()
@@ -170,7 +170,7 @@ def test_more_precision_than_the_arithmetic_has(tol):
     )
 
 
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @pytest.mark.parametrize(
     ("graph", "fit_intercept"),
     [tuple(a.values()) for a in sweep(graph=GRAPHS, fit_intercept=(False, True))],
@@ -445,7 +445,7 @@ def cast(case, dtype):
     )
 
 
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_pcg_in_float32(loss, fit_intercept):
     case = make_case(loss=loss, fit_intercept=fit_intercept, n=80, n_labels=30, c=3)
@@ -509,7 +509,7 @@ class StrictSpace:
 @pytest.mark.parametrize("device", ["CPU_DEVICE", "device1"])
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("space", ["full", "linear"])
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 def test_pcg_in_another_array_namespace(loss, space, repeated, device):
     """On a device of its own, which stands for a GPU: nothing may be mixed with host arrays."""
     case = make_case(loss=loss, space=space, fit_intercept=True, n=24, n_labels=12, c=3)

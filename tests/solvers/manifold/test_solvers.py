@@ -21,6 +21,7 @@ from lapwing.solvers.manifold.dual import representers
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
+    DIFFERENTIABLE_LOSSES,
     GRAPHS,
     KINKED_LOSSES,
     QUADRATIC_LOSSES,
@@ -58,7 +59,7 @@ def test_the_problems_are_worth_solving():
 # --- optimality, recomputed -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", QUADRATIC_LOSSES, **BY_NAME)
+@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
 @grid(space=SPACES, graph=GRAPHS, fit_intercept=(False, True))
 def test_the_gradient_vanishes_and_all_solvers_agree(space, graph, fit_intercept, loss):
     case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
@@ -301,7 +302,7 @@ def test_laprls_takes_newton_one_step():
 
 EVERY_LOSS_AND_SOLVER = [
     pytest.param(loss, solve, id=f"{loss.name}-{name}")
-    for loss in (*QUADRATIC_LOSSES, *KINKED_LOSSES)
+    for loss in ALL_LOSSES
     for name, solve in SOLVERS.items()
     if loss.kind.differentiable or name == "dual"
 ]

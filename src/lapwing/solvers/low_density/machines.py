@@ -202,24 +202,25 @@ class Machines:
         return np.asarray(space.values(coef) + self.intercept)
 
 
-def one_vs_rest(
-    space: CoordinateSpace, observations: Observations, recipe: Recipe, tell: Tell
-) -> Machines:
+def one_vs_rest(space: Space, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
+    whole: Restriction = space.restrict(np.arange(space.n_points))
     classes = np.arange(observations.n_classes)
     positives = classes[-n_columns(len(classes)) :]
     columns = []
     for number, positive in enumerate(positives):
         targets = np.where(observations.codes == positive, 1.0, -1.0)
         sides = classes[classes != positive], classes[[positive]]
-        objective = _objective(space, observations, targets, sides, recipe)
+        objective = _objective(whole.space, observations, targets, sides, recipe)
 
         def on_step(
             function: Function, number: int = number, objective: LowDensityObjective = objective
         ) -> bool:
-            return tell(number, lambda: (function.coef, _intercept(objective, function)))
+            intercept = partial(_intercept, objective, function)
+            return tell(number, lambda: (whole.embed(function.coef), intercept()))
 
-        columns.append(_fit(objective, observations, recipe, on_step))
+        machine = _fit(objective, observations, recipe, on_step)
+        columns.append(machine._replace(coef=whole.embed(machine.coef)))
     return Machines(columns)
 
 

@@ -1,0 +1,182 @@
+"""Proximal points and augmented losses against brute force, and the roots that they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lapwing.losses import EpsilonInsensitive, Hinge, Loss, ModifiedLogistic, Squared, SquaredHinge
+from lapwing.losses.augmented import AugmentedLoss, ShiftedHinge, augmented, proximal_point
+from lapwing.losses.roots import increasing_root
+from tests.helpers.outside import HuberHinge, Logistic, Pinball, SteepHinge
+
+LOSSES: list[Loss] = [
+    Hinge(),
+    SquaredHinge(),
+    Squared(),
+    EpsilonInsensitive(0.3),
+    ModifiedLogistic(),
+    HuberHinge(0.3),
+    Logistic(),
+    SteepHinge(),
+    Pinball(0.3),
+]
+FOR_ALL = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+
+
+def observations(n: int = 300) -> tuple[Any, Any, Any]:
+    """Targets, points and steps; some points on breaks, where the derivative has two values."""
+    rng = np.random.default_rng(0)
+    y, v = rng.choice([-1.0, 1.0], n), 3 * rng.standard_normal(n)
+    v[::10] = y[::10]
+    v[1::10] = 0.0
+    return y, v, 10.0 ** rng.uniform(-3, 2, n)
+
+
+@FOR_ALL
+def test_proximal_points_by_brute_force(loss: Loss) -> None:
+    y, v, step = observations()
+    z, rate = proximal_point(loss, y, v, step)
+
+    def height(at: Any) -> Any:
+        return step * loss.value(y, at) + (at - v) ** 2 / 2
+
+    best = height(z)
+    for move in (1e-4, 1e-2, 0.3, 2.0):
+        assert (best <= height(z + move) + 1e-12 * (1 + np.abs(best))).all()
+        assert (best <= height(z - move) + 1e-12 * (1 + np.abs(best))).all()
+    assert ((rate >= 0) & (rate <= 1)).all()
+    # no proximal point is farther from another than where they are from
+    assert (np.abs(np.diff(z[np.argsort(v)])[y[:-1] == y[1:]]) >= 0).all()
+
+
+@FOR_ALL
+def test_rates_by_differences(loss: Loss) -> None:
+    y, v, step = observations()
+    h = 1e-6
+    (right, _), (left, _) = (proximal_point(loss, y, v + side * h, step) for side in (1, -1))
+    z, rate = proximal_point(loss, y, v, step)
+    numeric = (right - left) / (2 * h)
+    same_piece = np.abs(right - 2 * z + left) < 1e-9 * (1 + np.abs(z))
+    assert same_piece.mean() > 0.7
+    np.testing.assert_allclose(rate[same_piece], numeric[same_piece], atol=1e-4)
+
+
+def test_the_proximal_point_of_the_hinge_is_a_formula() -> None:
+    y, v, step = observations()
+    m = y * v
+    expected = y * np.where(m >= 1, m, np.minimum(m + step / 2, 1))
+    np.testing.assert_allclose(proximal_point(Hinge(), y, v, step)[0], expected, atol=1e-12)
+    at_kink = (m <= 1) & (m + step / 2 > 1)
+    np.testing.assert_allclose(proximal_point(Hinge(), y, v, step)[1], 1.0 * ~at_kink, atol=1e-9)
+
+
+@FOR_ALL
+def test_augmented_losses_are_the_minimum_that_they_say(loss: Loss) -> None:
+    rng = np.random.default_rng(1)
+    n = 60
+    y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
+    slopes = rng.standard_normal(n)
+    made = AugmentedLoss(loss, c, slopes, 0.7)
+    z = np.linspace(-15, 15, 60_001)[:, None]
+    psi = 2 * c * loss.value(y, z) + slopes * (f - z) + 0.35 * (f - z) ** 2
+    np.testing.assert_allclose(2 * made.value(y, f), psi.min(axis=0), atol=1e-6)
+    h = 1e-5
+    numeric = (made.value(y, f + h) - made.value(y, f - h)) / (2 * h)
+    np.testing.assert_allclose(made.derivative(y, f), numeric, atol=1e-6)
+    np.testing.assert_allclose(made.updated(y, f), 2 * numeric, atol=1e-6)
+    right, left = made.derivative(y, f + h), made.derivative(y, f - h)
+    bend = (right - left) / (2 * h)
+    smooth = np.abs(right - 2 * made.derivative(y, f) + left) < 1e-8
+    assert smooth.mean() > 0.9
+    np.testing.assert_allclose(made.curvature(y, f)[smooth], bend[smooth], atol=1e-3)
+
+
+def test_the_hinge_has_a_formula_that_is_the_same() -> None:
+    rng = np.random.default_rng(2)
+    n = 100
+    y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
+    slopes = -y * rng.uniform(0, c)
+    general, special = AugmentedLoss(Hinge(), c, slopes, 0.7), augmented(Hinge(), c, slopes, 0.7)
+    assert isinstance(special, ShiftedHinge)
+    for method in ("value", "derivative", "curvature", "updated"):
+        np.testing.assert_allclose(
+            getattr(special, method)(y, f), getattr(general, method)(y, f), atol=1e-9
+        )
+
+    class Changed(Hinge):
+        """May be anything: its class is not the hinge's."""
+
+    assert isinstance(augmented(Changed(), c, slopes, 0.7), AugmentedLoss)
+    moved = general.moved(2 * slopes, 3.0)
+    assert (moved.penalty, moved.loss) == (3.0, Hinge())
+    np.testing.assert_array_equal(moved.multipliers, 2 * slopes)
+
+
+def test_the_slope_at_the_optimum_is_a_fixed_point() -> None:
+    """Where the multipliers are the slopes of the loss there, nothing moves, whatever rho."""
+    f, y = np.array([0.2, 1.0, 2.0]), np.ones(3)
+    slopes = np.array([-1.0, -0.3, 0.0])  # in the subdifferential at f, also on the kink
+    for penalty in (1e-2, 1.0, 1e3):
+        made = AugmentedLoss(Hinge(), np.ones(3), slopes, penalty)
+        np.testing.assert_allclose(made.updated(y, f), slopes, atol=1e-12)
+        np.testing.assert_allclose(made.value(y, f), Hinge().value(y, f), atol=1e-12)
+
+
+# --- roots ----------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.floats(-5, 5), st.floats(1e-3, 1e3)), min_size=1, max_size=6),
+    st.floats(-20, 20),
+)
+def test_roots_of_piecewise_linear_functions(pieces: Any, level: float) -> None:
+    """Sums of ramps: increasing, with kinks anywhere."""
+
+    def function(x: Any) -> Any:
+        value = np.full(x.shape, level) + 1e-3 * x
+        slope = np.full(x.shape, 1e-3)
+        for at, tilt in pieces:
+            value = value + tilt * np.maximum(x - at, 0)
+            slope = slope + tilt * (x > at)
+        return value, slope
+
+    low, high = np.array([-1e6]), np.array([1e6])
+    root = increasing_root(function, low, high)
+    (value,), (slope,) = function(root)
+    assert abs(value) <= 1e-9 * (1 + abs(level) + slope * abs(root[0]))
+
+
+def test_roots_without_an_upper_end_and_at_the_ends() -> None:
+    seen = []
+
+    def cubic(x: Any) -> Any:
+        seen.append(1)
+        return x**3 - np.array([1e-9, 1.0, 1e12, -1.0]), 3 * x**2
+
+    root = increasing_root(cubic, np.zeros(4), np.full(4, np.inf))
+    np.testing.assert_allclose(root, [1e-3, 1.0, 1e4, 0.0], rtol=1e-14)
+    assert len(seen) < 100
+
+    def line(x: Any) -> Any:
+        return x - 7.0, np.ones_like(x)
+
+    assert increasing_root(line, np.array([0.0]), np.array([3.0]))[0] == pytest.approx(3.0)
+    assert increasing_root(line, np.array([9.0]), np.array([12.0]))[0] == 9.0
+    assert increasing_root(line, np.array([0.0]), np.array([7.0]))[0] == 7.0
+
+
+def test_functions_of_few_pieces_take_few_steps() -> None:
+    calls = []
+
+    def function(x: Any) -> Any:
+        calls.append(1)
+        return np.maximum(x - 1, 0) * 100 + x - 3, np.where(x > 1, 101.0, 1.0)
+
+    root = increasing_root(function, np.zeros(1), np.full(1, np.inf))
+    np.testing.assert_allclose(root, 103 / 101, rtol=1e-15)
+    assert len(calls) <= 6

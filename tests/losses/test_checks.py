@@ -1,0 +1,204 @@
+"""A loss that is not what it declares is refused, and the message says what is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import LapSVC
+from lapwing.losses import (
+    GaussianBump,
+    Hinge,
+    Kind,
+    Loss,
+    ModifiedLogistic,
+    Squared,
+    SymmetricHinge,
+    UnlabeledLoss,
+)
+from lapwing.losses.checks import check_loss, check_unlabeled_loss
+from tests.helpers.outside import (
+    CauchyBump,
+    HuberHinge,
+    Logistic,
+    NearerHuber,
+    Pinball,
+    SteepHinge,
+)
+
+RIGHT = [
+    *(HuberHinge(width) for width in (0.01, 0.29863, 0.5, 3.0)),
+    Logistic(),
+    ModifiedLogistic(50.0),
+    SteepHinge(),
+    Pinball(0.3),
+    Squared(),
+    Hinge(),
+    Hinge().smoothed(0.1),
+]
+RIGHT_UNLABELED = [GaussianBump(), SymmetricHinge(), CauchyBump(), NearerHuber(0.2)]
+
+
+@pytest.mark.parametrize("loss", RIGHT, ids=repr)
+def test_right_losses_pass(loss: Loss) -> None:
+    check_loss(loss)
+
+
+@pytest.mark.parametrize("loss", RIGHT_UNLABELED, ids=repr)
+def test_right_unlabelled_losses_pass(loss: UnlabeledLoss) -> None:
+    check_unlabeled_loss(loss)
+
+
+class Full(HuberHinge):
+    """The derivative of the whole loss, the value of half of it."""
+
+    def derivative(self, y: Any, f: Any) -> Any:
+        return 2 * super().derivative(y, f)
+
+
+class WrongCurvature(HuberHinge):
+    def curvature(self, y: Any, f: Any) -> Any:
+        return 1.0 * (y * f < 1)
+
+
+class OneBreak(HuberHinge):
+    def breaks(self, y: Any) -> Any:
+        return (y,)
+
+
+class NoBreaks(Loss):
+    kind = Kind.PIECEWISE_QUADRATIC
+    value = HuberHinge.value
+    derivative = HuberHinge.derivative
+    curvature = HuberHinge.curvature
+    width = 0.5
+
+
+class HiddenKink(SteepHinge):
+    kind = Kind.SMOOTH
+
+
+class Ramp(Loss):
+    """min(1, max(0, 1 - y f)), halved: not convex."""
+
+    kind = Kind.KINKED
+
+    def value(self, y: Any, f: Any) -> Any:
+        return np.clip(1 - y * f, 0, 1) / 2
+
+    def derivative(self, y: Any, f: Any) -> Any:
+        return np.where((y * f < 1) & (y * f > 0), -y / 2, 0.0)
+
+    def curvature(self, y: Any, f: Any) -> Any:
+        return 0 * f
+
+    def breaks(self, y: Any) -> Any:
+        return y, 0 * y
+
+
+class Negative(Squared):
+    def value(self, y: Any, f: Any) -> Any:
+        return super().value(y, f) - 1
+
+
+class Scalar(Squared):
+    def curvature(self, y: Any, f: Any) -> Any:
+        return 1.0
+
+
+class Overflowing(Squared):
+    def derivative(self, y: Any, f: Any) -> Any:
+        return np.where(f > 30, np.inf, f - y)
+
+
+class Listed(HuberHinge):
+    def breaks(self, y: Any) -> Any:
+        return np.stack([y, y * (1 - self.width)])
+
+
+class Curved(Logistic):
+    kind = Kind.PIECEWISE_QUADRATIC
+
+    def breaks(self, y: Any) -> Any:
+        return ()
+
+
+WRONG: list[tuple[Loss, str]] = [
+    (Full(), r"derivative gives 1 at f = .*, for the target -1, where the differences of value"),
+    (
+        WrongCurvature(),
+        r"curvature gives .* where the differences of derivative give .* Check both",
+    ),
+    (OneBreak(), "piecewise quadratic, and its curvature changes between .* Name it, or use kind"),
+    (NoBreaks(), "NoBreaks is piecewise quadratic and must say where: add breaks(y), a tuple of"),
+    (
+        HiddenKink(),
+        "says that it is smooth, and its derivative jumps by 1 at f = .* Use kind = Kind.KINKED",
+    ),
+    (Ramp(), "is not convex: its derivative falls between f = .* must be convex"),
+    (Negative(), "must not be negative, and value is at f = "),
+    (Scalar(), r"curvature must give an array of the shape of the scores, \(205,\), not \(\)"),
+    (Overflowing(), "derivative is not finite at f = 31"),
+    (Listed(), r"breaks\(y\) must give a tuple of arrays like y, one for each break, not ndarray"),
+    (Curved(), "piecewise quadratic, and its curvature changes between"),
+]
+
+
+@pytest.mark.parametrize(("loss", "message"), WRONG, ids=lambda part: type(part).__name__)
+def test_wrong_losses_are_refused(loss: Loss, message: str) -> None:
+    message = message.replace("breaks(y), a", r"breaks\(y\), a")
+    error = NotImplementedError if isinstance(loss, NoBreaks) else ValueError
+    with pytest.raises(error, match=message):
+        check_loss(loss)
+
+
+def test_a_wrong_loss_is_refused_before_any_work() -> None:
+    def never(a: Any, b: Any) -> Any:
+        raise AssertionError("the kernel was computed")
+
+    X, y = np.arange(8.0)[:, None], [0, -1, -1, -1, -1, -1, -1, 1]
+    with pytest.raises(ValueError, match=re.escape("Full(width=0.5): derivative gives")):
+        LapSVC(never, loss=Full()).fit(X, y)
+
+
+def test_wrong_unlabelled_losses_are_refused() -> None:
+    class Flipped(CauchyBump):
+        def derivative(self, f: Any) -> Any:
+            return -super().derivative(f)
+
+    class Bent(CauchyBump):
+        def curvature(self, f: Any) -> Any:
+            return 2 * super().curvature(f)
+
+    with pytest.raises(ValueError, match=r"Flipped\(s=3.0\): derivative gives .* of value give"):
+        check_unlabeled_loss(Flipped())
+    with pytest.raises(ValueError, match=r"Bent\(s=3.0\): curvature gives .* of derivative give"):
+        check_unlabeled_loss(Bent())
+
+
+def test_a_class_must_say_of_what_kind_it_is() -> None:
+    message = "Untold must say of what kind it is: kind = one of Kind.PIECEWISE_QUADRATIC, Kind.SM"
+    with pytest.raises(TypeError, match=message):
+
+        class Untold(Loss):
+            pass
+
+    class Unfinished(Loss):
+        kind = Kind.SMOOTH
+
+        def value(self, y: Any, f: Any) -> Any:
+            return 0 * f
+
+    with pytest.raises(TypeError, match=r"abstract.*curvature"):
+        Unfinished()  # type: ignore[abstract]
+
+
+def test_names_are_those_of_the_classes_in_lower_case() -> None:
+    assert (HuberHinge.name, SteepHinge.name, Logistic.name) == (
+        "huber_hinge",
+        "steep_hinge",
+        "logistic",
+    )

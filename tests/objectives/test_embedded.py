@@ -1,0 +1,131 @@
+"""The objective of embedded regression: its graph sides, units and weights, written out densely."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing.objectives.embedded import EmbeddedObjective, Units, graph_side, spectral_side
+from lapwing.spaces import LinearSpace
+from tests.helpers.problems import DenseTerm, affinity, laplacian
+from tests.helpers.spaces import random
+
+N, MU = 14, 3.0
+X = random(N, 4)
+L = laplacian(affinity(X), normalized=True)
+INDEX = np.array([3, 0, 9, 3])  # one point is observed twice
+WEIGHTS = np.array([1.0, 0.5, 2.0, 4.0])
+TARGETS = random(4, 2, seed=1)
+VALUES, VECTORS = np.linalg.eigh(L)
+
+
+def form(g: Any) -> Any:
+    """1/2 (g - y)' Lambda (g - y) + mu/2 g'L g, a column."""
+    misfit = (WEIGHTS[:, None] * (g[INDEX] - TARGETS) ** 2).sum(axis=0)
+    return (misfit + MU * np.einsum("ij,ij->j", g, L @ g)) / 2
+
+
+def sides() -> dict[str, Any]:
+    parts = INDEX, WEIGHTS, TARGETS
+    return {
+        "any": graph_side(DenseTerm(MU * L), N, *parts),
+        "all eigenvectors": spectral_side(VECTORS, MU * VALUES, *parts),
+        "few eigenvectors": spectral_side(VECTORS[:, :5], MU * VALUES[:5], *parts),
+    }
+
+
+every_side = pytest.mark.parametrize("name", sides())
+
+
+@every_side
+def test_the_quadratic_form_of_a_side(name: str) -> None:
+    side = sides()[name]
+    z = random(len(side.curvature), 2, seed=2)
+    g = side.values(z)
+    expected = form(g)
+    np.testing.assert_allclose(side.energy(z), expected, rtol=1e-12)
+    square = np.einsum("ij,ij->j", z, side.curvature @ z) / 2
+    pulled = np.einsum("ij,ij->j", side.pull, z)
+    np.testing.assert_allclose(square - pulled + side.constant, expected, rtol=1e-11)
+    assert side.n_columns == 2
+
+
+@every_side
+def test_a_single_column_of_a_side(name: str) -> None:
+    side = sides()[name]
+    z = random(len(side.curvature), 2, seed=2)
+    for j in range(2):
+        column = slice(j, j + 1)
+        np.testing.assert_allclose(side.energy(z[:, [j]], column), side.energy(z)[[j]])
+        expected = TARGETS[:, [j]] - side.values(z)[INDEX][:, [j]]
+        np.testing.assert_allclose(side.misfit(z[:, [j]], column), expected, atol=1e-13)
+
+
+@every_side
+def test_values_and_their_adjoint(name: str) -> None:
+    side = sides()[name]
+    z, u = random(len(side.curvature), 2), random(N, 2, seed=1)
+    np.testing.assert_allclose((side.values(z) * u).sum(), (z * side.adjoint(u)).sum(), rtol=1e-12)
+
+
+@every_side
+def test_what_is_missing_to_an_optimum(name: str) -> None:
+    """Nothing where basis' alpha is the force that the form leaves."""
+    side = sides()[name]
+    z = random(len(side.curvature), 2)
+    pull = random(len(side.curvature), 2, seed=1)
+    alpha = side.values(pull - side.curvature @ z)  # basis' basis = I
+    np.testing.assert_allclose(side.missing(z, alpha, pull), 0, atol=1e-11)
+    moved = side.missing(z, alpha, pull + 1)
+    np.testing.assert_allclose(moved, 1, atol=1e-11)
+
+
+def test_an_energy_is_not_negative_where_rounding_is_all_there_is() -> None:
+    side = graph_side(lambda F: -1e-17 * F, N, INDEX, WEIGHTS, 0 * TARGETS)
+    assert (side.energy(1e-3 * random(N, 2) * (np.arange(N) == 7)[:, None]) >= 0).all()
+
+
+def test_a_side_in_float32_eigenvectors_is_summed_in_float64() -> None:
+    side = spectral_side(VECTORS.astype(np.float32), MU * VALUES, INDEX, WEIGHTS, TARGETS)
+    assert side.curvature.dtype == side.pull.dtype == np.float64
+
+
+# --- the objective --------------------------------------------------------------------------------
+
+
+def objective(**options: Any) -> EmbeddedObjective:
+    parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * L), 2.0
+    return EmbeddedObjective(LinearSpace(X), *parts, **options)
+
+
+def test_the_side_of_an_objective_is_that_of_its_basis() -> None:
+    any_g, few = objective(), objective(basis=VECTORS[:, :5], penalties=MU * VALUES[:5])
+    assert any_g.n_points == few.n_points == N
+    assert any_g.side.basis is None
+    assert few.side.basis is few.basis
+    for one, name in ((any_g, "any"), (few, "few eigenvectors")):
+        expected = sides()[name]
+        for part in ("curvature", "pull", "constant"):
+            np.testing.assert_array_equal(getattr(one.side, part), getattr(expected, part))
+        assert one.side is one.side  # formed once
+
+
+def test_the_same_problem_with_its_space_held_otherwise() -> None:
+    before, space = objective(fit_intercept=True), LinearSpace(X[:, :2])
+    after = before.with_space(space)
+    assert after.space is space
+    assert (after.C, after.fit_intercept) == (2.0, True)
+    assert after.targets is before.targets
+    with pytest.raises(FrozenInstanceError):
+        after.C = 1.0  # type: ignore[misc]
+
+
+def test_a_measured_problem_has_its_targets_in_other_units() -> None:
+    units = Units(np.array([1.0, -2.0]), 4.0)
+    before = objective()
+    np.testing.assert_array_equal(before.measured(units).targets, (TARGETS - [1, -2]) / 4)
+    np.testing.assert_array_equal(before.targets, TARGETS)
+    assert before.measured(units).weights is before.weights

@@ -1,0 +1,212 @@
+"""The solvers of embedded regression by name: one problem, one minimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing.kernels import make_kernel
+from lapwing.losses.labeled import EpsilonInsensitive, Loss, Squared
+from lapwing.objectives.embedded import EmbeddedObjective, Units
+from lapwing.solvers.base import Status
+from lapwing.solvers.embedded.methods import (
+    EMBEDDED_METHODS,
+    EmbeddedSettings,
+    require_matrices,
+)
+from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
+from lapwing.spaces import FullKernelSpace, LinearSpace, full_map, landmark_map
+from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
+from tests.helpers.spaces import random
+
+N, MU, C, GAMMA = 30, 3.0, 5.0, 0.4
+X = random(N, 3)
+KERNEL = make_kernel("rbf", X, gamma=GAMMA)
+L = laplacian(affinity(X), normalized=False)
+INDEX = np.array([3, 0, 9, 3, 21, 17])
+WEIGHTS = np.array([10.0, 5.0, 20.0, 40.0, 8.0, 8.0])
+TARGETS = random(6, 2, seed=1)
+VALUES, VECTORS = np.linalg.eigh(L)
+PLAIN = Units(np.zeros(2), 1.0)
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "epsilon_insensitive": EpsilonInsensitive(0.05),
+}
+
+SPACES: dict[str, Any] = {
+    "linear": lambda: LinearSpace(X),
+    "full": lambda: FullKernelSpace.computed(KERNEL, X),
+    "full map": lambda: full_map(KERNEL, KERNEL.gram(X), X),
+    "landmarks": lambda: landmark_map(KERNEL, X, X[:8]),
+    "landmarks stored": lambda: landmark_map(KERNEL, X, X[:8]).stored(),
+}
+
+
+def objective(space: Any, *, few: bool, bias: bool = True) -> EmbeddedObjective:
+    basis = (VECTORS[:, :9], MU * VALUES[:9]) if few else (None, None)
+    parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * L), C, bias
+    return EmbeddedObjective(space, *parts, *basis)
+
+
+def settings(loss: str, units: Units = PLAIN, **options: Any) -> EmbeddedSettings:
+    given = {"tol": 1e-10, "max_iter": 2000} | options
+    return EmbeddedSettings(LOSSES[loss], units, **given)
+
+
+def run(problem: EmbeddedObjective, loss: str, held: str, **options: Any) -> EmbeddedResult:
+    method = EMBEDDED_METHODS[loss, held]
+    return method.minimize(problem, method.form(problem), settings(loss, **options))
+
+
+def value(problem: EmbeddedObjective, loss: str, result: EmbeddedResult) -> Any:
+    """(14) and (33) at a result, a column, f by the coefficients of the space."""
+    space = problem.space
+    h = space.values(result.coef)
+    g, r = result.virtual, h + result.intercept - result.virtual
+    norm = space.dot(result.coef, result.coef, h)
+    misfit = (WEIGHTS[:, None] * (g[INDEX] - problem.targets) ** 2).sum(axis=0)
+    smooth = MU * np.einsum("ij,ij->j", g, L @ g)
+    of_loss = C / 2 * r**2 if loss == "squared" else C * np.maximum(np.abs(r) - 0.05, 0)
+    return (norm + misfit + smooth) / 2 + of_loss.sum(axis=0)
+
+
+def test_methods_by_their_names() -> None:
+    assert {key: method.name for key, method in EMBEDDED_METHODS.items()} == {
+        ("squared", "matrix"): "cholesky",
+        ("squared", "features"): "normal equations",
+        ("squared", "operator"): "conjugate gradient",
+        ("epsilon_insensitive", "matrix"): "interior point",
+        ("epsilon_insensitive", "features"): "interior point",
+    }
+
+
+# Features want a basis of g and the operator none; the full kernel has no coordinates.
+BASES = {"matrix": (True, False), "features": (True,), "operator": (False,)}
+WAYS = [
+    (loss, held, name, few)
+    for loss, held in EMBEDDED_METHODS
+    for name in SPACES
+    for few in BASES[held]
+    if held == "matrix" or name != "full"
+]
+
+
+@pytest.mark.parametrize(("loss", "held", "name", "few"), WAYS)
+def test_results_are_in_the_coefficients_of_the_space(
+    loss: str, held: str, name: str, few: bool
+) -> None:
+    """The reported objective is that of the function they stand for; all ways find the least."""
+    problem = objective(SPACES[name](), few=few)
+    result = run(problem, loss, held)
+    assert result.coef.shape == (problem.space.n_coef, 2)
+    np.testing.assert_allclose(result.objective, value(problem, loss, result), rtol=1e-7)
+    assert result.status == Status.CONVERGED
+    reference = run(problem, loss, "matrix")
+    np.testing.assert_allclose(result.objective, reference.objective, rtol=1e-7)
+    # |f - f*|^2 <= 2 gap of a loss with kinks
+    tolerance = 1e-7 if loss == "squared" else 1e-3
+    np.testing.assert_allclose(result.virtual, reference.virtual, atol=tolerance)
+    f, expected = (problem.space.values(r.coef) + r.intercept for r in (result, reference))
+    np.testing.assert_allclose(f, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_multipliers_are_told_where_the_method_knows_them(loss: str) -> None:
+    problem = objective(SPACES["full"](), few=True)
+    result = run(problem, loss, "matrix")
+    if loss == "squared":
+        assert result.alpha is None
+    else:
+        assert result.alpha is not None
+        np.testing.assert_array_equal(result.alpha, result.coef)
+        assert np.abs(result.alpha).max() <= C
+
+
+def test_what_is_formed() -> None:
+    few, any_g = (objective(SPACES["landmarks"](), few=few) for few in (True, False))
+    for loss in LOSSES:
+        dense = EMBEDDED_METHODS[loss, "matrix"].form(any_g)
+        assert isinstance(dense, DenseSystem)
+        Z = rbf(X, X[:8], GAMMA)
+        K = Z @ np.linalg.solve(rbf(X[:8], X[:8], GAMMA), Z.T)
+        np.testing.assert_allclose(dense.K, K, atol=1e-10)
+        assert dense.side is any_g.side
+        features = EMBEDDED_METHODS[loss, "features"].form(few)
+        assert isinstance(features, FeatureSystem)
+        assert features.space is few.space
+        assert features.side is few.side
+        assert features.fit_intercept
+        assert features.fit_intercept == dense.fit_intercept
+    assert EMBEDDED_METHODS["squared", "operator"].form(any_g) is None
+
+
+@pytest.mark.parametrize("scale", [0.25, 8.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_measured_problems_have_the_minimum_of_the_plain_ones(loss: str, scale: float) -> None:
+    """D - W and a bias leave constants free; the insensitive loss is measured too."""
+    problem = objective(SPACES["full"](), few=False)
+    units = Units(np.array([2.0, -1.0]), scale)
+    plain = run(problem, loss, "matrix")
+    found = run(problem.measured(units), loss, "matrix", units=units)
+    found = found.in_units(units.level, units.scale)
+    tolerance = 1e-8 if loss == "squared" else 1e-4
+    np.testing.assert_allclose(found.objective, plain.objective, rtol=1e-7)
+    np.testing.assert_allclose(found.virtual, plain.virtual, atol=tolerance)
+    np.testing.assert_allclose(found.intercept, plain.intercept, atol=tolerance * 10)
+    np.testing.assert_allclose(found.objective, value(problem, loss, found), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("loss", "held", "few"),
+    [
+        ("squared", "operator", False),
+        ("epsilon_insensitive", "matrix", False),
+        ("epsilon_insensitive", "features", True),
+    ],
+)
+def test_iterations_are_limited_and_told(loss: str, held: str, few: bool) -> None:
+    problem = replace(objective(SPACES["linear"](), few=few), targets=TARGETS[:, :1])
+    ticks: list[int] = []
+
+    def tick() -> bool:
+        ticks.append(1)
+        return len(ticks) == 3
+
+    stopped = run(problem, loss, held, on_iteration=tick)
+    assert stopped.status == Status.CALLBACK
+    assert (stopped.n_iter, len(ticks)) == (3, 3)
+    assert run(problem, loss, held, max_iter=2).n_iter == 2
+
+
+def test_matrices_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    message = (
+        r"Embedded regression with the n x n kernel matrix of n = 100 points needs 156\.2 kB.*"
+        r"Use space=Landmarks\(1000\) and n_eigenvectors=50, which form no n x n matrix"
+    )
+    with pytest.raises(MemoryError, match=message):
+        require_matrices(100, 2)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_forming_is_forecast(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any g takes twice the matrices of a few eigenvectors; features take none."""
+    few, any_g = (objective(SPACES["linear"](), few=few) for few in (True, False))
+    form = EMBEDDED_METHODS[loss, "matrix"].form
+    one = 8 * N * N
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(5 * one))
+    form(few)
+    with pytest.raises(MemoryError, match=r"n x n kernel matrix of n = 30 points"):
+        form(any_g)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(3 * one))
+    with pytest.raises(MemoryError, match=r"n x n kernel matrix of n = 30 points"):
+        form(few)
+    form = EMBEDDED_METHODS[loss, "features"].form
+    form(few)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    message = r"The normal equations of 13 coordinates .*Use fewer landmarks, features or eigen"
+    with pytest.raises(MemoryError, match=message):
+        form(few)

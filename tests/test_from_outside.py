@@ -1,0 +1,207 @@
+"""Graphs and kernels that the library does not know, in every estimator that takes one.
+
+They are written here as a user would, and as a line of the registry would be. The oracle is the
+same matrix, computed densely by SciPy, and given to the same estimator as a matrix.
+Losses from outside are in tests/losses/test_from_outside.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import GridSearchCV, KFold
+
+import lapwing
+from lapwing import AffinityGraph, AnchorGraphClassifier, KNNGraph, LapRLSClassifier
+from lapwing.graphs import GRAPHS, GraphRecipe
+from lapwing.kernels import KERNELS, Formula
+from lapwing.models import load_model, save_model
+from tests.helpers.answers import scores
+from tests.helpers.data import Data, labeled_clusters, labeled_curve
+
+GAMMA = 0.4
+# Of answers, relative to the largest: rounding, which the votes of S3VC's pairs magnify.
+SAME = 2e-4
+ESTIMATORS = {
+    name: getattr(lapwing, name)
+    for name in lapwing.__all__
+    if hasattr(getattr(lapwing, name), "predict")
+}
+
+
+def takers(parameter: str) -> list[str]:
+    """The estimators with a parameter, as they are when the tests are collected."""
+    return [name for name, make in ESTIMATORS.items() if parameter in make().get_params()]
+
+
+# The graph of this one is a recipe of anchors, not of edges between points.
+OF_GRAPHS = [name for name in takers("graph") if name != "AnchorGraphClassifier"]
+OF_KERNELS = takers("kernel")
+
+
+def made(name: str, **options: Any) -> Any:
+    """The estimator with the options, a graph that counts, and a sharp end of what iterates."""
+    estimator = ESTIMATORS[name](**options)
+    parameters = estimator.get_params()
+    if parameters.get("gamma_I") == 0:
+        estimator.set_params(gamma_I=0.5)
+    return estimator.set_params(tol=min(parameters["tol"], 1e-7))
+
+
+def data_for(name: str) -> Data:
+    return labeled_clusters(3) if is_classifier(ESTIMATORS[name]()) else labeled_curve()
+
+
+def check_same(one: Any, other: Any, X: Any, X_other: Any = None) -> None:
+    """Equal answers for all points, those of the fit as well."""
+    expected = scores(other, X if X_other is None else X_other)
+    assert np.ptp(expected) > 0.1  # something was learnt
+    np.testing.assert_allclose(scores(one, X), expected, atol=SAME * np.abs(expected).max())
+    np.testing.assert_array_equal(one.transduction_.shape, other.transduction_.shape)
+    if is_classifier(one):
+        np.testing.assert_array_equal(one.transduction_, other.transduction_)
+    else:
+        np.testing.assert_allclose(one.transduction_, other.transduction_, atol=SAME)
+
+
+# ---- graphs ------------------------------------------------------------------------------------
+
+
+class Ball(BaseEstimator):
+    """Points nearer than a radius are joined, the nearer the more."""
+
+    def __init__(self, radius: float = 1.5, normalized: bool = True, power: int = 1) -> None:
+        self.radius = radius
+        self.normalized = normalized
+        self.power = power
+
+    def affinity(self, X: Any) -> Any:
+        """Weights 1 - (d / radius)^2 of the edges."""
+        near = sp.coo_array(np.maximum(0, 1 - (cdist(X, X) / self.radius) ** 2))
+        near.setdiag(0)
+        near.eliminate_zeros()
+        return near.tocsr()
+
+
+def ball_matrix(X: Any, radius: float) -> Any:
+    """The same, pair by pair."""
+    W = np.zeros((len(X), len(X)))
+    for i, x in enumerate(X):
+        for j, z in enumerate(X):
+            squared = float(((x - z) ** 2).sum())
+            if i != j and squared < radius**2:
+                W[i, j] = 1 - squared / radius**2
+    return W
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+@pytest.mark.parametrize("options", [{}, {"normalized": False, "power": 2}], ids=["L", "(D - W)^2"])
+@pytest.mark.parametrize("name", OF_GRAPHS)
+def test_a_graph_from_outside_is_its_matrix(name: str, options: dict[str, Any]) -> None:
+    X, y, _ = data_for(name)
+    graph = Ball(2.0, **options)
+    assert isinstance(graph, GraphRecipe)
+    W = ball_matrix(X, 2.0)
+    matrix = AffinityGraph(W, **{"normalized": True, "power": 1, **options})
+    with_object = made(name, graph=graph).fit(X, y)
+    with_matrix = made(name, graph=matrix).fit(X, y)
+    check_same(with_object, with_matrix, X)
+    # It is this graph that was used, and not the default one.
+    default = made(name).fit(X, y)
+    assert np.abs(scores(default, X) - scores(with_object, X)).max() > 100 * SAME
+
+
+def test_all_estimators_with_a_graph_are_tried() -> None:
+    assert len(OF_GRAPHS) >= 9
+    assert len(OF_KERNELS) >= 9
+    assert set(takers("graph")) - set(OF_GRAPHS) == {"AnchorGraphClassifier"}
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+def test_a_graph_from_outside_is_searched_over() -> None:
+    X, _, truth = labeled_clusters(2)
+    search = GridSearchCV(
+        LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}, cv=KFold(3)
+    )
+    search.fit(X, truth)
+    assert search.best_estimator_.graph.radius in (0.1, 1.5)
+    few, many = (clone(search.estimator).set_params(graph__radius=r) for r in (0.1, 1.5))
+    assert few.fit(X, truth).affinity_.nnz < many.fit(X, truth).affinity_.nnz
+
+
+def test_anchors_say_what_graph_they_take() -> None:
+    X, y, _ = labeled_clusters(2)
+    with pytest.raises(TypeError, match=r"AnchorGraph\("):
+        AnchorGraphClassifier(graph=Ball()).fit(X, y)
+
+
+def test_a_graph_of_the_registry_is_saved(tmp_path: Any) -> None:
+    """One from outside has no public name, so a model file does not take it."""
+    X, y, _ = labeled_clusters(2)
+    fitted = LapRLSClassifier(graph=Ball(2.0)).fit(X, y)
+    assert "Ball" not in GRAPHS
+    with pytest.raises(ValueError, match="Ball"):
+        save_model(fitted, tmp_path / "a.lapwing")
+    plain = LapRLSClassifier(graph=KNNGraph(4)).fit(X, y)
+    save_model(plain, tmp_path / "a.lapwing")
+    np.testing.assert_array_equal(
+        scores(load_model(tmp_path / "a.lapwing").pipeline, X), scores(plain, X)
+    )
+
+
+# ---- kernels -----------------------------------------------------------------------------------
+
+
+def cauchy(X: Any, Z: Any) -> Any:
+    """1 / (1 + gamma |x - z|^2), positive definite in any dimension."""
+    return 1 / (1 + GAMMA * cdist(X, Z, "sqeuclidean"))
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The same as a line of the registry, with its gamma taken from the estimator."""
+
+    def block(a: Any, b: Any, kernel: Any) -> Any:
+        return 1 / (1 + kernel.gamma * cdist(a.points, b.points, "sqeuclidean"))
+
+    line = Formula("1 / (1 + gamma |x - z|^2)", block, unit_diagonal=True)
+    monkeypatch.setitem(KERNELS, "cauchy", line)
+    return "cauchy"
+
+
+@pytest.mark.parametrize("name", OF_KERNELS)
+def test_a_kernel_from_outside_is_its_matrix(name: str, registered: str) -> None:
+    X, y, _ = data_for(name)
+    new = X[::5] + 0.1
+    K, K_new = (1 / (1 + GAMMA * _squared(Z, X)) for Z in (X, new))
+    options = {"graph": AffinityGraph(KNNGraph(6).affinity(X))}
+    precomputed = made(name, kernel="precomputed", **options).fit(K, y)
+    for kernel in (cauchy, registered):
+        fitted = made(name, kernel=kernel, gamma=GAMMA, **options).fit(X, y)
+        check_same(fitted, precomputed, X, K)
+        np.testing.assert_allclose(
+            scores(fitted, new),
+            scores(precomputed, K_new),
+            atol=SAME * np.abs(scores(precomputed, K)).max(),
+        )
+
+
+def _squared(X: Any, Z: Any) -> Any:
+    """Squared distances, pair by pair."""
+    return np.array([[float(((x - z) ** 2).sum()) for z in Z] for x in X])
+
+
+@pytest.mark.parametrize("name", OF_KERNELS)
+def test_a_registered_kernel_is_named_and_saved(name: str, registered: str, tmp_path: Any) -> None:
+    X, y, _ = data_for(name)
+    with pytest.raises(ValueError, match=rf"kernel='cauchi' is not known.*'{registered}'"):
+        made(name, kernel="cauchi").fit(X, y)
+    fitted = made(name, kernel=registered, gamma=GAMMA).fit(X, y)
+    save_model(fitted, tmp_path / "a.lapwing")
+    loaded = load_model(tmp_path / "a.lapwing").pipeline
+    np.testing.assert_array_equal(scores(loaded, X), scores(fitted, X))
