@@ -24,7 +24,7 @@ import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.preprocessing import choose_scaling
+from lapwing._app.preprocessing import choose_scaling, spreads
 from lapwing._host.files import atomic_write
 from lapwing._tables.predictions import Predictions, write_predictions
 
@@ -365,7 +365,7 @@ def test_standardises_when_scales_differ_and_says_so(
 
 
 @pytest.mark.parametrize(
-    ("spreads", "standardised"),
+    ("varying", "standardised"),
     [
         ([1, 9], False),
         ([1, 11], True),
@@ -374,19 +374,19 @@ def test_standardises_when_scales_differ_and_says_so(
         ([5], False),
     ],
 )
-def test_when_scales_differ(spreads: list[float], standardised: bool) -> None:
-    names = [f"x{j}" for j in range(len(spreads))]
-    assert choose_scaling(np.array(spreads), names, "auto").standardize is standardised
+def test_when_scales_differ(varying: list[float], standardised: bool) -> None:
+    names = [f"x{j}" for j in range(len(varying))]
+    assert choose_scaling(np.array(varying), names, "auto").standardize is standardised
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_constant_columns_do_not_vary(container: Any) -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(1001, 0.1), rng.normal(size=1001), rng.normal(size=1001) + 1e9])
-    spreads = fitting.spreads(container(X))
-    assert spreads[0] == 0
-    np.testing.assert_allclose(spreads[1:], 1, atol=0.1)
-    assert not fitting.choose_scaling(spreads, ["a", "b", "c"], "auto").standardize
+    found = spreads(container(X))
+    assert found[0] == 0
+    np.testing.assert_allclose(found[1:], 1, atol=0.1)
+    assert not choose_scaling(found, ["a", "b", "c"], "auto").standardize
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)

@@ -33,13 +33,14 @@ from lapwing._app import fitting, workflow
 from lapwing._app.fitting import FittedTwin
 from lapwing._app.request import FitRequest
 from lapwing._report import svg, text
-from lapwing._report.cells import columns_of, row_cells
+from lapwing._report.cells import row_columns
 from lapwing._report.mapping import choose_rows, place
 from lapwing._report.next_step import next_step
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
 from lapwing._report.rows import ClassRows
+from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.predictions import Predictions
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
@@ -487,21 +488,30 @@ def test_the_least_certain_rows_come_with_their_columns(two_moons: Any) -> None:
 def test_cells_are_written_as_the_user_has_them() -> None:
     X = np.array([[1.0, 0.1234567890123, np.nan], [2e20, -3.0, 0.0]])
     names = ("a", "b", "c")
-    table = SimpleNamespace(X=X, feature_names=names)
-    assert row_cells(table, [0], [0, 1, 2]) == [["1", "0.123457", ""]]
-    assert row_cells(table, [0, 1], [1, 0], exact=True) == [
-        ["0.1234567890123", "1"], ["-3", "2e+20"]
-    ]  # fmt: skip
-    sparse = SimpleNamespace(X=sp.csr_array(np.nan_to_num(X)), feature_names=names)
-    assert columns_of(sparse, [1]) == [0, 1]
-    assert columns_of(table, [1]) == [0, 1, 2]
-    assert columns_of(table, [1], 2) == [0, 1]
-    assert row_cells(sparse, [1], [0, 1]) == [["2e+20", "-3"]]
+    table = SimpleNamespace(X=X, feature_names=names, originals={})
+    assert row_columns(table, [0]) == {"a": ["1"], "b": ["0.123457"], "c": [""]}
+    assert row_columns(table, [0, 1], most=2, exact=True) == {
+        "a": ["1", "2e+20"], "b": ["0.1234567890123", "-3"],
+    }  # fmt: skip
+    sparse = SimpleNamespace(X=sp.csr_array(np.nan_to_num(X)), feature_names=names, originals={})
+    assert row_columns(sparse, [1]) == {"a": ["2e+20"], "b": ["-3"]}
     frame = pl.DataFrame({"a": [1.5, 2.0], "b": ["x" * 99, None], "c": [0.0, 1.0]})
-    table = SimpleNamespace(X=frame, feature_names=names)
-    assert row_cells(table, [1, 0], [1, 0]) == [["", "2"], ["x" * 59 + "…", "1.5"]]
-    assert row_cells(table, [0], [1], exact=True) == [["x" * 99]]
-    assert row_cells(table, [], [0]) == []
+    table = SimpleNamespace(X=frame, feature_names=names, originals={})
+    assert row_columns(table, [1, 0], most=2) == {"a": ["2", "1.5"], "b": ["", "x" * 59 + "…"]}
+    assert row_columns(table, [0], exact=True)["b"] == ["x" * 99]
+    assert row_columns(table, []) == {"a": [], "b": [], "c": []}
+
+
+def test_cells_of_columns_that_were_made_into_something_else() -> None:
+    since = cells_of_texts(["3.4.2020", "", "5"])
+    table = SimpleNamespace(
+        X=np.array([[0.0, 1.5], [np.nan, 2.0], [7.0, 3.0]]),
+        feature_names=("since (days)", "b"),
+        originals={"since": since, "b": None},
+    )
+    assert row_columns(table, [0, 1, 2]) == {
+        "since": ["3.4.2020", "", "5"], "b": ["1.5", "2", "3"],
+    }  # fmt: skip
 
 
 def test_sure_answers_are_those_of_half_the_usual_margin() -> None:

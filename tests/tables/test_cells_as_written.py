@@ -218,7 +218,7 @@ NUMBERS = [str(3 * i % 50) for i in range(40)]
     [
         ("x", [""] * 20, "no row has a value"),
         ("x", ["-", "k.A."] * 10, "no row has a value"),
-        ("x", ["4", *[""] * 30], "only 1 of 31 rows have a value"),
+        ("x", ["4", *[""] * 30], "only 1 of 31 rows has a value"),
         ("x", ["DE"] * 20, "always 'DE'"),
         ("x", ["7.5"] * 20, "always 7.5"),
         ("x", ["1.1.2020"] * 20, "always 2020-01-01"),

@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from lapwing._arrays import is_sparse
 from lapwing._tables.columns import CATEGORICAL
 from lapwing._tables.tables import Table
+from lapwing.linalg import column_variances
 
 __all__ = [
     "IMPUTES",
@@ -26,6 +27,7 @@ __all__ = [
     "choose_scaling",
     "preprocess",
     "scaling",
+    "spreads",
 ]
 
 SCALES = ("auto", "standard", "none")
@@ -85,7 +87,7 @@ def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale:
     Scaling
         The decision with its reason.
     """
-    spread = [np.nan_to_num(_spreads(X), posinf=0.0)] if X.shape[0] else [np.zeros(len(names))]
+    spread = [np.nan_to_num(spreads(X), posinf=0.0)] if X.shape[0] else [np.zeros(len(names))]
     names = list(names)
     for name, cells in texts.items():
         counts = np.array(sorted(Counter(cells).values()), dtype=np.float64)
@@ -182,13 +184,6 @@ def preprocess(table: Table, scale: str, impute: str) -> Preprocessed:
     return Preprocessed(steps, words, points, impute)
 
 
-def _spreads(X: Any) -> NDArray[np.float64]:
-    """Standard deviations of the columns, missing cells left out."""
-    if is_sparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        variance: NDArray[np.float64] = np.maximum(square - mean**2, 0.0)
-        return np.sqrt(variance)
-    # A column at a time: a masked copy of everything would double the memory.
-    with np.errstate(invalid="ignore"):  # infinite cells, which are told elsewhere
-        return np.array([np.nanstd(X[:, j], dtype=np.float64) for j in range(X.shape[1])])
+def spreads(X: Any) -> NDArray[np.float64]:
+    """Standard deviations of the columns, missing cells left out; exactly 0 where none varies."""
+    return np.asarray(np.sqrt(column_variances(X)))

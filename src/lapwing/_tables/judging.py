@@ -237,7 +237,8 @@ def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusab
     reading = _as_numbers(column, habits) or _as_dates(column, habits) or _as_text(column)
     if isinstance(reading, Unusable):
         return reading
-    few = f"only {column.n_filled} of {column.n} rows have a value"
+    have = "has" if column.n_filled == 1 else "have"
+    few = f"only {column.n_filled} of {column.n} rows {have} a value"
     if column.n_filled < _MIN_FILLED * column.n:
         return Unusable(name, few, forced=reading)
     if isinstance(reading, NumberReading):
