@@ -28,7 +28,9 @@ each_weights = pytest.mark.parametrize("weights", WEIGHTS)
 EXAMPLES = [
     AnchorGraphClassifier(AnchorGraph(15)),
     AnchorGraphClassifier(AnchorGraph(15, weights="embedding", power=2), gamma_I=1.0),
-    AnchorGraphClassifier(AnchorGraph(25, anchors="random"), class_mass_normalization=False),
+    AnchorGraphClassifier(
+        AnchorGraph(25, anchors="random", random_state=2), class_mass_normalization=False
+    ),
 ]
 each_example = pytest.mark.parametrize("model", EXAMPLES, ids=["kernel", "embedding", "random"])
 each_count = pytest.mark.parametrize("n_classes", [2, 4])

@@ -377,7 +377,7 @@ def test_a_graph_may_be_switched_off() -> None:
     ("parameters", "error", "message"),
     [
         ({"gamma_A": 0}, ValueError, "gamma_A=0 must be"),
-        ({"solver": "newton", "loss": "hinge"}, ValueError, "needs a piecewise quadratic loss"),
+        ({"solver": "newton", "loss": "hinge"}, ValueError, "needs a loss without kinks"),
         ({"solver": "dual", "stopping": "stability"}, ValueError, "stopping needs the iterates"),
     ],
 )

@@ -212,9 +212,9 @@ def test_predicting_needs_a_fit(estimator: type) -> None:
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_html_and_text_representations(estimator: type) -> None:
     X, y = data(estimator)
-    model = estimator(graph=KNNGraph(5)).fit(X, y)
+    model = estimator(graph=KNNGraph(7)).fit(X, y)
     assert estimator.__name__ in model._repr_html_()
-    assert repr(model) == f"{estimator.__name__}(graph=KNNGraph(n_neighbors=5))"
+    assert repr(model) == f"{estimator.__name__}(graph=KNNGraph(n_neighbors=7))"
 
 
 def linear_kernel(X: Any, Z: Any) -> Any:

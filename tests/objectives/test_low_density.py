@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.kernels import make_kernel
+from lapwing.losses import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 from lapwing.losses.labeled import Hinge, SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
-from lapwing.losses.unlabeled import UNLABELED_LOSSES, GaussianBump, SymmetricHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.spaces import LinearSpace, MappedSpace, full_map
 from tests.helpers.data import gaussian_points
@@ -41,7 +41,7 @@ def test_every_unlabelled_loss_is_tried():
     check_examples(
         {loss.name for loss in UNLABELED},
         UNLABELED_LOSSES,
-        registry="UNLABELED_LOSSES in lapwing.losses.unlabeled",
+        registry="UNLABELED_LOSSES in lapwing.losses.registry",
         place="UNLABELED in tests/objectives/test_low_density.py",
     )
 
