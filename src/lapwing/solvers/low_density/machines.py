@@ -53,7 +53,7 @@ _SHARPNESS = 60.0
 _ROUGH = 1e-3  # tolerance of the rounds but the last
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
-_COSTLY = 0.25  # of the labelled points: noise and a wrong label explain less
+_COSTLY, _SOME = 0.25, 4  # of the labelled points: noise and wrong labels explain less
 
 Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 """(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
@@ -366,7 +366,7 @@ def _contradiction(objective: LowDensityObjective, function: Function) -> tuple[
     above = np.count_nonzero(y < 0) - np.concatenate([[0], np.cumsum(y[order] < 0)])
     wrong = below + above
     saved = int(np.count_nonzero(y * f < 0) - wrong.min())
-    if saved < max(3, _COSTLY * len(y)):
+    if saved < max(_SOME, _COSTLY * len(y)):
         return 0, function.intercept
     ends = np.concatenate([[f.min() - 1], f[order], [f.max() + 1]])
     cuts = (ends[:-1] + ends[1:]) / 2
