@@ -101,7 +101,7 @@ def test_the_hinge_has_a_formula_that_is_the_same() -> None:
     n = 100
     y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
     slopes = -y * rng.uniform(0, c)
-    general, special = AugmentedLoss(Hinge(), c, slopes, 0.7), augmented(Hinge(), c, slopes, 0.7)
+    general, special = AugmentedLoss(Hinge(), c, slopes, 0.7), augmented(Hinge(), y, c, slopes, 0.7)
     assert isinstance(special, ShiftedHinge)
     for method in ("value", "derivative", "curvature", "updated"):
         np.testing.assert_allclose(
@@ -111,7 +111,7 @@ def test_the_hinge_has_a_formula_that_is_the_same() -> None:
     class Changed(Hinge):
         """May be anything: its class is not the hinge's."""
 
-    assert isinstance(augmented(Changed(), c, slopes, 0.7), AugmentedLoss)
+    assert isinstance(augmented(Changed(), y, c, slopes, 0.7), AugmentedLoss)
     moved = general.moved(2 * slopes, 3.0)
     assert (moved.penalty, moved.loss) == (3.0, Hinge())
     np.testing.assert_array_equal(moved.multipliers, 2 * slopes)
@@ -180,3 +180,14 @@ def test_functions_of_few_pieces_take_few_steps() -> None:
     root = increasing_root(function, np.zeros(1), np.full(1, np.inf))
     np.testing.assert_allclose(root, 103 / 101, rtol=1e-15)
     assert len(calls) <= 6
+
+
+def test_where_newtons_steps_go_round_in_circles_the_middle_is_taken() -> None:
+    """Nearly: the root of sign(x) |x|^0.51 throws a step to the other side, 4 % nearer."""
+
+    def function(x: Any) -> Any:
+        size = np.maximum(np.abs(x - 0.3), 1e-300)
+        return np.sign(x - 0.3) * size**0.51, 0.51 * size**-0.49
+
+    root = increasing_root(function, np.array([-0.7]), np.array([1.4]))
+    assert root[0] == pytest.approx(0.3, abs=1e-12)

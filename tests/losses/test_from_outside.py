@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -30,7 +31,8 @@ from lapwing.losses import as_loss as as_labeled
 from lapwing.losses.registry import loss_names
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.low_density.methods import METHODS, Method, scheduled
-from lapwing.solvers.manifold import reduced
+from lapwing.solvers.manifold import kinks, reduced
+from lapwing.spaces import FullKernelSpace
 from tests.helpers.outside import (
     CauchyBump,
     HuberHinge,
@@ -199,6 +201,22 @@ def test_a_width_of_nothing_is_the_hinge_and_a_vast_one_the_squared_hinge() -> N
     np.testing.assert_allclose(columns(wide, X), columns(squared, X), atol=1e-9)
 
 
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+@pytest.mark.parametrize("graph", ["no graph", "normalized"])
+def test_steep_losses_on_kernels_of_low_rank(graph: str, width: float) -> None:
+    """An expansion over 30 labels in four dimensions loses the digits that a narrow corner asks."""
+    for fit_intercept in (False, True):
+        case = make_case(
+            space="linear", graph=graph, fit_intercept=fit_intercept, loss=HuberHinge(width), c=1
+        )
+        reduced_problem, primal = dual(case.objective()), newton(case.objective())
+        assert primal.status == Status.CONVERGED
+        value, least = (
+            case.objective().value(found.state)[0] for found in (reduced_problem, primal)
+        )
+        assert value == pytest.approx(least, rel=1e-6)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_early_stopping_and_float32(n_classes: int) -> None:
     X, y, _ = blobs(n_classes)
@@ -309,6 +327,25 @@ def test_without_its_own_solver_the_hinge_is_as_libsvm_says(graph: str) -> None:
     svm.fit(case.K[np.ix_(case.index, case.index)], case.y[:, 0], sample_weight=case.weights)
     f = svm.decision_function(case.K[:, case.index])
     np.testing.assert_allclose(dual(case.objective()).state.values[:, 0], f, atol=1e-4)
+
+
+def test_the_gap_is_never_below_the_truth() -> None:
+    """Of any slopes that the loss has somewhere, far from the optimum too."""
+    rng = np.random.default_rng(0)
+    case = make_case(space="full", graph="no graph", loss=SteepHinge(), c=1, gamma_A=1.0)
+    objective = case.objective()
+    least = objective.value(dual(objective).state)[0]
+    on_labels = replace(
+        objective,
+        space=FullKernelSpace(case.K[np.ix_(case.index, case.index)]),
+        index=np.arange(len(case.index)),
+    )
+    for size in (0.1, 1.0, 5.0):
+        seen = size * rng.standard_normal(case.y.shape)
+        slopes = 2 * case.weights[:, None] * case.loss.derivative(case.y, seen)
+        found = kinks._certified(on_labels, on_labels.zero(), slopes, seen)
+        value = on_labels.value(found.state)[0]
+        assert found.gap * value >= value - least > 0
 
 
 def test_the_gradient_of_a_regression_loss_vanishes_in_every_solver() -> None:

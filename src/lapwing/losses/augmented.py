@@ -17,7 +17,7 @@ function between two of its breaks, or a break.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,12 +70,18 @@ class ShiftedHinge(Augmented):
               \qquad \beta = \mathrm{clip}(\beta_k + \rho (1 - m), 0, c)
     """
 
+    signs: Array
     weights: Array
     multipliers: Array
     penalty: float
+    _duals: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # once for the many evaluations of a round; frozen, so by the back door
+        object.__setattr__(self, "_duals", -self.signs * self.multipliers)
 
     def _dual(self, y: Any, f: Any) -> Any:
-        return np.clip(-y * self.multipliers + self.penalty * (1 - y * f), 0, self.weights)
+        return np.clip(self._duals + self.penalty * (1 - y * f), 0, self.weights)
 
     def updated(self, y: Any, f: Any) -> Array:
         return np.asarray(-y * self._dual(y, f))
@@ -85,11 +91,11 @@ class ShiftedHinge(Augmented):
 
     def value(self, y: Any, f: Any) -> Any:
         beta = self._dual(y, f)
-        moved = beta + y * self.multipliers
+        moved = beta - self._duals
         return (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
 
     def curvature(self, y: Any, f: Any) -> Any:
-        beta = -y * self.multipliers + self.penalty * (1 - y * f)
+        beta = self._duals + self.penalty * (1 - y * f)
         return np.where((beta > 0) & (beta < self.weights), self.penalty / 2, 0.0)
 
 
@@ -127,14 +133,16 @@ class AugmentedLoss(Augmented):
         return self.penalty * (1 - rate) / 2
 
 
-def augmented(loss: Loss, weights: Array, multipliers: Array, penalty: float) -> Augmented:
+def augmented(
+    loss: Loss, targets: Array, weights: Array, multipliers: Array, penalty: float
+) -> Augmented:
     """A loss made differentiable: by its formula if there is one, else by its proximal points.
 
     Parameters
     ----------
     loss : Loss
-    weights, multipliers : ndarray
-        c and lambda of each observation.
+    targets, weights, multipliers : ndarray
+        y, c and lambda of each observation.
     penalty : float
         rho > 0.
 
@@ -143,7 +151,7 @@ def augmented(loss: Loss, weights: Array, multipliers: Array, penalty: float) ->
     Augmented
     """
     if type(loss) is Hinge:
-        return ShiftedHinge(weights, multipliers, penalty)
+        return ShiftedHinge(targets, weights, multipliers, penalty)
     return AugmentedLoss(loss, weights, multipliers, penalty)
 
 

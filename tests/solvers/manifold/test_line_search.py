@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from lapwing.losses import EpsilonInsensitive, Hinge, Squared, SquaredHinge
+from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Squared, SquaredHinge
 from lapwing.objectives.manifold import Line
 from lapwing.solvers.manifold.line_search import crossings, exact_line_search
+from tests.helpers.outside import HuberHinge, Logistic
 from tests.helpers.problems import GRAPHS, make_case, primal_value, sweep
 
 
@@ -306,3 +307,53 @@ def test_crossings_of_several_breaks_come_in_the_order_of_the_ray():
 def test_losses_with_kinks_are_refused():
     with pytest.raises(ValueError, match=r"Hinge\(\) has kinks.* Use the solver 'dual' with it\."):
         exact_line_search(Hinge(), make_line([1.0], [0.0], [1.0]))
+
+
+# --- losses of any form ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [HuberHinge(0.3), HuberHinge(2.5), Logistic(), SquaredHinge().smoothed(0.1)],
+    ids=lambda loss: loss.name,
+)
+@pytest.mark.parametrize("tie", [False, True], ids=["in general position", "with ties"])
+def test_the_slope_vanishes_whatever_the_loss(loss, tie):
+    """By breaks, two of them, or by roots; psi is written out from the derivative."""
+    rng, n_inside = np.random.default_rng(7), 0
+    for _ in range(150):
+        line = random_line(rng, int(rng.integers(1, 20)), c=3, tie=tie)
+        y, f, df, w = line.y, line.scores, line.slopes, line.weights
+
+        def psi(s, line=line, y=y, f=f, df=df, w=w):
+            of_loss = (w * loss.derivative(y, f + s * df) * df).sum(axis=0)
+            return line.linear + line.quadratic * s + of_loss
+
+        s = exact_line_search(loss, line)
+        terms = np.abs(line.linear) + line.quadratic * s
+        terms += (w * np.abs(loss.derivative(y, f + s * df) * df)).sum(axis=0)
+        # sums over the breaks passed are as large as the curvatures make them
+        steepest = loss.curvature(
+            y, np.linspace(-3, 3, 1201)[:, None, None] * np.ones_like(y)
+        ).max()
+        terms += (w * steepest * (np.abs(f) + s * np.abs(df) + 1) * np.abs(df)).sum(axis=0)
+        descends = psi(np.zeros(3)) < 0
+        n_inside += descends.sum()
+        np.testing.assert_array_equal(s[~descends], 0)
+        assert (np.abs(psi(s)) <= 1e-13 * terms)[descends].all()
+    assert n_inside > 150
+
+
+def test_both_searches_find_the_same_step():
+    """A loss that says where it breaks, and the same one that does not."""
+
+    class Undeclared(HuberHinge):
+        kind = Kind.SMOOTH
+
+    rng = np.random.default_rng(8)
+    for _ in range(100):
+        line = random_line(rng, 12, c=4)
+        by_breaks = exact_line_search(HuberHinge(0.4), line)
+        np.testing.assert_allclose(
+            exact_line_search(Undeclared(0.4), line), by_breaks, rtol=1e-9, atol=1e-14
+        )

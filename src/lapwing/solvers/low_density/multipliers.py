@@ -109,7 +109,9 @@ def minimize(
 def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Augmented:
     if multipliers is None:
         multipliers = np.zeros(len(objective.weights))
-    return augmented(objective.loss, objective.weights, multipliers, _penalty(objective))
+    return augmented(
+        objective.loss, objective.targets, objective.weights, multipliers, _penalty(objective)
+    )
 
 
 def _size(objective: LowDensityObjective, function: Function) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on, verdict
-from lapwing.solvers.manifold.coordinates import expansion, in_coordinates
+from lapwing.solvers.manifold.coordinates import Coordinates
 from lapwing.solvers.manifold.newton import newton
 from lapwing.spaces.base import Array
 
@@ -86,7 +86,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
     loss = AugmentedLoss(objective.loss, weights, np.zeros(shape), first)
-    inner = in_coordinates(objective)
+    inner = Coordinates.of(objective).objective
     state = inner.zero()
     best = _Certified(objective.zero(), np.inf)
     before, without = np.inf, 0
@@ -109,7 +109,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
 
 def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -> _Certified:
     """The function of the dual variables, and its gap."""
-    made = expansion(objective, slopes / 2, state.intercept)
+    made = objective.state(objective.scatter(-slopes / 2), state.intercept)
     y, w, f = objective.targets, objective.weights[:, None], objective.labeled(made.values)
     rise = w * (objective.loss.value(y, f) - objective.loss.value(y, seen))
     gap = float((rise - slopes / 2 * (f - seen)).sum())
