@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from lapwing.estimators.choice import (
 )
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
 from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.refits import Refits, removable
 from lapwing.estimators.template import (
     Prepared,
     SemiSupervisedEstimator,
@@ -38,6 +39,10 @@ from lapwing.losses.base import Loss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status
+from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
+from lapwing.solvers.manifold.dual import dual
+from lapwing.solvers.manifold.leave_one_out import left_out_values
+from lapwing.solvers.manifold.reduced import solve_reduced
 from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
@@ -57,6 +62,59 @@ class ManifoldSolution(Solution):
 
     result: Result
     solver: str
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldRefits(Refits):
+    """By the labelled-size dual, on a deformed kernel that is factored once.
+
+    Attributes
+    ----------
+    kernel : DeformedKernel
+    columns : Representers
+        The columns of it that are known.
+    """
+
+    estimator: ManifoldEstimator
+    kernel: DeformedKernel
+    columns: Representers
+
+    def covering(self, points: Array) -> ManifoldRefits:
+        return replace(self, columns=self.kernel.at(points, self.columns))
+
+    def solve(self, prepared: Prepared) -> ManifoldSolution:
+        objective, columns = self._problem(prepared)
+        result = dual(
+            objective,
+            tol=self.estimator.tol,
+            max_iter=self.estimator.max_iter,
+            columns=columns,
+        )
+        return self.estimator._solution(prepared, objective, result, "dual")
+
+    def values(self, prepared: Prepared) -> Array:
+        objective, columns = self._problem(prepared)
+        return columns.on_points(self._reduced(columns.reduce(objective)))
+
+    def left_out(self) -> Array:
+        objective, columns = self._problem(self.prepared)
+        reduced = columns.reduce(objective)
+        return left_out_values(
+            reduced,
+            self._reduced(reduced),
+            removable(self.prepared, self.estimator._regression),
+            tol=self.estimator.tol,
+            max_iter=self.estimator.max_iter,
+        )
+
+    def _problem(self, prepared: Prepared) -> tuple[Objective, Representers]:
+        objective = self.estimator._objective(prepared)
+        return objective, self.kernel.at(objective.index, self.columns).of(objective.index)
+
+    def _reduced(self, reduced: Objective) -> State:
+        return solve_reduced(
+            reduced, max_iter=self.estimator.max_iter, tol=self.estimator.tol
+        ).state
 
 
 class ManifoldEstimator(SemiSupervisedEstimator):
@@ -153,6 +211,11 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
             result = self._run_solver(choice.solver, objective, start, rule, tick)
+        return self._solution(prepared, objective, result, choice.solver)
+
+    def _solution(
+        self, prepared: Prepared, objective: Objective, result: Result, solver: str
+    ) -> ManifoldSolution:
         state = result.state
         history = {name: np.stack(rows) for name, rows in result.history.items()}
         graph = {} if prepared.laplacian is None else {"affinity_": prepared.laplacian.affinity}
@@ -160,7 +223,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             objective.space.function(to_host(state.coef), to_host(state.intercept)),
             to_host(state.values),
             {
-                "solver_": choice.solver,
+                "solver_": solver,
                 "n_iter_": max(1, result.n_iter),
                 "status_": str(result.status),
                 "optimality_": result.optimality,
@@ -169,8 +232,17 @@ class ManifoldEstimator(SemiSupervisedEstimator):
                 **graph,
             },
             result,
-            choice.solver,
+            solver,
         )
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        objective = self._objective(prepared)
+        early = self._stops_early()
+        solver = choose_solver(self.solver, objective, early_stopping=early).solver
+        if early or SOLVERS[solver].stops_early:
+            return super()._refits(prepared)
+        kernel = DeformedKernel.of(objective)
+        return ManifoldRefits(self, prepared, kernel, kernel.at(objective.index))
 
     def _run_solver(
         self,

@@ -26,6 +26,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import SILENT, Progress, Stages
+from lapwing.estimators.refits import Refits
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import (
     AffinityGraph,
@@ -261,6 +262,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self, prepared: Prepared, progress: Stages, *, previous: Mapping[str, Any] | None = None
     ) -> Solution:
         """Minimise the objective of the present parameters; `previous` are an earlier fit's."""
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        """Fits to the same points with other labels; a family adds what it can keep for them."""
+        return Refits(self, prepared)
 
     @abstractmethod
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status, dual, newton, pcg
-from lapwing.solvers.manifold.dual import representers
+from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
@@ -191,7 +191,7 @@ def test_the_hinges_dual_value_is_the_primal_optimum(graph, fit_intercept):
 @pytest.mark.parametrize("loss", ALL_LOSSES, **BY_NAME)
 def test_columns_of_the_deformed_kernel_serve_other_labels_losses_and_weights(loss):
     case = make_case(fit_intercept=True)
-    columns = representers(case.objective())
+    columns = DeformedKernel.of(case.objective()).at(case.index)
     other = replace(
         case.objective(),
         loss=loss,

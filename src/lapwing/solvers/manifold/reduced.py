@@ -14,13 +14,13 @@ from typing import Protocol
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge
 from lapwing.objectives.manifold import Objective
-from lapwing.solvers.base import OnIteration, Result, Status
+from lapwing.solvers.base import OnIteration, Result, Status, carry_on
 from lapwing.solvers.manifold.coordinates import newton_in_coordinates
 from lapwing.solvers.manifold.kinks import multipliers
 from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
 from lapwing.solvers.manifold.newton import newton
 
-__all__ = ["REDUCED", "Reduced", "reduced_solver"]
+__all__ = ["REDUCED", "Reduced", "reduced_solver", "solve_reduced"]
 
 
 class _Solve(Protocol):
@@ -82,3 +82,15 @@ REDUCED: list[Reduced] = [
 def reduced_solver(loss: Loss) -> Reduced:
     """The first solver that takes a loss."""
     return next(solver for solver in REDUCED if solver.takes(loss))
+
+
+def solve_reduced(
+    objective: Objective,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration = carry_on,
+) -> Result:
+    """Solve a reduced problem by the solver of its loss."""
+    solver = reduced_solver(objective.loss)
+    return solver.solve(objective, max_iter=max_iter, tol=tol, on_iteration=on_iteration)

@@ -50,7 +50,7 @@ class ManifoldSolver:
     kinks : bool, default=False
         Whether it takes losses with kinks.
     stops_early : bool, default=False
-        Whether a rule may look at its iterates and stop it.
+        Whether a rule may look at its iterates and stop it: it never factors anything.
     starts_warm : bool, default=True
         Whether it looks at the start.
     """

@@ -1,0 +1,86 @@
+"""Fits to the same points with other labels: what a family keeps between them.
+
+Leave-one-out, labels drawn from an answer and added labels fit one estimator to one set of points
+again and again. The graph, the kernel and its factorisation do not know the labels, so a family
+that can says what they are and takes only what is left of a fit. This base asks nothing of a
+family: every fit is `solve` of what was prepared once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import elect
+from lapwing.estimators.progress import SILENT
+
+if TYPE_CHECKING:
+    from lapwing.estimators.template import Prepared, SemiSupervisedEstimator, Solution
+
+__all__ = ["Refits", "relabeled", "removable", "without"]
+
+
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """Fits of an estimator to prepared points.
+
+    Attributes
+    ----------
+    estimator : SemiSupervisedEstimator
+        Its parameters; it stays as it is.
+    prepared : Prepared
+    """
+
+    estimator: SemiSupervisedEstimator
+    prepared: Prepared
+
+    def covering(self, points: Array) -> Self:
+        """The same, ready for labels at these points: what they need is made for all at once."""
+        return self
+
+    def solve(self, prepared: Prepared) -> Solution:
+        """The solution for other labels of the points, by `Prepared.relabeled`."""
+        return self.estimator._solve(prepared, SILENT)
+
+    def values(self, prepared: Prepared) -> Array:
+        """Its decision values on the points (n, c), no more."""
+        return self.solve(prepared).values
+
+    def left_out(self) -> Array:
+        """Decision values (l, c) of each observation by the fit without it.
+
+        NaN where a class has no other observation: what would be fitted then is another problem.
+        """
+        problem = self.prepared.problem
+        values = np.full(problem.targets.shape, np.nan)
+        for i in np.flatnonzero(removable(self.prepared, self.estimator._regression)).tolist():
+            values[i] = self.values(without(self.prepared, i))[problem.index[i]]
+        return values
+
+
+def removable(prepared: Prepared, regression: bool) -> Array:
+    """Mask (l,) of the observations without which all classes still have one."""
+    targets = prepared.problem.targets
+    if regression:
+        return np.full(len(targets), len(targets) > 1)
+    codes = elect(targets)
+    return np.asarray(np.bincount(codes)[codes] > 1)
+
+
+def without(prepared: Prepared, observation: int) -> Prepared:
+    """The same with the rows that make an observation unlabelled."""
+    problem, targets = prepared.problem, prepared.targets
+    same = (targets.columns == problem.targets[observation]).all(axis=1)
+    rows = problem.labeled_rows & (problem.vertex == problem.index[observation]) & same
+    labeled = problem.labeled_rows & ~rows
+    return relabeled(prepared, labeled, targets.columns, problem.row_weights)
+
+
+def relabeled(prepared: Prepared, labeled: Array, columns: Array, weights: Array) -> Prepared:
+    """The same with other labels and weights of all rows, the factors of their classes included."""
+    targets: Any = prepared.targets._replace(columns=columns, labeled=labeled)
+    problem = prepared.problem.relabeled(labeled, columns, weights)
+    return replace(prepared, targets=targets, problem=problem)

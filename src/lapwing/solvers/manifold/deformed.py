@@ -1,0 +1,133 @@
+r"""The deformed kernel: the kernel of the functions on the points under both regularisers.
+
+gamma_A |h|^2 + gamma_I f'L^p f is the squared norm of a space of functions on the points whose
+kernel matrix is [K 1] M^-1 (Sindhwani, Niyogi and Belkin 2005; LapSVM paper, Section 2.1, with
+errata L7 and L8). It knows nothing of labels or losses: once its factorisation, of order n^3, is
+there, every column is a back substitution of order n^2, and every problem of l labels is one of an
+l x l block. Leave-one-out, added labels, labels drawn again and again, and other losses stand on
+that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lapwing.objectives.manifold import Objective, State
+from lapwing.solvers.manifold.newton import FREE_CONSTANT
+from lapwing.spaces.base import Array, Quadratic
+from lapwing.spaces.full import FullKernelSpace
+
+__all__ = ["DeformedKernel", "Representers"]
+
+
+class Representers(NamedTuple):
+    """Columns of the deformed kernel at some points."""
+
+    points: Array  # (q,) distinct, in order
+    coef: Array  # (m, q)
+    intercept: Array  # (q,)
+    values: Array  # (n, q)
+    free_intercept: bool
+
+    def of(self, points: Array) -> Representers:
+        """Those at some of the points, which need not be distinct or in order."""
+        wanted = np.unique(points)
+        at = self.position(wanted)
+        if len(wanted) == len(self.points):
+            return self
+        return self._replace(
+            points=wanted,
+            coef=self.coef[:, at],
+            intercept=self.intercept[at],
+            values=self.values[:, at],
+        )
+
+    def position(self, points: Array) -> Array:
+        """Where each of the points is among these."""
+        at = np.searchsorted(self.points, points)
+        assert np.array_equal(self.points[np.minimum(at, len(self.points) - 1)], points)
+        return at
+
+    def block(self) -> Array:
+        """Their own rows: the kernel matrix (q, q)."""
+        T = self.values[self.points]
+        return np.asarray((T + T.T) / 2)
+
+    def reduce(self, objective: Objective) -> Objective:
+        """The supervised problem on these points, with gamma_A = 1."""
+        return Objective(
+            space=FullKernelSpace(self.block()),
+            loss=objective.loss,
+            index=self.position(objective.index),
+            targets=objective.targets.astype(np.float64),
+            weights=objective.weights.astype(np.float64),
+            gamma_A=1.0,
+            fit_intercept=self.free_intercept,
+        )
+
+    def on_points(self, reduced: State) -> Array:
+        """Values on all points (n, c) of a solution of the reduced problem."""
+        return np.asarray(self.values @ reduced.coef + reduced.intercept)
+
+    def lift(self, objective: Objective, reduced: State) -> State:
+        """The function on all points that a solution of the reduced problem stands for."""
+        values = self.on_points(reduced)
+        intercept = self.intercept @ reduced.coef + reduced.intercept
+        return State(self.coef @ reduced.coef, intercept, values, objective.smoothness(values))
+
+
+@dataclass(frozen=True, eq=False)
+class DeformedKernel:
+    """The factored deformed kernel of a space, a graph and both weights.
+
+    Attributes
+    ----------
+    n_points : int
+    free_intercept : bool
+        Whether the bias is no part of the kernel: it is where the intrinsic norm sees a constant
+        (then there is no equality constraint, errata L8).
+    """
+
+    n_points: int
+    free_intercept: bool
+    _quadratic: Quadratic
+
+    @classmethod
+    def of(cls, objective: Objective) -> DeformedKernel:
+        """That of an objective: the one step of order n^3. Labels and loss do not matter."""
+        free = objective.fit_intercept and objective.constant_energy <= FREE_CONSTANT
+        system = objective.system(fit_intercept=objective.fit_intercept and not free)
+        return cls(objective.space.n_points, free, system.factor())
+
+    def at(self, points: Array, known: Representers | None = None) -> Representers:
+        """Columns at some points.
+
+        Parameters
+        ----------
+        points : ndarray of int
+            Need not be distinct or in order.
+        known : Representers, optional
+            Columns that are not solved for again; the answer holds them too.
+        """
+        wanted = np.unique(points)
+        if known is not None:
+            wanted = np.setdiff1d(wanted, known.points, assume_unique=True)
+            if not len(wanted):
+                return known
+        unit = np.zeros((self.n_points, len(wanted)))
+        unit[wanted, np.arange(len(wanted))] = 1
+        found = Representers(wanted, *self._quadratic(unit), self.free_intercept)
+        return found if known is None else _joined(known, found)
+
+
+def _joined(a: Representers, b: Representers) -> Representers:
+    points = np.concatenate([a.points, b.points])
+    order = np.argsort(points)
+    coef, intercept, values = (
+        np.concatenate([mine, its], axis=-1)[..., order]
+        for mine, its in ((a.coef, b.coef), (a.intercept, b.intercept), (a.values, b.values))
+    )
+    return a._replace(points=points[order], coef=coef, intercept=intercept, values=values)
