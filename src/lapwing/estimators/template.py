@@ -174,7 +174,7 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     if not labeled.any():
         raise ValueError(
             f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
-            "labels, e.g. with StratifiedKFold, which spreads them over the folds."
+            "labels, e.g. with lapwing.model_selection.LabeledStratifiedKFold."
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)

@@ -31,9 +31,9 @@ def labeled_scorer(
     """Make a scorer that leaves unlabelled rows out.
 
     Estimators of lapwing do this in their own `score`. This is for other scores, and for other
-    estimators, wherever test sides hold unlabelled rows. (The splitters of
-    `lapwing.model_selection` put none there, so that any scorer is right with them. But training
-    sides hold them, so that `learning_curve` and ``return_train_score=True`` need this.)
+    estimators. The splitters of `lapwing.model_selection` put no unlabelled row on a test side; but
+    training sides hold them, so that `learning_curve` and ``return_train_score=True`` need this,
+    and so does a y that holds numbers beside None, which scikit-learn's scorers refuse.
 
     Parameters
     ----------
