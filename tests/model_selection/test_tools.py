@@ -23,6 +23,7 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
     learning_curve,
+    permutation_test_score,
     validation_curve,
 )
 from sklearn.pipeline import make_pipeline
@@ -358,6 +359,19 @@ def test_scikit_learn_cannot_deal_out_none() -> None:
 def test_cross_val_predict_wants_all_rows_on_test_sides() -> None:
     with pytest.raises(ValueError, match="only works for partitions"):
         cross_val_predict(LapSVC(), X, Y, cv=LabeledStratifiedKFold(3))
+
+
+def test_cross_val_predict_makes_a_class_of_the_marker() -> None:
+    found = cross_val_predict(LapRLSClassifier(), X, Y, cv=3, method="decision_function")
+    assert found.shape == (48, 4)
+
+
+def test_permuted_labels_are_split_as_labels() -> None:
+    score, permuted, _ = permutation_test_score(
+        LapRLSClassifier(), X, Y, cv=LabeledStratifiedKFold(2), n_permutations=4, random_state=0
+    )
+    assert score == 1
+    assert (permuted < 0.8).all()
 
 
 def test_calibration_makes_a_class_of_the_marker_with_any_splitter() -> None:
