@@ -47,7 +47,7 @@ COMPLETE = CONSISTENT | {
 }
 
 # The modules that users import by name; whatever else is public is a part of the house.
-FOR_USERS = ("lapwing", "lapwing.datasets", "lapwing.plotting")
+FOR_USERS = ("lapwing", "lapwing.datasets", "lapwing.model_selection", "lapwing.plotting")
 
 
 def public_modules() -> Iterator[ModuleType]:

@@ -16,8 +16,11 @@ from lapwing._app.demo import run_demo
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/cli.md")]
-PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+DOCUMENTS = [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/choosing.md", "docs/cli.md")
+]
+PROGRAMS = re.findall(r"```python\n(.*?)```", README + CHOOSING, re.DOTALL)
 SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
 
 # Printed shares of right answers, which may differ by a point or two from machine to machine.
@@ -51,7 +54,8 @@ def test_every_program_runs_by_itself_and_prints_what_is_shown(
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) >= 2
+    for page, least in ((README, 2), (CHOOSING, 3)):
+        assert page.count("```python\n") >= least
 
 
 def test_commands_print_what_is_shown() -> None:

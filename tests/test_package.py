@@ -35,7 +35,10 @@ PUBLIC = {
         GraphRecipe KNNGraph Laplacian Neighbors Rotation ScaledLaplacian TransformerGraph as_graph
         build_laplacian default_graph smallest_eigenpairs
     """,
-    "lapwing.model_selection": "",
+    "lapwing.model_selection": """
+        HeldOut LabeledKFold LabeledShuffleSplit LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut
+        Reproducibility labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
+    """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c
         make_two_moons mask_labels
@@ -45,7 +48,7 @@ PUBLIC = {
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
-        FewEigenvectorsWarning LapwingWarning LongFitWarning ModelVersionWarning
+        FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning ModelVersionWarning
         NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
         UnlabeledComponentWarning
         UnlabeledMarkerWarning

@@ -9,6 +9,7 @@ __all__ = [
     "ConstantFitWarning",
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
+    "FewLabelsWarning",
     "LapwingWarning",
     "LongFitWarning",
     "ModelVersionWarning",
@@ -59,6 +60,10 @@ class FeatureScaleWarning(LapwingWarning):
 
 class FewEigenvectorsWarning(LapwingWarning):
     """Virtual labels have fewer eigenvectors than there are classes to tell apart."""
+
+
+class FewLabelsWarning(LapwingWarning):
+    """There are too few labels to hold out as many as was asked for."""
 
 
 class LongFitWarning(LapwingWarning):

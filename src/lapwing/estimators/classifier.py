@@ -15,7 +15,8 @@ from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
+from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
 __all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]

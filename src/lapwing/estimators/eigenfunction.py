@@ -9,8 +9,8 @@ import numpy as np
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import penalized_least_squares

@@ -17,14 +17,9 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import choose_embedding, matrix_points
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
-from lapwing.estimators.template import (
-    Prepared,
-    SemiSupervisedEstimator,
-    Solution,
-    Targets,
-    WantedGraph,
-)
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights

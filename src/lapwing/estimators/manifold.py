@@ -24,15 +24,10 @@ from lapwing.estimators.choice import (
     gradient_traffic,
 )
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.refits import Refits, removable
-from lapwing.estimators.template import (
-    Prepared,
-    SemiSupervisedEstimator,
-    Solution,
-    Targets,
-    WantedGraph,
-)
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
 from lapwing.losses.base import Loss

@@ -12,7 +12,8 @@ from lapwing.classes.labels import as_targets, read_targets
 from lapwing.classes.slips import doubt_targets
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
+from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
 __all__ = ["ManifoldRegressor", "SemiSupervisedRegressor", "StoppableRegressor"]

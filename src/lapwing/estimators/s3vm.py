@@ -16,6 +16,7 @@ from lapwing.classes.voting import n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
@@ -26,7 +27,6 @@ from lapwing.estimators.s3vm_choice import (
     read_balance,
     worst,
 )
-from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import TargetKind
 from lapwing.losses.registry import as_loss

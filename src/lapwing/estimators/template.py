@@ -13,8 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,13 +24,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from lapwing._arrays import Array, is_sparse
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
-from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import (
     AffinityGraph,
-    Eigenpairs,
-    GraphRecipe,
     Laplacian,
     as_graph,
     build_laplacian,
@@ -42,85 +39,12 @@ from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
 
 __all__ = [
-    "Prepared",
     "SemiSupervisedEstimator",
-    "Solution",
-    "Targets",
-    "WantedGraph",
     "is_fitted_name",
     "only_labeled",
     "prepare",
     "solve",
 ]
-
-
-class Targets(NamedTuple):
-    """y, read: one row a row of X."""
-
-    columns: Array  # (n_rows, c), read only where labelled
-    labeled: Array  # (n_rows,) bool
-    class_weights: Array  # (n_rows,) factors of the sample weights
-    attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
-    doubt: LapwingWarning | None = None  # of how y was read
-
-
-class WantedGraph(NamedTuple):
-    """Whether a fit has a graph, decided once, and which one if the user gave any."""
-
-    wanted: bool
-    given: GraphRecipe | None = None
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether it is a matrix about the user's rows, which can then not be merged."""
-        return isinstance(self.given, AffinityGraph)
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What can be solved again where only labels, weights or parameters of the objective change.
-
-    Attributes
-    ----------
-    targets : Targets
-        y, read.
-    problem : Problem
-    laplacian : Laplacian, AnchorLaplacian or None
-        None: there is no graph.
-    space : Space or what a family has in its place
-    eigenpairs : Eigenpairs or None
-        Of the Laplacian, where the family wants some.
-    """
-
-    targets: Targets
-    problem: Problem
-    laplacian: Any
-    space: Any
-    eigenpairs: Eigenpairs | None = None
-
-    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
-        """The same points with other labels; see `Problem.relabeled`."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
-        problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
-        return replace(self, targets=targets, problem=problem)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What solving a prepared problem has found.
-
-    Attributes
-    ----------
-    function : FittedFunction
-    values : ndarray of shape (n, c)
-        Decision values on the points, of which the transductive answers are taken.
-    attributes : mapping of str
-        Fitted attributes beside those of the function.
-    """
-
-    function: FittedFunction
-    values: Array
-    attributes: Mapping[str, Any]
 
 
 def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -175,7 +99,7 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     if not labeled.any():
         raise ValueError(
             f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
-            "labels, e.g. with StratifiedKFold, which spreads them over the folds."
+            "labels, e.g. with lapwing.model_selection.LabeledStratifiedKFold."
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)

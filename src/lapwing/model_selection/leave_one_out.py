@@ -19,7 +19,7 @@ __all__ = ["LeaveOneOut", "leave_one_out"]
 class LeaveOneOut:
     """What `leave_one_out` found.
 
-    Attributes
+    Parameters
     ----------
     rows : ndarray of int of shape (n_labeled,)
         Rows of X that carry the labels; of equal rows with one label the first.
@@ -96,9 +96,10 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     Examples
     --------
     >>> from lapwing import LapSVC
+    >>> from lapwing.datasets import make_two_moons, mask_labels
     >>> from lapwing.model_selection import leave_one_out
-    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> y = ["low", "low", None, "high", "high", None]
+    >>> X, truth = make_two_moons(random_state=0)
+    >>> y = mask_labels(truth, 3, random_state=0)
     >>> leave_one_out(LapSVC(), X, y).error
     0.0
     """
@@ -109,7 +110,7 @@ def of_trial(trial: Trial) -> LeaveOneOut:
     """Leave-one-out of a trial that has begun."""
     problem = trial.prepared.problem
     found = trial.refits.left_out()
-    left_out: Array = ~np.isnan(found).any(axis=1)
+    left_out = np.asarray(~np.isnan(found).any(axis=1))
     rows = problem.rows[problem.index]
     if trial.regression:
         fitted = trial.values[problem.index]

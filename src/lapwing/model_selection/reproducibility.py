@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import coded_columns, elect
+from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import relabeled
-from lapwing.estimators.template import Prepared
 from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["Reproducibility", "reproducibility"]
@@ -26,7 +26,7 @@ _POOL_SIZE = 2000
 class Reproducibility:
     """What `reproducibility` found.
 
-    Attributes
+    Parameters
     ----------
     share : float
         Mean share of the rows whose class changes. Regression: mean squared change over the
@@ -39,6 +39,7 @@ class Reproducibility:
         Mean share of the rows of each class of the answer that change; NaN for a class that the
         answer gives to no row. Empty for regressions.
     of_class_standard_error : ndarray of shape (n_classes,)
+        Of `of_class`.
     of_rows : ndarray of shape (n_samples,)
         Share of the draws that leave the class of each row; of a regression, one less the mean
         squared change over the variance. NaN for rows that are left out of the fit.

@@ -13,8 +13,9 @@ from sklearn.pipeline import Pipeline
 from lapwing._arrays import Array
 from lapwing.classes.volumes import prior_offsets
 from lapwing.classes.voting import elect
+from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import Refits
-from lapwing.estimators.template import Prepared, SemiSupervisedEstimator, prepare
+from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 
 __all__ = ["Trial", "start"]
 
@@ -36,7 +37,7 @@ class Trial:
 
     @property
     def regression(self) -> bool:
-        return self.refits.estimator._regression
+        return bool(self.refits.estimator._regression)
 
     @property
     def classes(self) -> Array:
