@@ -96,10 +96,9 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     Examples
     --------
     >>> from lapwing import LapSVC
-    >>> from lapwing.datasets import make_two_moons, mask_labels
+    >>> from lapwing.datasets import make_two_moons
     >>> from lapwing.model_selection import leave_one_out
-    >>> X, truth = make_two_moons(random_state=0)
-    >>> y = mask_labels(truth, 3, random_state=0)
+    >>> X, y = make_two_moons(n_labeled_per_class=3, random_state=0)[:2]
     >>> leave_one_out(LapSVC(), X, y).error
     0.0
     """
