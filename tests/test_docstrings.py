@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 import numpy as np
@@ -20,6 +21,11 @@ from numpydoc.validate import validate
 from sklearn.base import is_classifier
 
 import lapwing
+from lapwing.graphs import GRAPHS
+from lapwing.kernels import KERNELS
+from lapwing.losses import TargetKind
+from lapwing.losses.registry import loss_names
+from lapwing.solvers.manifold.registry import SOLVERS
 
 # Checks of numpydoc.validate by their codes. Left out are matters of taste (GL01, SS05, SS06: where
 # a summary starts and in which mood), and the wish for See Also and Examples everywhere.
@@ -45,6 +51,8 @@ COMPLETE = CONSISTENT | {
     "RT03",  # return value without description
     "YD01",  # the same for generators
 }
+
+CLASS_LOSSES = loss_names(TargetKind.SIGNS)
 
 # The modules that users import by name; whatever else is public is a part of the house.
 FOR_USERS = ("lapwing", "lapwing.datasets", "lapwing.plotting")
@@ -130,6 +138,18 @@ def test_fitted_attributes_are_documented(name: str) -> None:
         for attribute in entry.name.split(",")
     }
     assert sorted(fitted - described) == []
+
+
+@pytest.mark.parametrize(
+    ("parameter", "registry"),
+    [("kernel", KERNELS), ("graph", GRAPHS), ("solver", SOLVERS), ("loss", CLASS_LOSSES)],
+    ids=["kernel", "graph", "solver", "loss"],
+)
+def test_parameters_name_all_of_their_registry(parameter: str, registry: Iterable[str]) -> None:
+    """What can be written for a parameter stands in its description, parts that are new too."""
+    (entry,) = (p for p in ClassDoc(lapwing.LapSVC)["Parameters"] if p.name == parameter)
+    text = "\n".join([entry.type, *entry.desc])
+    assert [name for name in registry if not re.search(rf"['`]{name}['`]", text)] == []
 
 
 def test_the_checks_see_a_wrong_docstring(monkeypatch: pytest.MonkeyPatch) -> None:

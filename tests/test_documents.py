@@ -99,6 +99,37 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+def test_names_that_contributors_are_sent_to_exist() -> None:
+    """ "`NAME` and `OTHER` in `file.py`": who follows the text finds them there."""
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    sent = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", text)
+    assert len(sent) > 10
+    missing = [
+        f"{name} in {path}"
+        for names, path in sent
+        for name in re.findall(r"\w+", names.replace(" and ", " "))
+        if not re.search(rf"^(?:class |def )?{name}\b", source(path), re.MULTILINE)
+    ]
+    assert missing == []
+
+
+def test_words_in_backquotes_stand_in_the_source() -> None:
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    code = "\n".join(
+        file.read_text(encoding="utf-8") for file in files if file != Path(__file__).resolve()
+    )
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"`([A-Za-z_]\w+)`", text))
+    assert len(words) > 30
+    assert sorted(word for word in words if not re.search(rf"\b{word}\b", code)) == []
+
+
+def source(path: str) -> str:
+    """The text of a file that is named from the root, src or src/lapwing."""
+    found = [ROOT / base / path for base in ("", "src", "src/lapwing")]
+    return next(file.read_text(encoding="utf-8") for file in found if file.exists())
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_files_that_are_named_exist(path: Path) -> None:
     """Paths in backquotes, from the root or from src/lapwing: what moves is told here."""

@@ -191,10 +191,9 @@ class Kernel:
     name : str or callable
         One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
     gamma : float
-        Width: rbf exp(-gamma |x - z|^2), so gamma = 1 / (2 sigma^2); laplacian
-        exp(-gamma |x - z|_1); poly (gamma x'z + coef0)^degree; sigmoid tanh(gamma x'z + coef0).
+        Width, as the kernel's formula in `KERNELS` has it: 1 / (2 sigma^2) of 'rbf'.
     degree, coef0 : float
-        Of the polynomial and sigmoid kernels.
+        Of the kernels whose formula has them.
     center : ndarray of shape (n_features,) or None
         Where distances are measured from, so that they lose few digits.
     """
