@@ -265,6 +265,8 @@ class Kernel:
         K = np.empty((n, n), dtype=X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
             self._fill(K, formula.prepare(X, self), formula.block)
+        # By distances k(x, x) is 1 less their rounding, and duplicates would lie nearer than a
+        # point to itself.
         if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K
@@ -412,6 +414,7 @@ def make_kernel(
             f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
             "them, e.g. by StandardScaler."
         )
+    # Kept in the kernel: new points are to be measured from where the fit did.
     center = center_of(X) if KERNELS[kernel].centred else None
     if center is not None and not center.any():
         center = None  # of points whose columns are mostly 0: nothing to keep

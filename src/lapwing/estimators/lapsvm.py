@@ -240,6 +240,7 @@ class LapSVR(ManifoldRegressor):
     True
     """
 
+    # No stopping, warm start or seed: the dual has no iterates to stop at or to go on from.
     def __init__(
         self,
         kernel: Any = "rbf",

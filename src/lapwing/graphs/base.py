@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from lapwing._arrays import Array
+
 __all__ = [
     "CSR",
     "GraphRecipe",
@@ -25,6 +27,7 @@ __all__ = [
     "check_normalized",
     "check_points",
     "check_power",
+    "check_values",
     "tidy",
 ]
 
@@ -140,6 +143,15 @@ def _without_diagonal(W: CSR) -> CSR:
     rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
     W.data[rows == W.indices] = 0
     return tidy(W)
+
+
+def check_values(values: Array, n_points: int) -> None:
+    """Refuse what is no vector (n,) or block (n, n_columns) of values at the points."""
+    if values.ndim not in (1, 2) or values.shape[0] != n_points:
+        raise ValueError(
+            f"F has shape {values.shape}, but the graph has {n_points} points: the shape must be "
+            f"({n_points},) or ({n_points}, n_columns)."
+        )
 
 
 def tidy(W: CSR) -> CSR:

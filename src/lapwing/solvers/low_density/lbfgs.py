@@ -133,6 +133,7 @@ def descend(
     def watch(intermediate_result: Any) -> None:
         function = problem.unpack(intermediate_result.x)
         if projected_gradient(objective, function, problem.gradient) <= tol * scale:
+            # The one way out that SciPy takes for an end and not for an error.
             raise StopIteration
         if on_step is not None and on_step(function):
             state["status"] = Status.CALLBACK
@@ -148,6 +149,8 @@ def descend(
         options={
             "maxcor": _PAIRS,
             "maxiter": max_iter,
+            # The limits of SciPy are out of the way: they are relative to the value (ftol) or to no
+            # scale at all (gtol), and `watch` stops by the gradient relative to the labels' pull.
             "maxfun": 10 * max_iter,
             "ftol": 0.0,
             "gtol": 0.0,

@@ -143,6 +143,7 @@ def scheduled(
         stages = make(objective)
         if random:
             stages = stages[-kept:]
+        # At the first smoothing there is one minimum (errata C11): any start will do.
         elif not supervised:
             start = objective.zero()
         return schedules.run_stages(
@@ -367,6 +368,7 @@ def _minimize(
     supervised = minimize(
         objective.supervised(),
         objective.zero(),
+        # The start of all methods, and what their end is compared with.
         tol=settings.tol if alone else _SHARP * settings.tol,
         max_iter=settings.max_iter,
         on_step=settings.on_step,
