@@ -51,7 +51,18 @@ class GraphRecipe(Protocol):
         """The p of L^p."""
 
     def affinity(self, X: Any, /) -> CSR:
-        """Symmetric non-negative affinity (n, n) of the points X, its diagonal empty."""
+        """Weights of the edges between points.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        csr_array of shape (n, n)
+            Symmetric, non-negative, its diagonal empty.
+        """
 
 
 def check_power(power: Any) -> int:

@@ -59,6 +59,7 @@ def as_loss(loss: Any, targets: TargetKind) -> Loss:
     Returns
     -------
     Loss
+        The object itself, or that of the name with its default parameters.
 
     Raises
     ------
@@ -99,6 +100,7 @@ def as_unlabeled_loss(loss: Any, parameters: Mapping[str, Any]) -> UnlabeledLoss
     Returns
     -------
     UnlabeledLoss
+        The object itself, or that of the name with the estimator's parameters.
 
     Raises
     ------
