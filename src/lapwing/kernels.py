@@ -265,8 +265,7 @@ class Kernel:
         K = np.empty((n, n), dtype=X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
             self._fill(K, formula.prepare(X, self), formula.block)
-        # By distances k(x, x) is 1 less their rounding, and duplicates would lie nearer than a
-        # point to itself.
+        # |x - x|^2 from products is rounding and not 0: a duplicate could be nearer than the point.
         if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K

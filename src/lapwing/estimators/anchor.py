@@ -166,8 +166,6 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
             values = fit.values
             if self.class_mass_normalization:
                 # Elsewhere there is no solution to normalise: shares of the labels stay so.
-                # Only where labels reach: the masses there are what the shares of classes are
-                # about.
                 values[reached] = normalize_masses(
                     values[reached], laplacian.masses[reached], problem.targets
                 )

@@ -109,7 +109,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
-        # Each component has an eigenvector of its own for 0: of fewer none reaches some of them.
+        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
         if pairs.n_components > k:
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs

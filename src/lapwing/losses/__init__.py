@@ -92,4 +92,5 @@ __all__ = [
     "as_unlabeled_loss",
 ]
 
+# Model files name these; registries, in capitals, are no classes and have no module to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

@@ -111,7 +111,7 @@ def as_unlabeled_loss(loss: Any, parameters: Mapping[str, Any]) -> UnlabeledLoss
     """
     if isinstance(loss, str) and loss in UNLABELED_LOSSES:
         make = UNLABELED_LOSSES[loss]
-        # So `s` of the estimator reaches the bump, and a loss without it is not bothered.
+        # `s` of the estimator reaches the bump; a loss that has no `s` is not given one.
         own = make().get_params(deep=False)
         return make(**{name: value for name, value in parameters.items() if name in own})
     if not isinstance(loss, UnlabeledLoss):

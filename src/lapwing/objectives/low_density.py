@@ -138,10 +138,6 @@ class LowDensityObjective:
     def free_bias(self) -> bool:
         return self.bias[0] < self.bias[1]
 
-    @cached_property
-    def _one_observation_a_point(self) -> bool:
-        return len(np.unique(self.index)) == len(self.index)
-
     def zero(self) -> Function:
         """The zero function, w = 0, with the admissible b nearest to 0."""
         # The balance may keep b away from 0.
@@ -172,11 +168,8 @@ class LowDensityObjective:
             f[self.unlabeled]
         )
         slopes = 2 * self.weights * self.loss.derivative(self.targets, f[self.index])
-        # np.add.at is several times as slow, and points with two labels are rare.
-        if self._one_observation_a_point:
-            u[self.index] += slopes
-        else:
-            np.add.at(u, self.index, slopes)
+        # A point may carry several observations, which `+=` on an index would count once.
+        np.add.at(u, self.index, slopes)
         return self.features.represent(u) + w, float(u.sum())
 
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:

@@ -176,8 +176,7 @@ def _robust(build: Builder, step: Any, X: str, p: int) -> Columns:
 
 
 def _max_abs(build: Builder, step: Any, X: str, p: int) -> Columns:
-    # A parameter that not all supported versions of scikit-learn have.
-    if getattr(step, "clip", False):
+    if step.clip:
         raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
     return Columns([_shift_and_divide(build, X, None, step.scale_)], p)
 

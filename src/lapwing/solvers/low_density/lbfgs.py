@@ -149,9 +149,9 @@ def descend(
         options={
             "maxcor": _PAIRS,
             "maxiter": max_iter,
-            # The limits of SciPy are out of the way: they are relative to the value (ftol) or to no
-            # scale at all (gtol), and `watch` stops by the gradient relative to the labels' pull.
             "maxfun": 10 * max_iter,
+            # SciPy's own tolerances are off: they are relative to the value (ftol) or to no scale
+            # at all (gtol). `watch` stops by the gradient relative to the pull of the labels.
             "ftol": 0.0,
             "gtol": 0.0,
         },

@@ -368,7 +368,6 @@ def _minimize(
     supervised = minimize(
         objective.supervised(),
         objective.zero(),
-        # The start of all methods, and what their end is compared with.
         tol=settings.tol if alone else _SHARP * settings.tol,
         max_iter=settings.max_iter,
         on_step=settings.on_step,

@@ -213,12 +213,11 @@ def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
     """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
     gradient = z.objective.descent(z.state)
     norm = z.objective.norm(gradient)
-    # In the metric of the space (errata L18): 32 iterations to 1e-9, where the Euclidean product of
-    # the printed formula takes 188.
+    # In the metric of the space (errata L18): 32 iterations to 1e-9, where the Euclidean product
+    # takes 188.
     overlap = z.objective.inner(gradient, z.gradient)
     rho = (norm**2 - overlap) / np.where(z.norm > 0, z.norm, 1.0) ** 2
     # A negative rho restarts (PR+): the plain formula need not converge on what is not quadratic.
-    # NaN, from a gradient of 0, restarts too.
     steepest = restart | ~(rho > 0)
     direction = _negative(gradient).step(np.where(steepest, 0.0, rho), z.direction)
     return z._replace(gradient=gradient, norm=norm, direction=direction), steepest
