@@ -191,10 +191,9 @@ class Kernel:
     name : str or callable
         One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
     gamma : float
-        Width: rbf exp(-gamma |x - z|^2), so gamma = 1 / (2 sigma^2); laplacian
-        exp(-gamma |x - z|_1); poly (gamma x'z + coef0)^degree; sigmoid tanh(gamma x'z + coef0).
+        Width, as the kernel's formula in `KERNELS` has it: 1 / (2 sigma^2) of 'rbf'.
     degree, coef0 : float
-        Of the polynomial and sigmoid kernels.
+        Of the kernels whose formula has them.
     center : ndarray of shape (n_features,) or None
         Where distances are measured from, so that they lose few digits.
     """
@@ -266,6 +265,7 @@ class Kernel:
         K = np.empty((n, n), dtype=X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
             self._fill(K, formula.prepare(X, self), formula.block)
+        # |x - x|^2 from products is rounding and not 0: a duplicate could be nearer than the point.
         if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K
@@ -413,6 +413,7 @@ def make_kernel(
             f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
             "them, e.g. by StandardScaler."
         )
+    # Kept in the kernel: new points are to be measured from where the fit did.
     center = center_of(X) if KERNELS[kernel].centred else None
     if center is not None and not center.any():
         center = None  # of points whose columns are mostly 0: nothing to keep

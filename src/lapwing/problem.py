@@ -161,6 +161,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
     """Equal labels of one vertex become one observation with the sum of their weights."""
     if len(np.unique(index)) == len(index):
         return index, targets, weights
+    # By their labels too: two labels of one point that contradict stay two observations.
     keys = np.column_stack([index, targets])
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(inverse.ravel(), weights, minlength=len(first))
@@ -181,6 +182,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
         dense = X.toarray() if is_sparse(X) else X
         _, first, inverse = np.unique(dense, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
+    # In order of appearance: without repeated rows the points are X itself, not X sorted.
     rank = np.empty(len(first), dtype=np.intp)
     order = np.argsort(first)
     rank[order] = np.arange(len(first))
@@ -189,6 +191,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
 
 def _row_hashes(X: Any) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
+    # A fixed seed: the same rows have the same hashes in every process.
     rng = np.random.default_rng(0x1AB)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if is_sparse(X):
@@ -196,6 +199,7 @@ def _row_hashes(X: Any) -> Array:
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
+    # Blocks of some 32 MB, as the bits are a copy of the values.
     step = max(1, 2**22 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         hashes[start : start + step] = _bits(X[start : start + step]) @ odd

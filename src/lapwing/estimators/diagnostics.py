@@ -66,7 +66,7 @@ _SPECKS = 0.01  # of all points
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
-_FOLLOWS = 0.05
+_FOLLOWS = 0.05  # of the targets' spread: a function that varies by less follows none of them
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
 

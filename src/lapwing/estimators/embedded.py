@@ -94,6 +94,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
         if self.n_eigenvectors is None:
             return None
+        # One a class is the least that tells classes apart.
         wanted = max(_EIGENVECTORS, 2 * n_columns)
         if self.n_eigenvectors != "auto":
             wanted = int(self.n_eigenvectors)
@@ -103,6 +104,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
+        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
         if pairs.n_components > k:
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs
@@ -115,6 +117,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         kernel = self._make_kernel(problem)
         assert kernel is not None
         if not kernel.surely_positive_definite:
+            # A sample is looked at: with landmarks the whole matrix is never formed.
             diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
@@ -133,6 +136,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _takes_full_kernel(self, problem: Problem) -> bool:
         if not isinstance(self.space, str):
             return self.space is None
+        # A matrix that was given is there already: landmarks would save nothing.
         return self._pairwise() or problem.n_points <= matrix_points(self._loss())
 
     def _linear(self) -> bool:
@@ -149,6 +153,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         C, mu = float(self.C), float(self.mu)
         weights = limited_weights(float(self.lam), problem.weights, C, mu)
         diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
+        # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
+        # serve every p and mu.
         return EmbeddedObjective(
             prepared.space,
             problem.index,
@@ -169,6 +175,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         previous: Mapping[str, Any] | None = None,
     ) -> EmbeddedSolution:
         objective, loss = self._objective(prepared), self._loss()
+        # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
+        # answers are turned into these units and back.
         units = Units.of(
             objective.targets, objective.weights, centred=self._levels_are_free(prepared)
         )
@@ -226,6 +234,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         self, prepared: Prepared, result: EmbeddedResult, solver: str
     ) -> EmbeddedSolution:
         function = prepared.space.function(result.coef, result.intercept)
+        # The tube leaves points without a multiplier; new points need no kernel value with them.
         if isinstance(function, KernelExpansion):
             function = function.pruned()
         pairs = prepared.eigenpairs
@@ -235,6 +244,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             {
                 "objective_": result.objective,
                 "optimality_": result.optimality,
+                # scikit-learn's checks want one iteration at the least, and a factorisation has
+                # none.
                 "n_iter_": max(1, result.n_iter),
                 "status_": str(result.status),
                 "solver_": solver,

@@ -339,6 +339,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         values = solution.values[problem.vertex]
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
+            # Rows of weight 0 are no points of the problem: they are answered as new ones.
             values[left_out] = solution.function(X[left_out])
         values = self._shift(values)
         if self._kept_values is not None:
@@ -385,6 +386,7 @@ def _canonical(X: Any) -> Any:
     They take squared norms entry by entry, wrong where one is stored twice, and some know 32-bit
     indices only.
     """
+    # `sum_duplicates` works in place.
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -97,7 +97,25 @@ class Anchors:
         return self._weigh(X, *self.nearest(X))
 
     def nearest(self, X: Any) -> tuple[Array, Array]:
-        """Squared distances (n, s), float64 and ascending, to the nearest anchors, and which."""
+        """Find the nearest anchors of points.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        squared : ndarray of shape (n, s)
+            Squared distances, float64 and ascending.
+        indices : ndarray of shape (n, s)
+            Which anchors they are to.
+
+        Raises
+        ------
+        ValueError
+            If points lie so far off that distances overflow.
+        """
         n, s = X.shape[0], min(self.n_nearest, len(self.points))
         squared, indices = np.empty((n, s)), np.empty((n, s), dtype=np.int64)
         center, scale = self._frame()

@@ -39,6 +39,7 @@ __all__ = [
     "spectral_side",
 ]
 
+# Half the digits of float64: the other half is left to the least weight.
 _DIGITS = 1e8
 _ALL = slice(None)
 
@@ -264,7 +265,9 @@ def graph_side(
         As for `spectral_side`.
     """
     curvature = smoothness(np.eye(n_points))
+    # p products round mirrored entries otherwise, and factorisations read one half only.
     curvature = (curvature + curvature.T) / 2
+    # A point may carry several observations, which `+=` on an index would count once.
     np.add.at(curvature, (index, index), weights)
     pull = np.zeros((n_points, targets.shape[1]))
     np.add.at(pull, index, weights[:, None] * targets)

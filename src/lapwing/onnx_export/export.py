@@ -179,11 +179,11 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
         n_columns = function.coef.shape[1]
     else:
         assert isinstance(function, KernelExpansion)
-        translate = _KERNELS.get(str(function.kernel.name))
+        translate = TRANSLATED_KERNELS.get(str(function.kernel.name))
         if translate is None:
             raise OnnxExportError(
                 f"kernel={function.kernel.name!r} has no translation to ONNX. Use one of "
-                f"{', '.join(map(repr, _KERNELS))}."
+                f"{', '.join(map(repr, TRANSLATED_KERNELS))}."
             )
         block = translate(build, X, function.basis, function.kernel)
         product = build.op("MatMul", block, _double(build, function.coef))
@@ -324,7 +324,8 @@ def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("Exp", _scaled(build, distances, -kernel.gamma))
 
 
-_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
+# A kernel of the registry may do without: a model with it is refused, and the message says so.
+TRANSLATED_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
     "rbf": _rbf,
     "poly": _poly,
     "linear": _linear,

@@ -97,15 +97,18 @@ class FullKernelSpace:
         return self.K @ coef
 
     def represent(self, u: Any) -> Any:
+        # Phi = G = K, hence G^-1 Phi'u = u: the LapSVM paper's preconditioning by K, for nothing.
         return u
 
     def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+        # a'K b from the values K b, which are there: no second product with K.
         return column_dot(a, values_b)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> QuadraticSystem:
         n = self.n_points
+        # A float64 K is used as it is. With a graph there are S K and the factor beside it.
         copies = 0 if isinstance(self.K, np.ndarray) and self.K.dtype == np.float64 else 1
         copies += 0 if smoothness is None else 2
         require_memory(
@@ -144,6 +147,8 @@ class FullKernelSpace:
             block = self.K[rows][:, rows]
             basis = None if self.basis is None else self.basis[rows]
         own = rows if self.rows is None else self.rows[rows]
+        # Coordinates and not an expansion: their norm is that of the vector, which the methods of
+        # low density want, and no digits are lost to a low rank (errata L14).
         part = full_map(kernel, block, basis, own)
         assert part.pivots is not None
         at = rows if kernel.precomputed else rows[part.pivots]
