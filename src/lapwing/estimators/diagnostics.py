@@ -410,12 +410,14 @@ def check_finite_answers(*arrays: Array) -> None:
 
 
 def check_linear_scale(X: Any) -> None:
-    """Refuse points whose dot products overflow."""
-    largest = float(abs(X).max())
-    limit = float(np.sqrt(np.finfo(X.dtype).max / X.shape[1]))
-    if not largest <= limit:
+    """Refuse points whose dot products overflow, or underflow."""
+    largest, info = float(abs(X).max()), np.finfo(X.dtype)
+    highest = float(np.sqrt(info.max / X.shape[1]))
+    lowest = float(np.sqrt(info.tiny / info.eps))  # a digit less is lost to numbers below tiny
+    if not largest <= highest or 0 < largest < lowest:
+        what = "underflow" if largest < lowest else "overflow"
         raise ValueError(
-            f"X holds values up to {largest:.3g}, whose dot products overflow {X.dtype}. Scale the "
+            f"X holds values up to {largest:.3g}, whose dot products {what} {X.dtype}. Scale the "
             "features, e.g. by StandardScaler."
         )
 

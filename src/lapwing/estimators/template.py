@@ -36,6 +36,7 @@ from lapwing.graphs import (
     build_laplacian,
     default_graph,
 )
+from lapwing.graphs.magnitude import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
@@ -356,6 +357,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         if pairwise:
             self._check_precomputed(X, graph)
         else:
+            check_magnitude(X)
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
             diagnostics.warn_outlying_rows(X)
         problem: Problem = make_problem(
