@@ -50,7 +50,7 @@ class ClassPriorWarning(LapwingWarning):
 
 
 class ConstantFitWarning(LapwingWarning):
-    """A regression hardly varies where its targets do."""
+    """Fitted values hardly vary where the labels or targets do."""
 
 
 class FeatureScaleWarning(LapwingWarning):

@@ -14,6 +14,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -52,6 +53,9 @@ __all__ = [
     "prepare",
     "solve",
 ]
+
+
+_LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 
 class Targets(NamedTuple):
@@ -100,7 +104,7 @@ class Prepared:
 
     def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
         """The same points with other labels; see `Problem.relabeled`."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
         return replace(self, targets=targets, problem=problem)
 
@@ -352,7 +356,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
     ) -> Problem:
         """The problem; equal rows become one vertex where neither kernel nor graph is given."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         pairwise = self._pairwise()
         if pairwise:
             self._check_precomputed(X, graph)
@@ -418,6 +422,20 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             self._set({self._kept_values: values})
         self.transduction_ = self._transduce(values)
 
+    def _warn_constant(self, X: Any, problem: Problem, solution: Solution, values: str) -> None:
+        """Warn if the answers hardly vary, or those that the function gives beside them."""
+        warn_of = partial(
+            diagnostics.warn_constant_values,
+            parameters=self.get_params(deep=False),
+            regression=self._regression,
+        )
+        told = warn_of(solution.values[problem.index], problem.targets, what=values)
+        if told or self._kept_values is None or _is_bare(solution.function):
+            return
+        some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
+        predicted = solution.function(X[problem.rows[problem.index[some]]])
+        warn_of(predicted, problem.targets[some], what="What `predict` rests on, the values of f,")
+
     def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""
         return values
@@ -439,6 +457,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _is_bare(function: FittedFunction) -> bool:
+    """Whether it is its intercept alone: solvers that leave coefficients at 0 warn of that."""
+    known = function.attributes
+    return not any(known[name].any() for name in ("alpha_", "coef_") if name in known)
 
 
 def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
