@@ -47,7 +47,7 @@ PUBLIC = {
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
         FewEigenvectorsWarning LapwingWarning LongFitWarning ModelVersionWarning
         NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
-        UnlabeledComponentWarning
+        TiedPointsWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,
 }

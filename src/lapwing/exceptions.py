@@ -16,6 +16,7 @@ __all__ = [
     "NothingUnlabeledWarning",
     "OutlierWarning",
     "SingleClassWarning",
+    "TiedPointsWarning",
     "UnlabeledComponentWarning",
     "UnlabeledMarkerWarning",
 ]
@@ -39,6 +40,10 @@ class UnlabeledComponentWarning(LapwingWarning):
 
 class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
+
+
+class TiedPointsWarning(LapwingWarning):
+    """Answers follow the order of the columns, as nothing else tells most points apart."""
 
 
 class BalanceWarning(LapwingWarning):
