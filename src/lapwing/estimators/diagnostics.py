@@ -46,6 +46,7 @@ __all__ = [
     "warn_few_eigenvectors",
     "warn_fewer_eigenvectors_than_classes",
     "warn_imprecise",
+    "warn_long_columns",
     "warn_long_fit",
     "warn_lost_class",
     "warn_missed_prior",
@@ -378,6 +379,18 @@ def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
         f"{name} with the full kernel of {n} points will take about "
         f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
         f"all points and takes seconds{stop}.",
+        LongFitWarning,
+    )
+
+
+def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regression: bool) -> None:
+    """Warn before columns that are solved one after another take minutes."""
+    faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
+    columns = "its column" if n_columns == 1 else f"its {n_columns} columns one after another"
+    warn(
+        f"{name} solves {columns} and will take about {max(2, round(seconds / 60))} minutes or "
+        f"more for {n} points. Use {faster}, which solves all columns with one factorisation, or "
+        "fewer coordinates, e.g. space=Landmarks(300).",
         LongFitWarning,
     )
 
