@@ -57,7 +57,7 @@ PUBLIC = {
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
         FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning ModelVersionWarning
         NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
-        UnlabeledComponentWarning
+        TiedPointsWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,
 }

@@ -17,6 +17,7 @@ __all__ = [
     "NothingUnlabeledWarning",
     "OutlierWarning",
     "SingleClassWarning",
+    "TiedPointsWarning",
     "UnlabeledComponentWarning",
     "UnlabeledMarkerWarning",
 ]
@@ -42,6 +43,10 @@ class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
 
 
+class TiedPointsWarning(LapwingWarning):
+    """Answers follow the order of the columns, as nothing else tells most points apart."""
+
+
 class BalanceWarning(LapwingWarning):
     """The shares of the classes that S3VC was to hold contradict the labelled points."""
 
@@ -51,7 +56,7 @@ class ClassPriorWarning(LapwingWarning):
 
 
 class ConstantFitWarning(LapwingWarning):
-    """A regression hardly varies where its targets do."""
+    """Fitted values hardly vary where the labels or targets do."""
 
 
 class FeatureScaleWarning(LapwingWarning):

@@ -144,7 +144,7 @@ def medians(X: Any) -> Array:
 
 
 def _typical_square(X: Array) -> float:
-    return float(np.median(np.einsum("ij,ij->i", X, X)))
+    return float(np.median(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
 
 
 def shifted(X: Any, center: Array) -> Any:

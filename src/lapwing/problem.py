@@ -16,7 +16,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, is_sparse
 
-__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem"]
+__all__ = ["Problem", "check_weight_sizes", "check_weights", "distinct_rows", "make_problem"]
+
+_LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +90,23 @@ class Problem:
         )
 
 
-def check_weights(sample_weight: Any, labeled: Array) -> Array:
+def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> Array:
     """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+    labeled : ndarray of bool of shape (n_rows,)
+    class_weights : ndarray of shape (n_rows,)
+        Factors of them.
 
     Raises
     ------
     ValueError
-        Wrong length, negative or NaN, or no labelled row of positive weight.
+        Wrong length, negative or NaN, too large, or no labelled row of positive weight.
     """
     if sample_weight is None:
-        return np.ones(len(labeled))
+        return check_weight_sizes(class_weights, labeled)
     weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]
@@ -107,6 +116,26 @@ def check_weights(sample_weight: Any, labeled: Array) -> Array:
     if not (weights[labeled] > 0).any():
         raise ValueError(
             "sample_weight is zero on every labelled row, so no label is left to learn from."
+        )
+    with np.errstate(over="ignore"):
+        return check_weight_sizes(weights * class_weights, labeled)
+
+
+def check_weight_sizes(weights: Array, rows: Array) -> Array:
+    """The weights, unless some of those of the rows (a mask) are so large that sums overflow.
+
+    Raises
+    ------
+    ValueError
+        Naming the largest and what to do.
+    """
+    largest = float(weights[rows].max(initial=0.0))
+    if largest > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"Weights of rows (sample_weight times class_weight) must be at most "
+            f"{_LARGEST_WEIGHT:g}, as sums of larger ones overflow; the largest is {largest:.3g}. "
+            "Divide all of them by the largest. What matters is their size beside the other terms "
+            "of the objective."
         )
     return weights
 

@@ -116,6 +116,14 @@ def test_translations_are_of_kernels() -> None:
     assert TRANSLATED_KERNELS.keys() <= KERNELS.keys()
 
 
+@pytest.mark.parametrize("unit", [2.0**120, 2.0**-120])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_kernels_of_points_of_another_magnitude_agree(kernel: str, unit: float) -> None:
+    gamma = 0.1 / (unit if kernel == "laplacian" else unit**2)
+    model = LapSVC(kernel, gamma=gamma, gamma_I=0.01).fit(CENTERED * unit, Y)
+    check(model, (NEW - X.mean(axis=0)) * unit)
+
+
 def test_a_kernel_without_translation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KERNELS, "affine", replace(KERNELS["linear"], text="x'z"))
     model = LapSVC("affine", graph=None, gamma_I=0.01).fit(X, Y)

@@ -72,7 +72,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         super()._answer(X, problem, solution)
-        diagnostics.warn_single_class(self.transduction_[~self.labeled_])
+        if not diagnostics.warn_single_class(self.transduction_[~self.labeled_]):
+            self._warn_constant(X, problem, solution, "Decision values")
 
     def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import choose_embedding, matrix_points
+from lapwing.estimators.choice import LONG, choose_embedding, matrix_points, seconds_of_columns
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -132,6 +132,24 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if not self._linear() and self._takes_full_kernel(problem):
             exact = self.n_eigenvectors is None
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
+        loss, n_columns = self._loss(), problem.targets.shape[1]
+        if not loss.kind.differentiable:
+            seconds = seconds_of_columns(problem.n_points, self._n_coordinates(problem), n_columns)
+            if seconds > LONG:
+                diagnostics.warn_long_columns(
+                    type(self).__name__, problem.n_points, n_columns, seconds, self._regression
+                )
+
+    def _n_coordinates(self, problem: Problem) -> int:
+        """Of the function side, as far as it is known before it is made."""
+        n = problem.n_points
+        if self._linear():
+            return min(n, int(problem.X.shape[1]))
+        if self._takes_full_kernel(problem):
+            return n
+        space = Landmarks() if isinstance(self.space, str) else self.space
+        wanted = getattr(space, "n_components", None)
+        return n if wanted is None else min(n, int(wanted))
 
     def _takes_full_kernel(self, problem: Problem) -> bool:
         if not isinstance(self.space, str):

@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
+    LONG,
+    SPEED,
     check_solver,
     choose_for_kernel_matrix,
     choose_solver,
@@ -47,8 +49,6 @@ __all__ = ["ManifoldEstimator", "StoppableEstimator"]
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10
-_SPEED = 2e10  # multiplications a second in a factorisation
-_LONG = 120.0  # seconds from which a fit is announced
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +159,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             itemsize = problem.X.dtype.itemsize
             seconds = gradient_traffic(n, n_columns, itemsize) / _BANDWIDTH
         else:
-            seconds = float(n) ** 3 / _SPEED
-        if seconds > _LONG:
+            seconds = float(n) ** 3 / SPEED
+        if seconds > LONG:
             diagnostics.warn_long_fit(type(self).__name__, n, seconds, self._regression)
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:

@@ -61,7 +61,7 @@ class Prepared:
 
     def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
         """The same points with other labels; see `Problem.relabeled`."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
         return replace(self, targets=targets, problem=problem)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from lapwing.graphs import (
     build_laplacian,
     default_graph,
 )
+from lapwing.graphs.magnitude import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
@@ -45,6 +47,9 @@ __all__ = [
     "prepare",
     "solve",
 ]
+
+
+_LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 
 def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -280,11 +285,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
     ) -> Problem:
         """The problem; equal rows become one vertex where neither kernel nor graph is given."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         pairwise = self._pairwise()
         if pairwise:
             self._check_precomputed(X, graph)
         else:
+            check_magnitude(X)
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
             diagnostics.warn_outlying_rows(X)
         problem: Problem = make_problem(
@@ -346,6 +352,20 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             self._set({self._kept_values: values})
         self.transduction_ = self._transduce(values)
 
+    def _warn_constant(self, X: Any, problem: Problem, solution: Solution, values: str) -> None:
+        """Warn if the answers hardly vary, or those that the function gives beside them."""
+        warn_of = partial(
+            diagnostics.warn_constant_values,
+            parameters=self.get_params(deep=False),
+            regression=self._regression,
+        )
+        told = warn_of(solution.values[problem.index], problem.targets, what=values)
+        if told or self._kept_values is None or _is_bare(solution.function):
+            return
+        some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
+        predicted = solution.function(X[problem.rows[problem.index[some]]])
+        warn_of(predicted, problem.targets[some], what="What `predict` rests on, the values of f,")
+
     def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""
         return values
@@ -367,6 +387,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _is_bare(function: FittedFunction) -> bool:
+    """Whether it is its intercept alone: solvers that leave coefficients at 0 warn of that."""
+    known = function.attributes
+    return not any(known[name].any() for name in ("alpha_", "coef_") if name in known)
 
 
 def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:

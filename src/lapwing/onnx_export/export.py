@@ -246,12 +246,19 @@ def _scaled(build: Builder, tensor: str, factor: float) -> str:
     return build.op("Mul", tensor, build.constant(np.float64(factor)))
 
 
+def _in_units(build: Builder, X: str, kernel: Kernel) -> str:
+    """Points divided as the estimator divides them."""
+    return _scaled(build, X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
+
+
 def _linear(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("MatMul", X, _transposed(build, basis))
 
 
 def _affine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
-    product = _scaled(build, _linear(build, X, basis, kernel), kernel.gamma)
+    right = KERNELS["poly"].prepare(basis, kernel)
+    product = build.op("MatMul", _in_units(build, X, kernel), _transposed(build, right.points))
+    product = _scaled(build, product, kernel.gamma_in_units)
     return build.op("Add", product, build.constant(np.float64(kernel.coef0)))
 
 
@@ -270,11 +277,12 @@ def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     assert right.norms is not None
     if kernel.center is not None:
         X = build.op("Sub", X, _double(build, kernel.center))
+    X = _in_units(build, X, kernel)
     block = _scaled(build, build.op("MatMul", X, _transposed(build, right.points)), -2.0)
     block = build.op("Add", block, _squared_norms(build, X))
     block = build.op("Add", block, _double(build, right.norms))
     block = build.op("Max", block, build.constant(np.float64(0)))
-    return build.op("Exp", _scaled(build, block, -kernel.gamma))
+    return build.op("Exp", _scaled(build, block, -kernel.gamma_in_units))
 
 
 def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:

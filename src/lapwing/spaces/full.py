@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,12 @@ from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
 
 __all__ = ["ComputedKernel", "FullKernelSpace"]
+
+_KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
+
+
+def _bytes_of(restrictions: Mapping[bytes, Restriction]) -> int:
+    return sum(one.space.features.nbytes for one in restrictions.values())
 
 
 class ComputedKernel(LinearOperator):
@@ -138,7 +144,20 @@ class FullKernelSpace:
             return self
         return replace(self, K=self.K.kernel.gram(self.K.X))
 
+    @cached_property
+    def _restrictions(self) -> dict[bytes, Restriction]:
+        return {}
+
     def restrict(self, rows: Array) -> Restriction:
+        known, key = self._restrictions, np.asarray(rows).tobytes()
+        if key not in known:
+            made = self._restricted(rows)
+            if made.space.features.nbytes + _bytes_of(known) > _KEPT_BYTES:
+                return made
+            known[key] = made
+        return known[key]
+
+    def _restricted(self, rows: Array) -> Restriction:
         kernel, basis = self._known_kernel(), None
         if isinstance(self.K, ComputedKernel):
             basis = self.K.X[rows]
