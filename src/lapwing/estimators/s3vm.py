@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
-    check_unlabeled_weights,
+    check_weights_of_all,
     choose_unlabeled_loss,
     observe,
     read_balance,
@@ -41,6 +41,7 @@ from lapwing.solvers.low_density.machines import (
     one_vs_rest,
 )
 from lapwing.solvers.low_density.methods import Settings
+from lapwing.solvers.low_density.shares import Contradiction
 from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,
@@ -303,15 +304,11 @@ class S3VC(SemiSupervisedClassifier):
     def _read_targets(self, y: Any) -> Targets:
         targets = super()._read_targets(y)
         self._read_balance(targets)  # refused before anything that takes time
-        return targets
+        return targets._replace(check=check_weights_of_all)
 
     def _read_balance(self, targets: Targets) -> Balance:
         classes = targets.attributes["classes_"]
         return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
-
-    def _check_observations(self, targets: Targets, problem: Problem) -> None:
-        super()._check_observations(targets, problem)
-        check_unlabeled_weights(problem)
 
     def _paired(self, targets: Targets) -> bool:
         return len(targets.attributes["classes_"]) > 2 and self.multi_class == "ovo"
@@ -451,10 +448,9 @@ class S3VC(SemiSupervisedClassifier):
         unimproved = [result for result in results if not result.improved]
         if unimproved:
             diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
-        contradicted = max(machine.contradicted for machine in solution.machines.columns)
-        if contradicted:
-            n_labels = len(prepared.problem.index)
-            diagnostics.warn_contradicted_balance(contradicted, n_labels, len(results))
+        self._diagnose_balance([machine.contradicted for machine in solution.machines.columns])
+        reach = max(machine.reach for machine in solution.machines.columns)
+        diagnostics.warn_unreached_margins(reach, float(self.C))
         optimality = float(self.optimality_.max())
         if self.status_ == Status.MAX_ITER:
             diagnostics.warn_descent_not_converged(
@@ -472,3 +468,16 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.warn_unlabeled_components(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             )
+
+    def _diagnose_balance(self, found: Sequence[Contradiction | None]) -> None:
+        """Tell of the column whose shares are farthest from those of its labels."""
+        contradicted = [(column, shares) for column, shares in enumerate(found) if shares]
+        if not contradicted:
+            return
+        column, shares = max(contradicted, key=lambda one: abs(one[1].unlabeled - one[1].labels))
+        sides = None, self.classes_[-len(found) :][column]
+        if len(self.classes_) == 2:
+            sides = tuple(self.classes_)
+        elif self.multi_class == "ovo":
+            sides = tuple(self.pairs_[column])
+        diagnostics.warn_contradicted_balance(*sides, *shares, len(contradicted), len(found))

@@ -11,7 +11,7 @@ warnings. A family of methods (`lapwing.estimators.manifold`, say) adds its own 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
@@ -22,7 +22,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.progress import SILENT, Progress, Stages
@@ -53,6 +53,10 @@ __all__ = [
 ]
 
 
+def _check_nothing(targets: Targets, problem: Problem) -> None:
+    return
+
+
 class Targets(NamedTuple):
     """y, read: one row a row of X."""
 
@@ -61,6 +65,8 @@ class Targets(NamedTuple):
     class_weights: Array  # (n_rows,) factors of the sample weights
     attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
     doubt: LapwingWarning | None = None  # of how y was read
+    # Refuses a problem whose weights leave too little to learn from.
+    check: Callable[[Targets, Problem], None] = _check_nothing
 
 
 class WantedGraph(NamedTuple):
@@ -98,9 +104,23 @@ class Prepared:
     eigenpairs: Eigenpairs | None = None
 
     def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
-        """The same points with other labels; see `Problem.relabeled`."""
+        """The same points with other labels; see `Problem.relabeled`.
+
+        Raises
+        ------
+        ValueError
+            As `fit` does for such labels and weights, and where a row has a label that is no point
+            of the problem.
+        """
         weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        gone = np.flatnonzero(targets.labeled & (weights > 0) & (self.problem.vertex < 0))
+        if len(gone):
+            raise ValueError(
+                f"Row {gone[0]} has a label, but the problem was prepared without it: its weight "
+                "was 0. Prepare the problem again."
+            )
         problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
+        targets.check(targets, problem)
         return replace(self, targets=targets, problem=problem)
 
 
@@ -270,10 +290,6 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Refuse parameters that do not go together, before anything that takes time."""
         return
 
-    def _check_observations(self, targets: Targets, problem: Problem) -> None:
-        """Refuse a problem whose weights leave too little to learn from."""
-        return
-
     def _wants_graph(self) -> bool:
         return True
 
@@ -321,9 +337,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         check_consistent_length(X, y)
         targets = self._read_targets(y)
         diagnostics.warn_doubt(targets.doubt)
+        diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
+        refuse_masked(X, "X", MASK_CURE)
         X = validate_data(
             self,
             X,
@@ -366,7 +384,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             merge=not (pairwise or graph.of_rows),
             pairwise=pairwise,
         )
-        self._check_observations(targets, problem)
+        targets.check(targets, problem)
         return problem
 
     def _check_precomputed(self, X: Any, graph: WantedGraph) -> None:

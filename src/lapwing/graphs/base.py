@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from lapwing._arrays import MASK_CURE, refuse_masked
+
 __all__ = [
     "CSR",
     "GraphRecipe",
@@ -70,6 +72,7 @@ def check_normalized(normalized: Any) -> bool:
 
 def check_points(X: Any, owner: str) -> Any:
     """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty."""
+    refuse_masked(X, "X", MASK_CURE)
     return check_array(
         X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner
     )
