@@ -97,7 +97,8 @@ class S3VC(SemiSupervisedClassifier):
         Functions to choose from. None: all expansions over the points, O(n^2) memory, or with
         ``kernel='linear'`` the features, O(nnz) a step. `Landmarks`: O(n r) memory and a step.
     C : float, default=100.0
-        Weight > 0 of the labelled losses.
+        Weight > 0 of the labelled losses. Its size goes with that of the features where the kernel
+        depends on it (linear): in units of 1/1000 it takes a million times as much.
     C_star : float or None, default=None
         Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
         labelled and u unlabelled points.
@@ -110,7 +111,10 @@ class S3VC(SemiSupervisedClassifier):
         Mean decision value on the unlabelled points, held exactly (predicted shares follow it
         loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
         between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``. Give them if
-        labels were drawn in equal numbers and classes are not equal. None leaves it free.
+        labels were drawn in equal numbers and classes are not equal. 'labels' gives way, with a
+        warning, to an estimate where the unlabelled points contradict it, which takes about ten
+        labels a class to see, and is not held where they are fewer than the labels. Fractions are
+        always held. None leaves the value free.
     fit_intercept : bool, default=True
         Whether there is a bias where ``balance=None``; a balance is one.
     {graph}

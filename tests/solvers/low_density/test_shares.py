@@ -79,7 +79,7 @@ def test_machines_that_rank_labels_the_wrong_way_tell_nothing(
 def test_many_columns_share_the_level() -> None:
     assert any(
         found(column(0.2, seed=seed)) is not None
-        and found(column(0.2, seed=seed), n_columns=1000) is None
+        and found(column(0.2, seed=seed), n_tests=1000) is None
         for seed in range(10)
     )
 

@@ -275,7 +275,8 @@ def _fit_pair(
     def on_step(function: Function) -> bool:
         return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
 
-    machine = _fit(objective, own, recipe, n_columns(own.n_classes, paired=True), on_step)
+    tests = ROUNDS * n_columns(own.n_classes, paired=True)
+    machine = _fit(objective, own, recipe, tests, on_step)
     return machine._replace(coef=part.embed(machine.coef))
 
 
@@ -325,12 +326,12 @@ def _fit(
     objective: LowDensityObjective,
     observations: Observations,
     recipe: Recipe,
-    n_columns: int,
+    n_tests: int,
     on_step: OnStep,
 ) -> Machine:
     contradicted = None
     if recipe.balance.kind == "labels" and not objective.free_bias:
-        contradicted = contradiction(objective, observations.unlabeled_weights, n_columns)
+        contradicted = contradiction(objective, observations.unlabeled_weights, n_tests)
     if contradicted is not None:
         level = 2 * contradicted.unlabeled - 1
         objective = replace(objective, bias=(level, level))

@@ -72,7 +72,7 @@ class _Ranks(NamedTuple):
 
 
 def contradiction(
-    objective: LowDensityObjective, mass: Array, n_columns: int = 1
+    objective: LowDensityObjective, mass: Array, n_tests: int = 1
 ) -> Contradiction | None:
     """Test the shares of the labels, and estimate those of the unlabelled points.
 
@@ -82,8 +82,8 @@ def contradiction(
         A column; the points, labels and weights of it count.
     mass : ndarray of shape (u,)
         Weights of its unlabelled points.
-    n_columns : int, default=1
-        How many such columns are tested: the level is that of all together (Bonferroni).
+    n_tests : int, default=1
+        How many such tests a fit makes: the level is that of all together (Bonferroni).
 
     Returns
     -------
@@ -114,7 +114,7 @@ def contradiction(
     off = _off(shares, up, down) ** 2
     # How much worse than the best share, which may itself be at odds with the ranks.
     worse = np.sqrt(max(0.0, float(_off(labels, up, down)) ** 2 - off.min()))
-    if 2 * stdtr(up.n + down.n - 2, -worse) >= _LEVEL / n_columns:
+    if 2 * stdtr(up.n + down.n - 2, -worse) >= _LEVEL / n_tests:
         return None
     # The mean over all shares, and not the best one, which is 0 or 1 as often as not.
     likelihood = np.exp((off.min() - off) / 2)
