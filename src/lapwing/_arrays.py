@@ -9,11 +9,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["BLOCK_BYTES", "Array", "even_blocks", "is_sparse", "row_blocks", "times_power_of_2"]
+__all__ = [
+    "BLOCK_BYTES",
+    "MASK_CURE",
+    "Array",
+    "even_blocks",
+    "is_sparse",
+    "refuse_masked",
+    "row_blocks",
+    "times_power_of_2",
+]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 BLOCK_BYTES = 2**26  # 64 MB: what a loop over rows holds at a time unless it says otherwise
+
+
+# of masked points
+MASK_CURE = "Fill them first, e.g. SimpleImputer().fit_transform(X.filled(numpy.nan))."
 
 
 def is_sparse(X: Any) -> bool:
@@ -36,6 +49,22 @@ def times_power_of_2(X: Any, exponent: int) -> Any:
     scaled = X.copy()
     scaled.data = np.ldexp(X.data, exponent)
     return scaled
+
+
+def refuse_masked(values: Any, name: str, cure: str) -> None:
+    """Refuse a masked array of which something is masked: its mask would be lost without a sign.
+
+    Raises
+    ------
+    ValueError
+        Naming the array and what to do.
+    """
+    masked = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise ValueError(
+            f"{name} is a masked array with {masked} masked values, which would be read as if they "
+            f"were known. {cure}"
+        )
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -60,7 +60,7 @@ class ConstantFitWarning(LapwingWarning):
 
 
 class FeatureScaleWarning(LapwingWarning):
-    """Features differ so much in scale that distances see only a few of them."""
+    """Features differ so much in scale that distances see only a few; or all are tiny beside C."""
 
 
 class FewEigenvectorsWarning(LapwingWarning):

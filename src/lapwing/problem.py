@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, refuse_masked
 
 __all__ = ["Problem", "check_weight_sizes", "check_weights", "distinct_rows", "make_problem"]
 
@@ -103,10 +103,11 @@ def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> A
     Raises
     ------
     ValueError
-        Wrong length, negative or NaN, too large, or no labelled row of positive weight.
+        Wrong length, masked, negative or NaN, too large, or no labelled row of positive weight.
     """
     if sample_weight is None:
         return check_weight_sizes(class_weights, labeled)
+    refuse_masked(sample_weight, "sample_weight", "Give every row a weight.")
     weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]

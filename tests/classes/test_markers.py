@@ -307,13 +307,13 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         np.repeat([0, 1, 2], [97, 2, 1]),
         "auto",
         NothingUnlabeledWarning,
-        r"Most rows are of class 0: if it means no label, pass unlabeled=0\.",
+        r"Most rows are of class 0\. If 0 means no label, pass unlabeled=0",
     ),
     "a text that dominates": (
         np.repeat(["other", "a", "b"], [97, 2, 1]),
         "auto",
         NothingUnlabeledWarning,
-        r"Most rows are of class 'other': if it means no label, pass unlabeled='other'\.",
+        r"Most rows are of class 'other'\. If 'other' means no label, pass unlabeled='other'",
     ),
     "a few unlabelled beside a class that dominates": (
         ["other"] * 95 + ["a", "b", "c"] + [None] * 2,

@@ -423,3 +423,36 @@ def test_wrong_weights_of_other_labels() -> None:
         prepared.relabeled(targets, -weights)
     with pytest.raises(ValueError, match="zero on every labelled row"):
         prepared.relabeled(targets, np.where(targets.labeled, 0, weights))
+
+
+@pytest.mark.parametrize("estimator", [LapSVC(), S3VC(C=5.0)], ids=repr)
+def test_a_class_without_a_labelled_row_is_refused_as_by_a_fit(estimator: Any) -> None:
+    X, y, other, weights = data_for(estimator)
+    targets = estimator._read_targets(other)
+    prepared = prepare(estimator, X, y)
+    none_of_two = np.where(targets.labeled & (other == 2), 0.0, weights)
+    refused = r"sample_weight is zero on every labelled row of the classes \[2\]"
+    with pytest.raises(ValueError, match=refused):
+        prepared.relabeled(targets, none_of_two)
+    with pytest.raises(ValueError, match=refused):
+        clone(estimator).fit(X, other, sample_weight=none_of_two)
+
+
+def test_negative_weights_of_unlabelled_rows_are_refused_of_other_labels_too() -> None:
+    estimator = S3VC(C=5.0)
+    X, y, other, weights = data_for(estimator)
+    targets = estimator._read_targets(other)
+    weights[np.flatnonzero(~targets.labeled)[3]] = -1
+    with pytest.raises(ValueError, match="S3VC weighs unlabelled rows as well"):
+        prepare(estimator, X, y).relabeled(targets, weights)
+
+
+def test_a_label_of_a_row_that_was_left_out_is_refused() -> None:
+    estimator = LapRLSRegressor()
+    X, y, other, weights = data_for(estimator)
+    row = np.flatnonzero(~np.isnan(y))[0]
+    weights[row] = 0
+    prepared = prepare(estimator, X, y, weights)
+    weights[row], other[row] = 1, 0.5
+    with pytest.raises(ValueError, match=rf"Row {row} has a label, .* Prepare the problem again"):
+        prepared.relabeled(estimator._read_targets(other), weights)

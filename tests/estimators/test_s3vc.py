@@ -11,7 +11,6 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ from sklearn.svm import SVC
 
 from lapwing import S3VC, KNNGraph, Landmarks, Linear
 from lapwing.exceptions import (
+    BalanceWarning,
+    FeatureScaleWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -35,7 +36,6 @@ from lapwing.exceptions import (
 from lapwing.losses import UNLABELED_LOSSES, TargetKind
 from lapwing.losses.registry import loss_names
 from lapwing.objectives.low_density import Function
-from lapwing.solvers.low_density import machines
 from lapwing.solvers.low_density import methods as s3vm
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
 from tests.helpers.members import check_examples
@@ -546,6 +546,7 @@ def test_rows_that_are_twice_there_weigh_twice(n_classes: int, more: Any) -> Non
     assert np.abs(plain.decision_function(X) - expected).max() > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 def test_rows_of_weight_zero_are_not_there() -> None:
     X, y, _ = clusters()
     gone = np.concatenate([np.flatnonzero(y == 0)[:2], np.flatnonzero(y == -1)[:9]])
@@ -1009,6 +1010,26 @@ def test_columns_without_entries_change_nothing(n_classes: int) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_margins_that_cannot_be_reached_are_told(kernel: str) -> None:
+    """Tiny features, or a tiny C: the norm holds all decision values at their mean."""
+    X, y, truth = clusters()
+    points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
+    told = (
+        r"C=\S+ is too small for features of this size: labels move decision values by \S+ at "
+        r"most, and are to be fitted at -1 and 1\. Standardise the features, .* larger C, such as"
+    )
+    with pytest.warns(FeatureScaleWarning, match=told) as caught:
+        fitted = S3VC(kernel, C=C).fit(points, y)
+    message = next(str(w.message) for w in caught if w.category is FeatureScaleWarning)
+    reach, more = re.findall(r"by (\S+) at most.* such as (\S+)\.$", message)[0]
+    away = np.abs(fitted.decision_function(points) - fitted.balance_[0])[y >= 0].max()
+    assert away <= 1.05 * float(reach)
+    again = S3VC(kernel, C=float(more), balance={0: 0.6, 1: 0.4}).fit(points, y)
+    assert (again.transduction_ == truth).mean() > 0.9
+
+
 # --- shares of the classes that cannot be the labels' -----------------------------------------
 
 
@@ -1028,16 +1049,57 @@ def test_few_unlabelled_rows_are_not_shared_out(hidden: slice) -> None:
     assert (answers[hidden] == truth[hidden]).mean() >= 0.9
 
 
-def test_a_level_that_puts_labels_on_the_wrong_side_is_seen() -> None:
-    """Twelve labels that a shift by 1 sets right, of which five are wrong; of three, nothing is."""
-    y = np.repeat([-1.0, 1.0], 6)
-    f = np.concatenate([[-3.0], np.full(5, 0.5), np.full(6, 2.0)])
-    column = SimpleNamespace(targets=y, index=np.arange(12), values=lambda function: f)
-    saved, level = machines._contradiction(column, Function(np.zeros(1), 0.2))
-    assert saved == 5
-    assert 0.2 - 2.0 < level < 0.2 - 0.5  # f less the cut has all on their sides
-    f = np.concatenate([np.full(3, -3.0), np.full(3, 0.5), np.full(6, 2.0)])
-    assert machines._contradiction(column, Function(np.zeros(1), 0.2)) == (0, 0.2)
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
+@pytest.mark.parametrize("others", [5, 10])
+def test_shares_of_labels_give_way_where_unlabelled_rows_differ(others: int) -> None:
+    """45 setosas and a few others without a label, 5 setosas and many others with one."""
+    X, y, truth = iris(slice(0, 45))
+    hidden = np.r_[0:45, 50 : 50 + others, 100 : 100 + others]
+    y[hidden] = -1
+    answers = S3VC().fit(X, y).transduction_
+    assert (answers[hidden] == truth[hidden]).mean() >= 0.95
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_uneven_classes_labelled_in_equal_numbers_are_told_and_not_split_evenly(
+    kernel: str,
+) -> None:
+    X, y, truth = uneven(0.9)
+    told = (
+        r"balance='labels' was not held\. Class 1 has 50 % of the labels, but about \d+ % of the "
+        r"unlabelled rows look like it; the fit uses these \d+ %\. If you know the true shares, "
+        r"pass them: balance=\{0: 0\.\d+, 1: 0\.\d+\}\. If they are those of the labels, pass "
+        r"these in the same way\."
+    )
+    with pytest.warns(BalanceWarning, match=told):
+        fitted = S3VC(kernel).fit(X, y)
+    wrong = (fitted.transduction_ != truth).mean()
+    held = S3VC(kernel, balance={0: 0.5, 1: 0.5}).fit(X, y)
+    assert held.balance_[0] == pytest.approx(0, abs=1e-6)
+    assert wrong < (held.transduction_ != truth).mean() - 0.08
+
+
+def test_the_column_that_is_told_of_is_named() -> None:
+    X, y, _ = uneven(0.9, third=True)
+    pairs = r"in \d of 3 columns\. Class 2 has 50 % of the labels, beside class 0, but about"
+    with pytest.warns(BalanceWarning, match=pairs):
+        S3VC().fit(X, y)
+    rest = r"in \d of 3 columns\. Class 0 has 33 % of the labels, but about"
+    with pytest.warns(BalanceWarning, match=rest):
+        S3VC(multi_class="ovr").fit(X, y)
+
+
+def uneven(share: float, *, third: bool = False) -> tuple[Any, Any, Any]:
+    """Two clusters that touch, of uneven size, and perhaps a small third; ten labels of each."""
+    rng = np.random.default_rng(3)
+    truth = (rng.uniform(size=300) > share).astype(int)
+    truth[:40] = np.arange(40) % 2
+    truth[40:70] = 2 if third else truth[40:70]
+    y = np.full(300, -1)
+    for label in range(2 + third):
+        y[np.flatnonzero(truth == label)[:10]] = label
+    centers = np.array([[-2.0, 0.0], [2.0, 0.0], [0.0, 5.0]])
+    return centers[truth] + rng.standard_normal((300, 2)), y, truth
 
 
 def test_shares_that_nothing_contradicts_are_held() -> None:

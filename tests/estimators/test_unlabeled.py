@@ -26,6 +26,7 @@ from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
     EigenfunctionClassifier,
+    KNNGraph,
     LapERLSClassifier,
     LapERLSRegressor,
     LapESVC,
@@ -248,6 +249,52 @@ def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
         estimator.fit(X, given(T, "n/a"))
 
 
+# ---- masked arrays -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values", [TRUTH, NAMES, TRUTH.astype(float)], ids=["ints", "texts", "floats"]
+)
+def test_a_masked_label_is_none(values: Any) -> None:
+    y = np.ma.masked_array(values, mask=~KNOWN)
+    model = LapRLSClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.labeled_, KNOWN)
+    assert model.unlabeled_ == (None,)
+    np.testing.assert_array_equal(model.classes_, np.unique(values))
+    expected = LapRLSClassifier().fit(X, given(values, None))
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    assert model.score(X, y) == expected.score(X, given(values, None))
+
+
+def test_a_masked_target_is_none() -> None:
+    y = np.ma.masked_array(X[:, 0], mask=~KNOWN)
+    np.testing.assert_array_equal(LapRLSRegressor().fit(X, y).labeled_, KNOWN)
+
+
+def test_a_mask_without_entries_is_nothing() -> None:
+    y = np.ma.masked_array(Y)
+    model = LapRLSClassifier().fit(np.ma.masked_array(X), y)
+    assert model.unlabeled_ == (-1,)
+
+
+def test_masked_points_and_weights_are_refused() -> None:
+    masked = np.ma.masked_array(X, mask=np.zeros(X.shape, dtype=bool))
+    masked[3:5, 0] = np.ma.masked
+    refused = (
+        r"X is a masked array with 2 masked values, which would be read as if they were known\. "
+        r"Fill them first, e\.g\. SimpleImputer\(\)\.fit_transform\(X\.filled\(numpy\.nan\)\)\."
+    )
+    with pytest.raises(ValueError, match=refused):
+        LapRLSClassifier().fit(masked, Y)
+    with pytest.raises(ValueError, match=refused):
+        LapRLSClassifier().fit(X, Y).predict(masked)
+    with pytest.raises(ValueError, match=refused):
+        KNNGraph().affinity(masked)
+    weights = np.ma.masked_array(np.ones(len(Y)), mask=np.arange(len(Y)) == 2)
+    with pytest.raises(ValueError, match=r"sample_weight is a masked array with 1 masked values"):
+        LapRLSClassifier().fit(X, Y, sample_weight=weights)
+
+
 # ---- meta-estimators ---------------------------------------------------------------------------
 
 RECODING: dict[str, Callable[[], Any]] = {
@@ -272,16 +319,42 @@ def test_meta_estimators_that_make_a_class_of_the_marker_are_told(
     caught = told(lambda: meta.fit(X, y))
     assert len(meta.classes_) == 4
     assert caught
-    assert all(warning.category is NothingUnlabeledWarning for warning in caught)
+    told_of = {warning.category for warning in caught}
+    assert told_of <= {NothingUnlabeledWarning, UnlabeledMarkerWarning}
+    assert NothingUnlabeledWarning in told_of
     assert all(warning.filename == __file__ for warning in caught)
     if make in [RECODING[name] for name in ("stacking", "voting", "bagging", "one-vs-rest")]:
         assert "Meta-estimators that code y anew" in str(caught[0].message)
 
 
-def test_calibration_counts_the_marker_behind_the_back_of_the_model() -> None:
-    """What docs/labels.md says; if scikit-learn mends it, the docs may forget it."""
-    meta = CalibratedClassifierCV(LapRLSClassifier(), cv=2).fit(X, Y)
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_calibration_that_counts_the_marker_is_told(ensemble: bool) -> None:
+    meta = CalibratedClassifierCV(LapRLSClassifier(), cv=2, ensemble=ensemble)
+    caught = told(lambda: meta.fit(X, Y))
     assert meta.classes_.tolist() == [-1, 0, 1, 2]
+    messages = [str(warning.message) for warning in caught if warning.filename == __file__]
+    assert any(
+        re.match(
+            r"CalibratedClassifierCV hands on y with \d+ unlabelled rows and counts their marker "
+            r"as one more class\. Fit this estimator itself, and then CalibratedClassifierCV\("
+            r"FrozenEstimator\(model\)\) on labelled rows that it did not know\.",
+            message,
+        )
+        for message in messages
+    )
+
+
+def test_the_hint_of_one_vs_rest_can_be_followed() -> None:
+    """Of one class against the rest, no class may be dropped: only the whole fit helps."""
+    few = np.array(Y)
+    few[np.flatnonzero(few != -1)[3:]] = -1
+    caught = told(lambda: OneVsRestClassifier(LapRLSClassifier()).fit(X, few))
+    assert caught
+    for warning in caught:
+        message = str(warning.message)
+        assert "make a class of the marker: fit this estimator itself." in message
+        if "unlabeled=" in message.partition("Most rows")[2]:
+            assert "and label rows of a second class." in message
 
 
 @pytest.mark.parametrize("blank", [-1, ""])

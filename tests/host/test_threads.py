@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,18 +48,72 @@ def test_blas_is_held_at_one_thread_and_let_go() -> None:
     assert blas_threads() == before
 
 
+@pytest.fixture
+def two_blas_threads() -> Iterator[None]:
+    """BLAS at two threads, as by the environment: no thread of Python controls it."""
+    before = max(blas_threads())
+    in_thread(lambda: threadpool_limits(2, user_api="blas"))
+    yield
+    in_thread(lambda: threadpool_limits(before, user_api="blas"))
+
+
+def in_thread(work: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
 @pytest.mark.parametrize("first_out", [0, 1])
-def test_blas_is_let_go_by_the_last_of_several_threads(first_out: int) -> None:
-    before = blas_threads()
-    with threadpool_limits(2, user_api="blas"):
-        held = [single_blas_thread(), single_blas_thread()]
-        for hold in held:
-            hold.__enter__()
-        held.pop(first_out).__exit__(None, None, None)
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_is_held_by_all_threads_of_a_pool_and_let_go_by_the_last(first_out: int) -> None:
+    """Also after a fit in the main thread, which threadpoolctl would let control BLAS for good."""
+    with single_blas_thread():
+        pass
+    leave = [threading.Event(), threading.Event()]
+    seen: list[list[int]] = []
+    entered = threading.Barrier(3, timeout=10)
+
+    def work(number: int) -> None:
+        with single_blas_thread():
+            entered.wait()
+            leave[number].wait(10)
+            seen.append(blas_threads())
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in (0, 1)]
+    for worker in workers:
+        worker.start()
+    entered.wait()
+    for number in (first_out, 1 - first_out):
         assert set(blas_threads()) == {1}
-        held.pop().__exit__(None, None, None)
+        leave[number].set()
+        workers[number].join()
+    assert seen == [[1] * len(seen[0])] * 2
+    assert set(blas_threads()) == {2}
+    with threadpool_limits(1, user_api="blas"):  # nobody holds on to it
+        assert set(blas_threads()) == {1}
+    assert set(blas_threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_limit_of_the_user_is_kept() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        with single_blas_thread():
+            assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {2}
-    assert blas_threads() == before
+        entered, leave = threading.Event(), threading.Event()
+
+        def work() -> None:
+            with single_blas_thread():
+                entered.set()
+                leave.wait(10)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        entered.wait(10)
+        assert set(blas_threads()) == {2}  # this thread alone may change its own limit
+        leave.set()
+        worker.join()
+    assert set(blas_threads()) == {2}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

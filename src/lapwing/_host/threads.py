@@ -22,7 +22,8 @@ __all__ = ["available_threads", "matvec", "rmatvec", "share", "single_blas_threa
 T = TypeVar("T")
 
 _holding = threading.Lock()
-_held: list[Any] = []  # one entry a holder of BLAS; the first knows the threads before
+_holders = 0  # of BLAS
+_limits: list[Any] = []  # that of BLAS which is in force, with the threads before
 
 _BLOCKS = 8  # whatever the number of threads, so that sums are the same
 _LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads takes a millisecond
@@ -61,10 +62,6 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing")
 
 
-if hasattr(os, "register_at_fork"):  # a forked process has the pool but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
     """Hold BLAS at one thread.
@@ -72,24 +69,63 @@ def single_blas_thread() -> Iterator[None]:
     For many calls on small operands: waiting for threads then costs more than they save, thirty
     times as much on a busy machine (L-BFGS of 7511 coordinates, two threads on two cores).
 
-    The number of threads belongs to the process. Of several threads that hold it at a time, the
-    first sets it and the last puts it back: each by itself would put back what another had set.
+    The number of threads belongs to the process, and threadpoolctl lets one thread of Python change
+    it at a time, until that thread has put it back. So one thread of the library's own does both,
+    for the first that holds BLAS and after the last: of several that did it by themselves, the
+    second could not, or left behind what another had set. Where the user's own thread has a limit
+    in force, it alone may change it, for its own call.
     """
-    with _holding:
-        _held.append(None if _held else _controller().limit(limits=1, user_api="blas"))
+    _hold(True)
     try:
-        yield
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
     finally:
-        with _holding:
-            last = _held.pop()
-            if last is not None:
-                last.restore_original_limits()
+        _hold(False)
+
+
+def _hold(more: bool) -> None:
+    """Count who holds BLAS, and set it for the first and after the last."""
+    global _holders
+    with _holding:
+        first, last = more and _holders == 0, not more and _holders == 1
+        if first or last:
+            _keeper().submit(_set_blas, first).result()
+        _holders += 1 if more else -1
+
+
+def _set_blas(single: bool) -> None:
+    """Limit BLAS to one thread, or put back what was; runs in the keeper's thread only."""
+    if not single:
+        while _limits:
+            _limits.pop().__exit__(None, None, None)
+        return
+    before = _blas_threads()
+    limit = _controller().limit(limits=1, user_api="blas").__enter__()
+    if before != _blas_threads():
+        _limits.append(limit)
+    else:  # nothing to do, or another thread's limit is in force, which is not to be put back here
+        limit.__exit__(None, None, None)
+
+
+@cache
+def _keeper() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="lapwing-blas")
 
 
 @cache
 def _controller() -> ThreadpoolController:
     # Looking through the loaded libraries takes a millisecond or more, setting a limit does not.
     return ThreadpoolController()
+
+
+def _blas_threads() -> list[int]:
+    libraries = _controller().lib_controllers
+    return [library.num_threads for library in libraries if library.user_api == "blas"]
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the pools but not their threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_keeper.cache_clear)
 
 
 def matvec(A: Array, x: Array) -> Array:

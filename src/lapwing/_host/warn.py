@@ -1,11 +1,12 @@
-"""Warnings that point at the user's own line, however deep inside they are raised."""
+"""Warnings that point at the user's own line, however deep they are raised; and who called."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 
-__all__ = ["warn"]
+__all__ = ["called_by", "warn"]
 
 # Frames that are nobody's code: lapwing itself, and what calls it on the user's behalf.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
@@ -29,6 +30,16 @@ def warn(message: str, category: type[Warning]) -> None:
         except ValueError:  # called from nowhere else
             break
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def called_by(module: str) -> bool:
+    """Whether a module of scikit-learn called lapwing, with nobody else's code in between."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_inside(name := frame.f_globals.get("__name__", "")):
+        if name == module:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_inside(module: str) -> bool:

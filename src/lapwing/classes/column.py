@@ -26,8 +26,11 @@ def read_column(y: Any) -> Array:
     """A list, array, series or frame of one column as an array of shape (n_samples,).
 
     NumPy and data frames change values where types mix: a column of whole numbers with gaps comes
-    as floats, a list of texts and numbers as texts. Such columns are read as objects instead.
+    as floats, a list of texts and numbers as texts. Such columns are read as objects instead. The
+    masked entries of a masked array are missing values.
     """
+    if isinstance(y, np.ma.MaskedArray):
+        y = _unmasked(y)
     if hasattr(y, "columns") and len(y.columns) == 1:
         column_or_1d(y.to_numpy(), dtype=None, warn=True)
         y = y[y.columns[0]]
@@ -97,6 +100,15 @@ def kind_of(value: Any) -> str:
         if isinstance(value, types):
             return name
     return "other"
+
+
+def _unmasked(y: Any) -> Any:
+    """A masked array as a plain one, with None where it is masked."""
+    if not np.ma.is_masked(y):
+        return y.data
+    plain_values = y.data.astype(object)
+    plain_values[np.ma.getmaskarray(y)] = None
+    return plain_values
 
 
 def _is_mixed(values: Any) -> bool:

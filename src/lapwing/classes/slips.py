@@ -25,6 +25,10 @@ _WORDS = frozenset(
         *("unassigned", "unannotated", "unclassified"),
     ]
 )
+_META = (
+    "Meta-estimators that code y anew (stacking, voting, bagging, one-vs-rest) make a class of the "
+    "marker: fit this estimator itself."
+)
 _DOMINANT = 0.8  # of the rows
 _FEW = 0.1  # of the rows
 
@@ -104,8 +108,7 @@ def doubt_labels(
         label = classes.tolist()[counts.argmax()]
         return UnlabeledMarkerWarning(
             f"Only {n_unlabeled} of {n} rows are unlabelled (by {_names(found)}), and "
-            f"{counts.max()} rows are of class {label!r}. If {label!r} means no label, pass "
-            f"unlabeled={label!r}."
+            f"{counts.max()} rows are of class {label!r}. {_if_no_label(label, len(counts))}"
         )
     return None
 
@@ -129,19 +132,25 @@ def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
     if is_auto(marker) and _are_signs(labels):
         return (
             "-1 and 1 are all that y holds, so both are classes. If -1 means no label, label rows "
-            "of a second class."
+            f"of a second class. {_META}"
         )
     label = labels[counts.argmax()]
     if counts.max() > _DOMINANT * counts.sum():
-        return f"Most rows are of class {label!r}: if it means no label, pass unlabeled={label!r}."
+        hint = f"Most rows are of class {label!r}. {_if_no_label(label, len(labels))}"
+        return f"{hint} {_META}" if labels == list(range(len(labels))) else hint
     if kind_of(label) == "number" and -1 in labels:
         return "If -1 means no label, pass unlabeled=-1."
     usual = is_auto(marker) or is_missing(marker)
     return (
         f"Set y to {'None or NaN' if usual else repr(marker)} where there is no label, or pass "
-        "what y holds there as unlabeled=. Meta-estimators that code y anew (stacking, voting, "
-        "bagging, one-vs-rest) make a class of the marker: fit this estimator itself."
+        f"what y holds there as unlabeled=. {_META}"
     )
+
+
+def _if_no_label(label: Any, n_classes: int) -> str:
+    """What to do if a class means no label: of two classes only one is left then."""
+    more = " and label rows of a second class" if n_classes == 2 else ""
+    return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
 
 
 def _look_alikes(classes: Array, marker: Any) -> list[Any]:

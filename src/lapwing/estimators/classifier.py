@@ -19,7 +19,25 @@ from lapwing.estimators.prepared import Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
-__all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
+__all__ = ["ManifoldClassifier", "SemiSupervisedClassifier", "check_classes"]
+
+
+def check_classes(targets: Targets, problem: Problem) -> None:
+    """Refuse weights that leave a class without a labelled row.
+
+    Raises
+    ------
+    ValueError
+        Naming the classes.
+    """
+    classes = targets.attributes["classes_"]
+    found = np.bincount(elect(problem.targets), minlength=len(classes)) > 0
+    if not found.all():
+        raise ValueError(
+            f"sample_weight is zero on every labelled row of the classes "
+            f"{classes[~found].tolist()}: nothing can be learnt of them. Weigh some of "
+            "their rows, or leave these out of X and y."
+        )
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
@@ -41,7 +59,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             )
         columns = coded_columns(labels.codes, len(labels.classes))
         weights = self._class_weights(labels)
-        return Targets(columns, labels.labeled, weights, attributes, labels.doubt)
+        return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""
@@ -59,16 +77,6 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             )
         weights[labels.labeled] = of_class[known]
         return weights
-
-    def _check_observations(self, targets: Targets, problem: Problem) -> None:
-        classes = targets.attributes["classes_"]
-        found = np.bincount(elect(problem.targets), minlength=len(classes)) > 0
-        if not found.all():
-            raise ValueError(
-                f"sample_weight is zero on every labelled row of the classes "
-                f"{classes[~found].tolist()}: nothing can be learnt of them. Weigh some of "
-                "their rows, or leave these out of X and y."
-            )
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         super()._answer(X, problem, solution)

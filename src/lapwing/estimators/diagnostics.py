@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import row_norms
 
 from lapwing._arrays import Array, is_sparse, row_blocks
-from lapwing._host.warn import warn
+from lapwing._host.warn import called_by, warn
+from lapwing.classes.column import plain
 from lapwing.exceptions import (
     BalanceWarning,
     ClassPriorWarning,
@@ -23,6 +24,7 @@ from lapwing.exceptions import (
     OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
+    UnlabeledMarkerWarning,
 )
 from lapwing.graphs import Laplacian
 from lapwing.kernels import Kernel
@@ -35,6 +37,7 @@ __all__ = [
     "check_linear_scale",
     "check_target_scale",
     "drowned",
+    "warn_calibrated_marker",
     "warn_constant_values",
     "warn_contradicted_balance",
     "warn_descent_not_converged",
@@ -55,6 +58,7 @@ __all__ = [
     "warn_outlying_rows",
     "warn_single_class",
     "warn_unlabeled_components",
+    "warn_unreached_margins",
 ]
 
 
@@ -74,6 +78,8 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 _FOLLOWS, _NULL = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
 _MISSED = 0.01  # of the points
+# Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
+_REACHED = 0.5
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
 
 
@@ -81,6 +87,20 @@ def warn_doubt(doubt: LapwingWarning | None) -> None:
     """Warn of how y was read, if there is anything to tell."""
     if doubt is not None:
         warn(str(doubt), type(doubt))
+
+
+def warn_calibrated_marker(n_unlabeled: int) -> None:
+    """Warn if scikit-learn's calibration hands on unlabelled rows.
+
+    It looks at the marker only after the fits, and no estimator is asked then.
+    """
+    if n_unlabeled and called_by("sklearn.calibration"):
+        warn(
+            f"CalibratedClassifierCV hands on y with {n_unlabeled} unlabelled rows and counts "
+            "their marker as one more class. Fit this estimator itself, and then "
+            "CalibratedClassifierCV(FrozenEstimator(model)) on labelled rows that it did not know.",
+            UnlabeledMarkerWarning,
+        )
 
 
 def warn_feature_scales(X: Any, names: Array | None = None) -> None:
@@ -395,16 +415,54 @@ def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regress
     )
 
 
-def warn_contradicted_balance(contradicted: int, n_labels: int, n_columns: int) -> None:
-    """Warn that the shares of the labels were not held, as labelled points contradict them."""
-    which = "" if n_columns == 1 else f" in some of {n_columns} columns"
+def warn_contradicted_balance(
+    negative: Any, positive: Any, labels: float, unlabeled: float, n_found: int, n_columns: int
+) -> None:
+    """Warn that the shares of the labels were not held, as the unlabelled points contradict them.
+
+    Parameters
+    ----------
+    negative, positive : labels of classes
+        Sides of the column that is told of; None where the negative one is all other classes.
+    labels, unlabeled : float
+        Shares of the positive class among both.
+    n_found, n_columns : int
+        Columns of which the same is true, and all of them.
+    """
+    name, found = plain(positive), f"{100 * unlabeled:.0f} %"
+    which, pair, cure = "", "", "balance={class: fraction, ...}, a fraction for every class"
+    if n_columns > 1:
+        which = f" in {n_found} of {n_columns} columns"
+        pair = "" if negative is None else f", beside class {plain(negative)!r}"
+    else:
+        shares = {plain(negative): round(1 - unlabeled, 2), name: round(unlabeled, 2)}
+        cure = f"balance={shares!r}"
     warn(
-        f"balance='labels' was not held{which}: with the shares that the classes have among the "
-        f"labels, {contradicted} of {n_labels} labelled points are on the wrong side. The classes "
-        "probably have other shares among the unlabelled points. If you know them, pass them, e.g. "
-        "balance={'a': 0.1, 'b': 0.9}; balance=None holds no shares.",
+        f"balance='labels' was not held{which}. Class {name!r} has {100 * labels:.0f} % of the "
+        f"labels{pair}, but about {found} of the unlabelled rows look like it; the fit uses these "
+        f"{found}. If you know the true shares, pass them: {cure}. If they are those of the "
+        "labels, pass these in the same way.",
         BalanceWarning,
     )
+
+
+def warn_unreached_margins(reach: float, C: float) -> None:
+    """Warn if no decision value comes near a margin, whatever the labels.
+
+    Parameters
+    ----------
+    reach : float
+        What all labels together can move a decision value by.
+    C : float
+    """
+    if reach < _REACHED:
+        warn(
+            f"C={C:g} is too small for features of this size: labels move decision values by "
+            f"{reach:.2g} at most, and are to be fitted at -1 and 1. "
+            "Standardise the features, e.g. make_pipeline(StandardScaler(), S3VC('linear')), or "
+            f"use a larger C, such as {10 * C / max(reach, 1e-300):.0e}.",
+            FeatureScaleWarning,
+        )
 
 
 def warn_no_improvement(method: str, without: int, n_columns: int) -> None:

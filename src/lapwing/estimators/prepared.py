@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.exceptions import LapwingWarning
@@ -15,6 +17,10 @@ from lapwing.spaces import FittedFunction
 __all__ = ["Prepared", "Solution", "Targets", "WantedGraph"]
 
 
+def _check_nothing(targets: Targets, problem: Problem) -> None:
+    return
+
+
 class Targets(NamedTuple):
     """y, read: one row a row of X."""
 
@@ -23,6 +29,8 @@ class Targets(NamedTuple):
     class_weights: Array  # (n_rows,) factors of the sample weights
     attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
     doubt: LapwingWarning | None = None  # of how y was read
+    # Refuses a problem whose weights leave too little to learn from.
+    check: Callable[[Targets, Problem], None] = _check_nothing
 
 
 class WantedGraph(NamedTuple):
@@ -60,9 +68,23 @@ class Prepared:
     eigenpairs: Eigenpairs | None = None
 
     def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
-        """The same points with other labels; see `Problem.relabeled`."""
+        """The same points with other labels; see `Problem.relabeled`.
+
+        Raises
+        ------
+        ValueError
+            As `fit` does for such labels and weights, and where a row has a label that is no point
+            of the problem.
+        """
         weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
+        gone = np.flatnonzero(targets.labeled & (weights > 0) & (self.problem.vertex < 0))
+        if len(gone):
+            raise ValueError(
+                f"Row {gone[0]} has a label, but the problem was prepared without it: its weight "
+                "was 0. Prepare the problem again."
+            )
         problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
+        targets.check(targets, problem)
         return replace(self, targets=targets, problem=problem)
 
 

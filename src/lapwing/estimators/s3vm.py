@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
-    check_unlabeled_weights,
+    check_weights_of_all,
     choose_unlabeled_loss,
     observe,
     read_balance,
@@ -41,6 +41,7 @@ from lapwing.solvers.low_density.machines import (
     one_vs_rest,
 )
 from lapwing.solvers.low_density.methods import Settings
+from lapwing.solvers.low_density.shares import Contradiction
 from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,
@@ -97,7 +98,8 @@ class S3VC(SemiSupervisedClassifier):
         Functions to choose from. None: all expansions over the points, O(n^2) memory, or with
         ``kernel='linear'`` the features, O(nnz) a step. `Landmarks`: O(n r) memory and a step.
     C : float, default=100.0
-        Weight > 0 of the labelled losses.
+        Weight > 0 of the labelled losses. Its size goes with that of the features where the kernel
+        depends on it (linear): in units of 1/1000 it takes a million times as much.
     C_star : float or None, default=None
         Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
         labelled and u unlabelled points.
@@ -110,7 +112,10 @@ class S3VC(SemiSupervisedClassifier):
         Mean decision value on the unlabelled points, held exactly (predicted shares follow it
         loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
         between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``. Give them if
-        labels were drawn in equal numbers and classes are not equal. None leaves it free.
+        labels were drawn in equal numbers and classes are not equal. 'labels' gives way, with a
+        warning, to an estimate where the unlabelled points contradict it, which takes about ten
+        labels a class to see, and is not held where they are fewer than the labels. Fractions are
+        always held. None leaves the value free.
     fit_intercept : bool, default=True
         Whether there is a bias where ``balance=None``; a balance is one.
     {graph}
@@ -304,15 +309,11 @@ class S3VC(SemiSupervisedClassifier):
     def _read_targets(self, y: Any) -> Targets:
         targets = super()._read_targets(y)
         self._read_balance(targets)  # refused before anything that takes time
-        return targets
+        return targets._replace(check=check_weights_of_all)
 
     def _read_balance(self, targets: Targets) -> Balance:
         classes = targets.attributes["classes_"]
         return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
-
-    def _check_observations(self, targets: Targets, problem: Problem) -> None:
-        super()._check_observations(targets, problem)
-        check_unlabeled_weights(problem)
 
     def _paired(self, targets: Targets) -> bool:
         return len(targets.attributes["classes_"]) > 2 and self.multi_class == "ovo"
@@ -454,10 +455,9 @@ class S3VC(SemiSupervisedClassifier):
         unimproved = [result for result in results if not result.improved]
         if unimproved:
             diagnostics.warn_no_improvement(self.method, len(unimproved), len(results))
-        contradicted = max(machine.contradicted for machine in solution.machines.columns)
-        if contradicted:
-            n_labels = len(prepared.problem.index)
-            diagnostics.warn_contradicted_balance(contradicted, n_labels, len(results))
+        self._diagnose_balance([machine.contradicted for machine in solution.machines.columns])
+        reach = max(machine.reach for machine in solution.machines.columns)
+        diagnostics.warn_unreached_margins(reach, float(self.C))
         optimality = float(self.optimality_.max())
         if self.status_ == Status.MAX_ITER:
             diagnostics.warn_descent_not_converged(
@@ -475,3 +475,16 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.warn_unlabeled_components(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
             )
+
+    def _diagnose_balance(self, found: Sequence[Contradiction | None]) -> None:
+        """Tell of the column whose shares are farthest from those of its labels."""
+        contradicted = [(column, shares) for column, shares in enumerate(found) if shares]
+        if not contradicted:
+            return
+        column, shares = max(contradicted, key=lambda one: abs(one[1].unlabeled - one[1].labels))
+        sides = None, self.classes_[-len(found) :][column]
+        if len(self.classes_) == 2:
+            sides = tuple(self.classes_)
+        elif self.multi_class == "ovo":
+            sides = tuple(self.pairs_[column])
+        diagnostics.warn_contradicted_balance(*sides, *shares, len(contradicted), len(found))

@@ -11,6 +11,8 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
+from lapwing.estimators.classifier import check_classes
+from lapwing.estimators.prepared import Targets
 from lapwing.losses.base import TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
@@ -22,7 +24,7 @@ from lapwing.spaces import Linear
 __all__ = [
     "DEFAULT_RATIO",
     "check_combination",
-    "check_unlabeled_weights",
+    "check_weights_of_all",
     "choose_unlabeled_loss",
     "observe",
     "read_balance",
@@ -150,14 +152,15 @@ def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
     return fractions
 
 
-def check_unlabeled_weights(problem: Problem) -> None:
-    """Refuse a negative or much too large weight of an unlabelled row.
+def check_weights_of_all(targets: Targets, problem: Problem) -> None:
+    """Refuse weights that leave a class without a label, negative or much too large ones.
 
     Raises
     ------
     ValueError
-        Naming the row.
+        Naming the classes or the row.
     """
+    check_classes(targets, problem)
     negative = np.flatnonzero(~problem.labeled_rows & (problem.row_weights < 0))
     if len(negative):
         row = negative[0]

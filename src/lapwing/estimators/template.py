@@ -22,7 +22,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
@@ -204,10 +204,6 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Refuse parameters that do not go together, before anything that takes time."""
         return
 
-    def _check_observations(self, targets: Targets, problem: Problem) -> None:
-        """Refuse a problem whose weights leave too little to learn from."""
-        return
-
     def _wants_graph(self) -> bool:
         return True
 
@@ -255,9 +251,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         check_consistent_length(X, y)
         targets = self._read_targets(y)
         diagnostics.warn_doubt(targets.doubt)
+        diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
+        refuse_masked(X, "X", MASK_CURE)
         X = validate_data(
             self,
             X,
@@ -301,7 +299,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             merge=not (pairwise or graph.of_rows),
             pairwise=pairwise,
         )
-        self._check_observations(targets, problem)
+        targets.check(targets, problem)
         return problem
 
     def _check_precomputed(self, X: Any, graph: WantedGraph) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lapwing._arrays import Array
+from lapwing._arrays import MASK_CURE, Array, refuse_masked
 
 __all__ = [
     "CSR",
@@ -84,6 +84,7 @@ def check_normalized(normalized: Any) -> bool:
 
 def check_points(X: Any, owner: str) -> Any:
     """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty."""
+    refuse_masked(X, "X", MASK_CURE)
     return check_array(
         X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner
     )

@@ -30,6 +30,7 @@ from lapwing.solvers.low_density.methods import (
     Settings,
     minimize_low_density,
 )
+from lapwing.solvers.low_density.shares import Contradiction, contradiction
 from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
 __all__ = [
@@ -53,7 +54,6 @@ _SHARPNESS = 60.0
 _ROUGH = 1e-3  # tolerance of the rounds but the last
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
-_COSTLY, _SOME = 0.25, 4  # of the labelled points: noise and wrong labels explain less
 
 Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 """(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
@@ -172,7 +172,8 @@ class Machine(NamedTuple):
     mean: float  # decision value on the unlabelled points that took part
     share: float  # of the unlabelled points, by weight, that took part
     result: LowDensityResult
-    contradicted: int = 0  # labelled points that a balance by the labels put on the wrong side
+    reach: float  # what all labels together can move a decision value at one of them by
+    contradicted: Contradiction | None = None  # shares of the labels that were not held
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +220,7 @@ def one_vs_rest(space: Space, observations: Observations, recipe: Recipe, tell: 
             intercept = partial(_intercept, objective, function)
             return tell(number, lambda: (whole.embed(function.coef), intercept()))
 
-        machine = _fit(objective, observations, recipe, on_step)
+        machine = _fit(objective, observations, recipe, len(positives), on_step)
         columns.append(machine._replace(coef=whole.embed(machine.coef)))
     return Machines(columns)
 
@@ -274,7 +275,8 @@ def _fit_pair(
     def on_step(function: Function) -> bool:
         return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
 
-    machine = _fit(objective, own, recipe, on_step)
+    tests = ROUNDS * n_columns(own.n_classes, paired=True)
+    machine = _fit(objective, own, recipe, tests, on_step)
     return machine._replace(coef=part.embed(machine.coef))
 
 
@@ -321,21 +323,29 @@ def _mean_of(n_points: int, observations: Observations) -> Array:
 
 
 def _fit(
-    objective: LowDensityObjective, observations: Observations, recipe: Recipe, on_step: OnStep
+    objective: LowDensityObjective,
+    observations: Observations,
+    recipe: Recipe,
+    n_tests: int,
+    on_step: OnStep,
 ) -> Machine:
+    contradicted = None
+    if recipe.balance.kind == "labels" and not objective.free_bias:
+        contradicted = contradiction(objective, observations.unlabeled_weights, n_tests)
+    if contradicted is not None:
+        level = 2 * contradicted.unlabeled - 1
+        objective = replace(objective, bias=(level, level))
     result = _minimum(objective, recipe, on_step)
-    contradicted = 0
-    lower, upper = objective.bias
-    if recipe.balance.kind == "labels" and lower == upper and result.improved:
-        contradicted, level = _contradiction(objective, result.minimum.function)
-        if contradicted:
-            # Up to where the labelled points want it, so that neither they nor the gap is ignored.
-            relaxed = replace(objective, bias=(min(lower, level), max(upper, level)))
-            result = _minimum(relaxed, recipe, on_step)
     function = result.minimum.function
     mean = float(_mean_of(objective.features.n_points, observations) @ objective.values(function))
     bias = _intercept(objective, function)
-    return Machine(function.coef, bias, mean, 1.0, result, contradicted)
+    return Machine(function.coef, bias, mean, 1.0, result, _reach(objective), contradicted)
+
+
+def _reach(objective: LowDensityObjective) -> float:
+    """C sum_i |x_i| max_i |x_i|: no hinge pulls harder on w than by C |x_i|."""
+    norms = np.sqrt(objective.features.squared_norms[objective.index])
+    return float(objective.weights @ norms) * float(norms.max(initial=0.0))
 
 
 def _minimum(objective: LowDensityObjective, recipe: Recipe, on_step: OnStep) -> LowDensityResult:
@@ -346,33 +356,6 @@ def _minimum(objective: LowDensityObjective, recipe: Recipe, on_step: OnStep) ->
         n_init=recipe.n_init,
         random=recipe.random,
     )
-
-
-def _contradiction(objective: LowDensityObjective, function: Function) -> tuple[int, float]:
-    """How many labelled points are on the wrong side for the level of the function alone.
-
-    Returns
-    -------
-    count : int
-        Labelled points that another bias would put right; 0 if they are less than a quarter.
-    level : float
-        The mean decision value that goes with it.
-    """
-    y, f = objective.targets, objective.values(function)[objective.index]
-    order = np.argsort(f)
-    # A cut before the k-th lowest score: the positive ones below it are wrong, and the negative
-    # ones above it.
-    below = np.concatenate([[0], np.cumsum(y[order] > 0)])
-    above = np.count_nonzero(y < 0) - np.concatenate([[0], np.cumsum(y[order] < 0)])
-    wrong = below + above
-    saved = int(np.count_nonzero(y * f < 0) - wrong.min())
-    if saved < max(_SOME, _COSTLY * len(y)):
-        return 0, function.intercept
-    ends = np.concatenate([[f.min() - 1], f[order], [f.max() + 1]])
-    cuts = (ends[:-1] + ends[1:]) / 2
-    best = np.flatnonzero(wrong == wrong.min())
-    cut = float(cuts[best[np.argmin(np.abs(cuts[best]))]])  # the least change that does it
-    return saved, function.intercept - cut
 
 
 def _intercept(objective: LowDensityObjective, function: Function) -> float:

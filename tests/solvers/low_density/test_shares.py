@@ -1,0 +1,123 @@
+"""Shares of labels that the unlabelled points contradict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.losses import GaussianBump, Hinge
+from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
+from lapwing.solvers.low_density import shares
+from lapwing.solvers.low_density.shares import contradiction
+from lapwing.spaces import LinearSpace
+
+
+def column(
+    positive: float, n_labels: tuple[int, int] = (10, 10), seed: int = 0, distance: float = 3.0
+) -> LowDensityObjective:
+    """Two clusters with a share of the positive one among 200 unlabelled points."""
+    rng = np.random.default_rng(seed)
+    unlabeled = np.where(np.arange(200) < 200 * positive, 1.0, -1.0)
+    labels = np.repeat([-1.0, 1.0], n_labels)
+    signs = np.concatenate([labels, unlabeled])
+    X = rng.standard_normal((len(signs), 3)) + np.outer(signs, [distance / 2, 0, 0])
+    weights = np.zeros(len(signs))
+    weights[len(labels) :] = 1 / 200
+    return LowDensityObjective(
+        CenteredFeatures.on(LinearSpace(X), weights),
+        Hinge(),
+        GaussianBump(),
+        np.arange(len(labels)),
+        labels,
+        np.full(len(labels), 5.0),
+        np.arange(len(labels), len(signs)),
+        np.full(200, 0.1),
+    )
+
+
+def found(objective: LowDensityObjective, **options: Any) -> Any:
+    return contradiction(objective, np.ones(len(objective.unlabeled)), **options)
+
+
+@pytest.mark.parametrize("positive", [0.1, 0.2, 0.8, 0.9])
+def test_uneven_shares_are_found_and_estimated(positive: float) -> None:
+    for seed in range(5):
+        result = found(column(positive, (20, 20), seed))
+        assert result.labels == 0.5
+        assert abs(result.unlabeled - positive) < 0.15
+
+
+@pytest.mark.parametrize(("positive", "n_labels"), [(0.5, (10, 10)), (0.2, (16, 4))])
+def test_right_shares_are_seldom_contradicted(positive: float, n_labels: tuple[int, int]) -> None:
+    """The test has a level of 1 %."""
+    wrong = sum(found(column(positive, n_labels, seed)) is not None for seed in range(200))
+    assert wrong <= 6
+
+
+def test_what_labels_cannot_tell_is_no_contradiction() -> None:
+    assert found(column(0.1, (1, 10))) is None  # none is left to fit without it
+    objective = column(0.1)
+    one_place = replace(objective, features=CenteredFeatures(LinearSpace(np.ones((220, 3)))))
+    assert found(one_place) is None
+    nowhere = replace(objective, features=CenteredFeatures(LinearSpace(np.zeros((220, 3)))))
+    assert found(nowhere) is None
+
+
+def test_machines_that_rank_labels_the_wrong_way_tell_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    objective, ranks = column(0.1), shares._ranks
+    assert found(objective) is not None
+    monkeypatch.setattr(shares, "_ranks", lambda scores, *among: 1 - ranks(scores, *among))
+    assert found(objective) is None
+
+
+def test_many_columns_share_the_level() -> None:
+    assert any(
+        found(column(0.2, seed=seed)) is not None
+        and found(column(0.2, seed=seed), n_tests=1000) is None
+        for seed in range(10)
+    )
+
+
+def test_neither_order_nor_scale_nor_place_of_the_points_counts() -> None:
+    objective = column(0.15)
+    features = objective.features.space.features
+    expected = found(objective)
+    order = np.random.default_rng(1).permutation(20)
+    shuffled = replace(objective, index=objective.index[order], targets=objective.targets[order])
+    tiny = LinearSpace(features * 1e-6)
+    far = LinearSpace(features + 50.0)
+    sparse = LinearSpace(sp.csr_array(features))
+    mean = np.where(np.arange(220) < 20, 0.0, 1 / 200)
+    for other in (
+        shuffled,
+        *(replace(objective, features=CenteredFeatures.on(s, mean)) for s in (tiny, far, sparse)),
+    ):
+        np.testing.assert_allclose(found(other), expected, atol=1e-6)
+
+
+def test_weights_are_repetitions() -> None:
+    objective = column(0.15)
+    mass = np.where(np.arange(200) % 3 == 0, 2.0, 1.0)
+    twice = np.concatenate([objective.unlabeled, objective.unlabeled[mass == 2]])
+    expected = found(replace(objective, unlabeled=twice, unlabeled_weights=np.ones(len(twice))))
+    np.testing.assert_allclose(contradiction(objective, mass), expected, atol=1e-9)
+
+
+def test_of_many_labels_some_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    objective = column(0.2, (60, 60))
+    monkeypatch.setattr(shares, "_ENOUGH", 30)
+    fold = shares._folds(objective)[1]
+    assert [np.count_nonzero(fold[objective.targets == sign] >= 0) for sign in (-1, 1)] == [30, 30]
+    assert abs(found(objective).unlabeled - 0.2) < 0.15
+
+
+def test_ranks_of_level_points_are_in_their_middle() -> None:
+    among, mass = np.array([0.0, 1.0, 1.0, 3.0]), np.array([1.0, 1.0, 2.0, 4.0])
+    ranks = shares._ranks(np.array([-1.0, 0.0, 1.0, 2.0, 9.0]), among, mass)
+    np.testing.assert_allclose(ranks, [0, 1 / 16, 2.5 / 8, 4 / 8, 1])
