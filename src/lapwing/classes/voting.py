@@ -19,6 +19,7 @@ __all__ = [
     "as_columns",
     "as_decisions",
     "class_pairs",
+    "clearest_first",
     "coded_columns",
     "elect",
     "n_columns",
@@ -64,6 +65,12 @@ def as_decisions(scores: Array) -> Array:
 def as_columns(decisions: Array) -> Array:
     """Undo `as_decisions`."""
     return decisions[:, None] if decisions.ndim == 1 else decisions
+
+
+def clearest_first(rows: Array, wrong: Array, values: Array) -> Array:
+    """The rows where `wrong`, by how far the two largest values (n, c) are apart."""
+    largest = np.sort(of_each_class(values[wrong]), axis=1)[:, -2:]
+    return np.asarray(rows[wrong][np.argsort(largest[:, 0] - largest[:, 1], kind="stable")])
 
 
 def class_pairs(n_classes: int) -> Array:

@@ -37,6 +37,12 @@ C : float, default=10.0
     Weight > 0 of the loss between f and g at every point: how closely the function follows the
     virtual labels.
 """,
+    "updatable": """
+updatable : bool, default=False
+    Whether to keep the points, the graph and the factorisation after the fit, so that `add_labels`,
+    `suggest` and `suspicious_labels` work. With the full kernel these are two matrices of n^2
+    numbers.
+""",
     "lam": """
 lam : float, default=1e4
     Weight lambda > 0 of the labels in g; times the sample weights.

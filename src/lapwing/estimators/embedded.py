@@ -109,6 +109,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs
 
+    def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
+        n_columns = (before.problem.targets.shape[1], prepared.problem.targets.shape[1])
+        wanted = [max(_EIGENVECTORS, 2 * c) for c in n_columns]
+        return bool(self.n_eigenvectors == "auto" and wanted[0] != wanted[1])
+
     def _make_space(self, problem: Problem) -> Space:
         """The function side: full kernel, landmarks or linear."""
         if self._linear():

@@ -8,6 +8,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
+from lapwing.estimators.updates import Updatable
 from lapwing.losses import Loss, Squared
 
 __all__ = ["LapERLSClassifier", "LapERLSRegressor"]
@@ -21,7 +22,7 @@ class _SquaredEstimator(EmbeddedEstimator):
 
 
 @document
-class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
+class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     r"""Laplacian embedded regularised least squares classifier.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
@@ -57,6 +58,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
     {class_prior}
     {unlabeled}
     {memory}
+    {updatable}
 
     Attributes
     ----------
@@ -136,6 +138,7 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
         class_prior: Any = None,
         unlabeled: Any = "auto",
         memory: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -154,10 +157,11 @@ class LapERLSClassifier(SemiSupervisedClassifier, _SquaredEstimator):
         self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.memory = memory
+        self.updatable = updatable
 
 
 @document
-class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
+class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
     r"""Laplacian embedded regularised least squares regression.
 
     Virtual labels g of all points follow the labels and are smooth on a graph, and a function f of
@@ -199,6 +203,7 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
     max_iter : int, default=20000
         Most iterations of it.
     {memory}
+    {updatable}
 
     Attributes
     ----------
@@ -273,6 +278,7 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
         tol: float = 1e-8,
         max_iter: int = 20_000,
         memory: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -288,3 +294,4 @@ class LapERLSRegressor(SemiSupervisedRegressor, _SquaredEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.updatable = updatable

@@ -7,6 +7,7 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import StoppableRegressor
+from lapwing.estimators.updates import Updatable
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 
@@ -14,7 +15,7 @@ __all__ = ["LapRLSClassifier", "LapRLSRegressor"]
 
 
 @document
-class LapRLSClassifier(ManifoldClassifier):
+class LapRLSClassifier(Updatable, ManifoldClassifier):
     r"""Laplacian regularised least squares classifier.
 
     Fits targets -1 and +1 in the least squares sense: with f = h + b, h in the space of the kernel,
@@ -45,6 +46,7 @@ class LapRLSClassifier(ManifoldClassifier):
     {unlabeled}
     {warm_start}
     {random_state}
+    {updatable}
 
     Attributes
     ----------
@@ -111,6 +113,7 @@ class LapRLSClassifier(ManifoldClassifier):
         unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -130,13 +133,14 @@ class LapRLSClassifier(ManifoldClassifier):
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state
+        self.updatable = updatable
 
     def _loss(self) -> Loss:
         return Squared()
 
 
 @document
-class LapRLSRegressor(StoppableRegressor):
+class LapRLSRegressor(Updatable, StoppableRegressor):
     r"""Laplacian regularised least squares regression.
 
     With f = h + b, h in the space of the kernel, it minimises
@@ -168,6 +172,7 @@ class LapRLSRegressor(StoppableRegressor):
     {max_iter}
     {warm_start}
     {random_state}
+    {updatable}
 
     Attributes
     ----------
@@ -232,6 +237,7 @@ class LapRLSRegressor(StoppableRegressor):
         max_iter: int = 20_000,
         warm_start: bool = False,
         random_state: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -248,6 +254,7 @@ class LapRLSRegressor(StoppableRegressor):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.random_state = random_state
+        self.updatable = updatable
 
     def _loss(self) -> Loss:
         return Squared()

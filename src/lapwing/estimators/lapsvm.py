@@ -7,6 +7,7 @@ from typing import Any
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.regressor import ManifoldRegressor
+from lapwing.estimators.updates import Updatable
 from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.losses.registry import as_loss
@@ -15,7 +16,7 @@ __all__ = ["LapSVC", "LapSVR"]
 
 
 @document
-class LapSVC(ManifoldClassifier):
+class LapSVC(Updatable, ManifoldClassifier):
     r"""Laplacian support vector machine.
 
     Learns from labelled and unlabelled points together by manifold regularisation: with f = h + b,
@@ -53,6 +54,7 @@ class LapSVC(ManifoldClassifier):
     {unlabeled}
     {warm_start}
     {random_state}
+    {updatable}
 
     Attributes
     ----------
@@ -133,6 +135,7 @@ class LapSVC(ManifoldClassifier):
         unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -153,13 +156,14 @@ class LapSVC(ManifoldClassifier):
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state
+        self.updatable = updatable
 
     def _loss(self) -> Loss:
         return as_loss(self.loss, TargetKind.SIGNS)
 
 
 @document
-class LapSVR(ManifoldRegressor):
+class LapSVR(Updatable, ManifoldRegressor):
     r"""Laplacian support vector regression.
 
     With f = h + b, h in the space of the kernel, it minimises
@@ -191,6 +195,7 @@ class LapSVR(ManifoldRegressor):
         Laplacian, which is not zero on constants, shrinks it.
     {tol}
     {max_iter}
+    {updatable}
 
     Attributes
     ----------
@@ -256,6 +261,7 @@ class LapSVR(ManifoldRegressor):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 20_000,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -269,6 +275,7 @@ class LapSVR(ManifoldRegressor):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.updatable = updatable
 
     def _loss(self) -> Loss:
         return EpsilonInsensitive(float(self.epsilon))

@@ -15,7 +15,7 @@ from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
 
-__all__ = ["check_parameters"]
+__all__ = ["check_parameters", "is_count"]
 
 
 def _number(value: Any) -> bool:
@@ -26,7 +26,8 @@ def _number(value: Any) -> bool:
         return False
 
 
-def _count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number of 1 or more."""
     whole = isinstance(value, (int, np.integer))
     return whole and not isinstance(value, bool) and value >= 1
 
@@ -88,12 +89,12 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
         lambda: ("auto", *UNLABELED_LOSSES), UnlabeledLoss, "lapwing.losses.UnlabeledLoss"
     ),
     "multi_class": _one_of("ovo", "ovr"),
-    "n_init": (_count, "a whole number of starts, at least 1"),
+    "n_init": (is_count, "a whole number of starts, at least 1"),
     "gamma_I": (lambda v: _number(v) and v >= 0, "a number >= 0; 0 means no graph"),
     "epsilon": (lambda v: _number(v) and v >= 0, "a number >= 0, in the units of y"),
     "tol": (lambda v: _number(v) and v > 0, "a number > 0"),
     "max_iter": (
-        _count,
+        is_count,
         "a whole number >= 1",
     ),
     "validation_fraction": (
@@ -106,21 +107,22 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "stopping": _one_of(*STOPPING),
     "fit_intercept": _FLAG,
     "class_mass_normalization": _FLAG,
-    "n_eigenfunctions": (lambda v: v is None or _count(v), "a whole number >= 1, or None"),
+    "n_eigenfunctions": (lambda v: v is None or is_count(v), "a whole number >= 1, or None"),
     "mu": (lambda v: _number(v) and v >= 0, "a number >= 0"),
     "n_eigenvectors": (
-        lambda v: v is None or (isinstance(v, str) and v == "auto") or _count(v),
+        lambda v: v is None or (isinstance(v, str) and v == "auto") or is_count(v),
         "a whole number >= 1, 'auto', or None for the exact graph kernel",
     ),
     "lam": (lambda v: _number(v) and v > 0, "a number > 0"),
-    "n_components": (_count, "a whole number >= 1"),
-    "n_bins": (lambda v: _count(v) and v >= 3, "a whole number >= 3"),
+    "n_components": (is_count, "a whole number >= 1"),
+    "n_bins": (lambda v: is_count(v) and v >= 3, "a whole number >= 3"),
     "bandwidth": (
         lambda v: v is None or (_number(v) and v > 0),
         "a number > 0 in the units of X, or None",
     ),
     "clip": (lambda v: _number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),
     "warm_start": _FLAG,
+    "updatable": _FLAG,
 }
 
 

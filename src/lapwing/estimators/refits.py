@@ -39,6 +39,10 @@ class Refits:
         """The same, ready for labels at these points: what they need is made for all at once."""
         return self
 
+    def of(self, prepared: Prepared) -> Self:
+        """The same with other labels as those that it begins with."""
+        return replace(self, prepared=prepared)
+
     def solve(self, prepared: Prepared) -> Solution:
         """The solution for other labels of the points, by `Prepared.relabeled`."""
         found: Solution = self.estimator._solve(prepared, SILENT)

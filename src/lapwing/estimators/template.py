@@ -162,15 +162,26 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         problem = self._make_problem(X, targets, sample_weight, graph)
         progress = Progress(self, self._n_stages, X, y)
         self._set(targets.attributes)
-        self._set({"labeled_": targets.labeled, "basis_": problem.rows})
         prepared = self._prepare(targets, problem, graph, progress)
-        solution = self._solve(prepared, progress, previous=previous, **wishes)
+        solution = self._first_solution(X, prepared, progress, previous=previous, **wishes)
+        self._tell(X, prepared, solution)
+        progress.finish(lambda: {})
+        return self
+
+    def _first_solution(
+        self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
+    ) -> Solution:
+        """The solution of a fit; a family may keep what it is made of."""
+        return self._solve(prepared, progress, **wishes)
+
+    def _tell(self, X: Any, prepared: Prepared, solution: Solution) -> None:
+        """Fitted attributes, answers, warnings."""
+        problem = prepared.problem
+        self._set({"labeled_": prepared.targets.labeled, "basis_": problem.rows})
         self._set(_own(solution.function.attributes, X))
         self._set(solution.attributes)
         self._answer(X, problem, solution)
         self._diagnose(prepared, solution)
-        progress.finish(lambda: {})
-        return self
 
     @abstractmethod
     def _read_targets(self, y: Any) -> Targets:
@@ -195,6 +206,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def _refits(self, prepared: Prepared) -> Refits:
         """Fits to the same points with other labels; a family adds what it can keep for them."""
         return Refits(self, prepared)
+
+    def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
+        """Whether a fit to the second's labels would prepare more than was for the first's."""
+        return False
 
     @abstractmethod
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:

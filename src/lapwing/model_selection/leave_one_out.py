@@ -9,7 +9,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.labels import decode
-from lapwing.classes.voting import as_decisions, elect, of_each_class
+from lapwing.classes.voting import as_decisions, clearest_first, elect
 from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
@@ -132,14 +132,8 @@ def of_trial(trial: Trial) -> LeaveOneOut:
         left_out,
         error,
         float(np.sqrt(error * (1 - error) / n)) if n else np.nan,
-        _clearest_first(rows, wrong, of_each_class(found)),
+        clearest_first(rows, wrong, found),
     )
-
-
-def _clearest_first(rows: Array, wrong: Array, values: Array) -> Array:
-    """The rows of wrong labels by how far the two largest values are apart."""
-    largest = np.sort(values[wrong], axis=1)[:, -2:]
-    return np.asarray(rows[wrong][np.argsort(largest[:, 0] - largest[:, 1], kind="stable")])
 
 
 def _unexplained(targets: Array, predicted: Array) -> float:

@@ -1,0 +1,289 @@
+"""Labels that come later: what a fit keeps for them, which rows to ask for, which to doubt.
+
+A fit with ``updatable=True`` keeps its `Refits`. `add_labels` is then the fit to the new labels,
+without a second graph, kernel or factorisation. No numerics live here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing._arrays import Array
+from lapwing.classes.column import objects, read_column, settle
+from lapwing.classes.markers import is_auto
+from lapwing.classes.voting import clearest_first, elect, of_each_class
+from lapwing.estimators.parameters import is_count
+from lapwing.estimators.prepared import Prepared, Solution, Targets
+from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.refits import Refits
+from lapwing.estimators.template import SemiSupervisedEstimator
+from lapwing.graphs import smallest_eigenpairs
+from lapwing.graphs.design import most_telling, spectral_prior
+
+__all__ = ["Updatable"]
+
+# Eigenvectors of the graph to choose rows by. More than a tenth of the points say what is special
+# about single ones: a batch would then leave whole clusters out.
+_EIGENVECTORS, _FEW, _SHARE = 100, 10, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What an updatable fit keeps.
+
+    Attributes
+    ----------
+    refits : Refits
+    X : points
+        All rows, as the fit read them.
+    design : ndarray of shape (n, k) or None
+        Coordinates of the points by which rows are suggested, once any were.
+    """
+
+    refits: Refits
+    X: Any
+    design: Array | None = None
+
+
+class Updatable(SemiSupervisedEstimator):
+    """An estimator that takes labels after its fit."""
+
+    updatable: bool
+    _kept: Kept | None = None
+
+    def add_labels(self, rows: Any, labels: Any) -> Self:
+        """Give labels to rows of the fit, and fit again to all labels.
+
+        The answer is that of `fit` with these labels in y. Graph, kernel and factorisation are
+        kept from the fit, so that only what depends on labels is done again.
+
+        Parameters
+        ----------
+        rows : int or array-like of int
+            Rows of the X of the fit, counted from 0, each once.
+        labels : label or array-like of shape (n_rows,)
+            Their labels, in place of any that they had. The unlabelled marker takes a label back.
+            A class may be new.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If nothing was kept, a row is none of the fit's, or `fit` would refuse the labels.
+        """
+        kept = self._what_was_kept("add_labels")
+        before = kept.refits.prepared
+        at = _rows(rows, len(before.problem.vertex))
+        y = _with_labels(self._labels_as_given(before), at, labels)
+        targets = self._read_again(y, before.targets)
+        raw = before.problem.row_weights / before.targets.class_weights
+        prepared = before.relabeled(targets, raw)
+        if self._needs_more(before, prepared):
+            problem = prepared.problem
+            prepared = self._prepare(targets, problem, self._graph(), SILENT)
+            kept = replace(kept, refits=self._refits(prepared), design=None)
+        refits = kept.refits.covering(prepared.problem.index).of(prepared)
+        solution = refits.solve(prepared)
+        left = self._forget()
+        self._set({name: left[name] for name in left if name.endswith("_in_")})
+        self._kept = replace(kept, refits=refits)
+        self._set(targets.attributes)
+        self._tell(kept.X, prepared, solution)
+        return self
+
+    def suggest(self, k: int = 1) -> Array:
+        """Rows that it would help most to label next.
+
+        Together they say most about all other rows by the graph, where the answer is unsure: a
+        batch holds no two rows that say the same.
+
+        Parameters
+        ----------
+        k : int, default=1
+            How many.
+
+        Returns
+        -------
+        ndarray of int of shape (k,)
+            Unlabelled rows of the fit, the most telling first; fewer if no more are unlabelled. Of
+            equal rows the first.
+
+        Raises
+        ------
+        ValueError
+            If nothing was kept, k is no positive number, or the fit has no graph.
+
+        Notes
+        -----
+        Greedy reduction of the variance on the graph's smoothest eigenvectors ([1]_), times how
+        unsure the answer is: one less half the difference of the two largest decision values, cut
+        off at 0, as in [2]_.
+
+        References
+        ----------
+        .. [1] M. Ji and J. Han, "A variance minimization criterion to active learning on graphs",
+           AISTATS 2012.
+        .. [2] K. Miller and A. L. Bertozzi, "Model change active learning in graph-based
+           semi-supervised learning", Communications on Applied Mathematics and Computation, 2024.
+        """
+        kept = self._what_was_kept("suggest")
+        if not is_count(k):
+            raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
+        prepared = kept.refits.prepared
+        if prepared.laplacian is None:
+            raise ValueError(
+                "suggest looks at the graph, and this fit has none. Fit with gamma_I > 0."
+            )
+        if kept.design is None:
+            kept = replace(kept, design=_design(prepared))
+            self._kept = kept
+        problem = prepared.problem
+        open_points = np.ones(problem.n_points, dtype=bool)
+        open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False
+        inside = problem.vertex[problem.vertex >= 0]
+        assert kept.design is not None
+        points = most_telling(
+            kept.design,
+            np.unique(problem.index),
+            min(int(k), int(open_points.sum())),
+            self._unsure(kept.refits),
+            open_points,
+            np.bincount(inside, minlength=problem.n_points).astype(np.float64),
+            prepared.laplacian.affinity,
+        )
+        return np.asarray(problem.rows[points])
+
+    def suspicious_labels(self) -> Array:
+        """Labelled rows whose label the other labels contradict.
+
+        Every label is left out once, and its row answered for by the fit to all others.
+
+        Returns
+        -------
+        ndarray of int
+            Rows of the fit, the clearest contradiction first; of equal rows with one label the
+            first. Empty for regressions. The only label of a class is never among them.
+
+        Raises
+        ------
+        ValueError
+            If nothing was kept.
+
+        See Also
+        --------
+        lapwing.model_selection.leave_one_out : The same with all that it finds.
+        """
+        kept = self._what_was_kept("suspicious_labels")
+        problem = kept.refits.prepared.problem
+        rows = problem.rows[problem.index]
+        if self._regression:
+            return np.asarray(rows[:0])
+        values = kept.refits.left_out() + getattr(self, "class_offsets_", 0.0)
+        known = np.asarray(~np.isnan(values).any(axis=1))
+        codes = elect(np.where(known[:, None], values, 0.0))
+        return clearest_first(rows, known & (codes != elect(problem.targets)), values)
+
+    def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
+        X, targets = super()._begin(X, y)
+        # What is kept must not change when the user writes into X later.
+        return (X.copy() if self.updatable else X), targets
+
+    def _first_solution(
+        self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
+    ) -> Solution:
+        self._kept = None
+        if not self.updatable:
+            return super()._first_solution(X, prepared, progress, **wishes)
+        refits = self._refits(prepared)
+        self._kept = Kept(refits, X)
+        with progress.stage("solve"):
+            return refits.solve(prepared)
+
+    def __getstate__(self) -> Any:
+        """Models on disk keep their answers, not what they were made of."""
+        state = super().__getstate__()
+        state.pop("_kept", None)
+        return state
+
+    def _what_was_kept(self, asking: str) -> Kept:
+        check_is_fitted(self)
+        if self._kept is None:
+            raise ValueError(
+                f"{asking} needs the graph and the factorisation of the fit, which were not kept. "
+                f"Fit with {type(self).__name__}(updatable=True). A model that was loaded or "
+                "copied has to be fitted again."
+            )
+        return self._kept
+
+    def _read_again(self, y: Array, before: Targets) -> Targets:
+        """Targets of y, whose labels are of the types that they had in the fit."""
+        targets = self._read_targets(y)
+        if self._regression:
+            return targets
+        classes, old = targets.attributes["classes_"], before.attributes["classes_"].dtype
+        text = old.kind == "U" and all(isinstance(label, str) for label in classes)
+        if text or classes.dtype.kind == old.kind:
+            classes = classes.astype(str if text else old)
+        unlabeled = before.attributes["unlabeled_"] or targets.attributes["unlabeled_"]
+        known = {**targets.attributes, "classes_": classes, "unlabeled_": unlabeled}
+        return targets._replace(attributes=known)
+
+    def _labels_as_given(self, prepared: Prepared) -> Array:
+        """Y of the fit, missing where unlabelled in the way that this estimator reads."""
+        targets = prepared.targets
+        if self._regression:
+            return np.where(targets.labeled, targets.columns[:, 0], np.nan)
+        classes = targets.attributes["classes_"]
+        marker = None if is_auto(self.unlabeled) else self.unlabeled
+        codes = elect(targets.columns)
+        given = classes[codes].tolist()
+        return objects(
+            label if known else marker for label, known in zip(given, targets.labeled, strict=True)
+        )
+
+    def _unsure(self, refits: Refits) -> Array:
+        values = refits.values(refits.prepared)
+        if self._regression:
+            return np.ones(len(values))
+        values = of_each_class(values + getattr(self, "class_offsets_", 0.0))
+        largest = np.sort(values, axis=1)[:, -2:]
+        return np.asarray(np.clip(1 - (largest[:, 1] - largest[:, 0]) / 2, 0.0, 1.0))
+
+
+def _design(prepared: Prepared) -> Array:
+    pairs, laplacian = prepared.eigenpairs, prepared.laplacian
+    n = laplacian.n_points
+    k = min(_EIGENVECTORS, max(_FEW, int(_SHARE * n)), n)
+    if pairs is None:
+        pairs = smallest_eigenpairs(laplacian, k)
+    return spectral_prior(pairs.values[:k], pairs.vectors[:, :k])
+
+
+def _rows(rows: Any, n_rows: int) -> Array:
+    at = np.atleast_1d(np.asarray(rows))
+    if at.ndim != 1 or (len(at) and at.dtype.kind not in "iu"):
+        raise ValueError("rows must be whole numbers that count the rows of the fit from 0.")
+    outside = at[(at < 0) | (at >= n_rows)]
+    if len(outside):
+        raise ValueError(f"Row {outside[0]} is none of the fit's {n_rows} rows, counted from 0.")
+    values, counts = np.unique(at, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"Row {values[counts > 1][0]} is given twice. Give each row one label.")
+    return at.astype(np.intp)
+
+
+def _with_labels(y: Array, rows: Array, labels: Any) -> Array:
+    given = read_column([labels] if np.ndim(labels) == 0 else labels)
+    if len(given) != len(rows):
+        raise ValueError(f"{len(rows)} rows and {len(given)} labels were given: one label a row.")
+    y = y.copy()
+    y[rows] = given.tolist() if y.dtype.kind == "O" else given.astype(np.float64)
+    return settle(y)

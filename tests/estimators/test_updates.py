@@ -1,0 +1,463 @@
+"""Labels that come after the fit: as a fit to all of them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.datasets import mask_labels
+from lapwing.estimators.template import is_fitted_name
+from lapwing.graphs import build_laplacian, smallest_eigenpairs
+from lapwing.graphs.design import most_telling, spectral_prior
+from lapwing.model_selection import leave_one_out
+from lapwing.solvers.manifold.deformed import DeformedKernel
+from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
+
+EXAMPLES: dict[str, Any] = {
+    "LapSVC": LapSVC(gamma_A=0.01),
+    "LapSVC, bias": LapSVC(gamma_A=0.01, fit_intercept=True),
+    "LapSVC, linear": LapSVC("linear", gamma_A=0.01),
+    "LapSVC, pcg": LapSVC(gamma_A=0.1, solver="pcg"),
+    "LapSVC, prior": LapSVC(gamma_A=0.01, class_prior="uniform"),
+    "LapRLSClassifier": LapRLSClassifier(gamma_A=0.01, class_weight="balanced"),
+    "LapERLSClassifier": LapERLSClassifier(),
+    "LapERLSClassifier, landmarks": LapERLSClassifier(space=Landmarks(20)),
+    "LapRLSRegressor": LapRLSRegressor(),
+    "LapSVR": LapSVR(),
+    "LapERLSRegressor": LapERLSRegressor(),
+}
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+LOOSE = {"LapSVC, pcg": 1e-4, "LapSVR": 1e-4}
+
+
+def updatable(estimator: Any) -> Any:
+    return clone(estimator).set_params(updatable=True)
+
+
+def data_for(estimator: Any) -> tuple[Any, Any, Any]:
+    return clusters() if is_classifier(estimator) else labeled_curve()
+
+
+def clusters() -> tuple[Any, Any, Any]:
+    """60 points in three clusters, nine of them labelled."""
+    X, _, truth = labeled_clusters(3, n_labels=3)
+    return X[:60], first_labels(truth[:60], 3), truth[:60]
+
+
+def check_same(found: Any, expected: Any, atol: float) -> None:
+    """Every fitted attribute and the answers."""
+    names = {name for name in vars(expected) if is_fitted_name(name)}
+    assert {name for name in vars(found) if is_fitted_name(name)} == names
+    for name in names - {"kernel_", "affinity_", "status_", "solver_", "n_iter_", "history_"}:
+        value, other = getattr(found, name), getattr(expected, name)
+        if name == "unlabeled_":
+            assert value
+        elif np.asarray(other).dtype.kind == "f":
+            scale = max(1.0, np.abs(other).max(initial=0))
+            limit = 1e-6 if name == "optimality_" else atol * scale
+            np.testing.assert_allclose(value, other, atol=limit, err_msg=name)
+        else:
+            np.testing.assert_array_equal(value, other, err_msg=name)
+            assert np.asarray(value).dtype == np.asarray(other).dtype
+
+
+@every_example
+def test_added_labels_give_the_fit_to_all(name: str) -> None:
+    X, y, truth = data_for(EXAMPLES[name])
+    X[11] = X[10]
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    model = updatable(EXAMPLES[name]).fit(X, y, sample_weight=weights)
+    expected = clone(model).set_params(updatable=False)
+    for rows in ([5], [12, 3, 20], [10]):
+        y[rows] = truth[rows]
+        assert model.add_labels(rows, truth[rows]) is model
+        check_same(model, expected.fit(X, y, sample_weight=weights), LOOSE.get(name, 1e-8))
+        np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+class AnySequence(RuleBasedStateMachine):
+    """Labels given, changed and taken back in any order: always the fit to those that are there."""
+
+    estimator: Any
+
+    @initialize(batch=st.integers(0, 3))
+    def begin(self, batch: int) -> None:
+        self.X, self.y, self.truth = data_for(self.estimator)
+        self.y[batch * 5] = self.truth[batch * 5]
+        self.model = updatable(self.estimator).fit(self.X, self.y)
+
+    @rule(rows=st.sets(st.integers(0, 59), min_size=1, max_size=4), data=st.data())
+    def give(self, rows: set[int], data: Any) -> None:
+        at = sorted(rows)
+        labels = data.draw(st.lists(st.integers(0, 2), min_size=len(at), max_size=len(at)))
+        self._update(at, labels)
+
+    @rule(row=st.integers(0, 59))
+    def take_back(self, row: int) -> None:
+        left = self.y.copy()
+        left[row] = -1
+        if all((left == label).any() for label in range(3)):
+            self._update([row], [-1])
+
+    def _update(self, rows: list[int], labels: list[int]) -> None:
+        changed = self.y.copy()
+        changed[rows] = labels
+        if not all((changed == label).any() for label in range(3)):
+            return
+        self.y = changed
+        self.model.add_labels(rows, labels)
+        expected = clone(self.estimator).fit(self.X, self.y)
+        np.testing.assert_allclose(
+            self.model.decision_function(self.X), expected.decision_function(self.X), atol=1e-8
+        )
+        np.testing.assert_array_equal(self.model.transduction_, expected.transduction_)
+
+
+def machine(made: Any) -> Any:
+    case = type("Case", (AnySequence,), {"estimator": made}).TestCase
+    case.settings = settings(
+        max_examples=8,
+        stateful_step_count=6,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    return case
+
+
+TestLapSVC = machine(LapSVC(gamma_A=0.01))
+TestLapRLS = machine(LapRLSClassifier(gamma_A=0.01))
+TestLapERLS = machine(LapERLSClassifier())
+
+
+@pytest.mark.parametrize("name", ["LapSVC", "LapERLSClassifier"])
+def test_a_class_may_be_new(name: str) -> None:
+    X, y, truth = labeled_clusters(3, n_labels=4)
+    y[y == 2] = -1
+    model = updatable(EXAMPLES[name]).fit(X, y)
+    assert model.classes_.tolist() == [0, 1]
+    rows = np.flatnonzero(truth == 2)[:3]
+    y[rows] = 2
+    check_same(model.add_labels(rows, [2, 2, 2]), clone(EXAMPLES[name]).fit(X, y), 1e-8)
+
+
+def test_more_classes_may_need_more_eigenvectors() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 3)), np.full(120, -1)
+    y[:25] = np.arange(25)
+    model = LapERLSClassifier(updatable=True).fit(X, y)
+    y[30:33] = [25, 26, 27]
+    model.add_labels([30, 31, 32], y[30:33])
+    assert len(model.eigenvalues_) == 56
+    check_same(model, LapERLSClassifier().fit(X, y), 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("marker", "names", "unlabeled"),
+    [
+        (None, ["a", "bb", "ccc"], "auto"),
+        ("?", ["a", "bb", "ccc"], "?"),
+        (-1, [3, 5, 8], "auto"),
+        (None, [True, False, None], "auto"),
+        (0, [3, 5, 8], 0),
+    ],
+)
+def test_labels_of_any_type(marker: Any, names: Any, unlabeled: Any) -> None:
+    X, y, truth = labeled_clusters(2, n_labels=3)
+    labels = [marker if code < 0 else names[code] for code in y]
+    model = LapRLSClassifier(unlabeled=unlabeled, updatable=True).fit(X, labels)
+    rows = np.flatnonzero(y < 0)[:2].tolist()
+    given = [names[truth[row]] for row in rows]
+    for row, label in zip(rows, given, strict=True):
+        labels[row] = label
+    expected = LapRLSClassifier(unlabeled=unlabeled).fit(X, labels)
+    check_same(model.add_labels(rows, given), expected, 1e-9)
+    assert model.unlabeled_ == expected.unlabeled_
+    model.add_labels(rows[0], marker)  # taken back
+    labels[rows[0]] = marker
+    check_same(model, LapRLSClassifier(unlabeled=unlabeled).fit(X, labels), 1e-9)
+
+
+def test_text_labels_may_be_longer_than_those_of_the_fit() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3)
+    names = np.array(["?", "a", "b"])[y + 1]
+    model = LapRLSClassifier(unlabeled="?", updatable=True).fit(X, names)
+    row = int(np.flatnonzero(y < 0)[0])
+    model.add_labels(row, "a much longer name")
+    assert model.classes_.tolist() == ["a", "a much longer name", "b"]
+    assert model.classes_.dtype.kind == "U"
+
+
+def test_one_factorisation_serves_all_updates(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    of = DeformedKernel.of.__func__
+    monkeypatch.setattr(
+        DeformedKernel, "of", classmethod(lambda cls, o: made.append(1) or of(cls, o))
+    )
+    X, y, truth = clusters()
+    model = LapSVC(updatable=True).fit(X, y)
+    for row in np.flatnonzero(y < 0)[:4]:
+        model.add_labels(row, truth[row])
+        model.suspicious_labels()
+        model.suggest(3)
+    assert made == [1]
+
+
+def test_x_may_change_after_the_fit() -> None:
+    X, y, truth = clusters()
+    model, row = LapSVC(updatable=True).fit(X, y), int(np.flatnonzero(y < 0)[0])
+    before = X.copy()
+    X[:] = 0
+    y[row] = truth[row]
+    check_same(model.add_labels(row, truth[row]), LapSVC().fit(before, y), 1e-8)
+
+
+def test_rows_of_weight_0_are_answered_as_before() -> None:
+    X, y, truth = clusters()
+    weights = np.ones(len(y))
+    weights[np.flatnonzero(y == 1)[0]] = 0
+    model, row = LapSVC(updatable=True).fit(X, y, sample_weight=weights), 1
+    row = int(np.flatnonzero(y < 0)[0])
+    y[row] = truth[row]
+    expected = LapSVC().fit(X, y, sample_weight=weights)
+    check_same(model.add_labels(row, truth[row]), expected, 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        ([60], [0], "Row 60 is none of the fit's 60 rows, counted from 0."),
+        ([-1], [0], "Row -1 is none of the fit's 60 rows"),
+        ([3, 3], [0, 1], "Row 3 is given twice. Give each row one label."),
+        ([3, 4], [0], "2 rows and 1 labels were given: one label a row."),
+        ([1.5], [0], "rows must be whole numbers"),
+        ([[1, 2]], [0], "rows must be whole numbers"),
+    ],
+)
+def test_wrong_updates_are_refused_and_change_nothing(rows: Any, labels: Any, message: str) -> None:
+    X, y, _ = clusters()
+    model = LapSVC(updatable=True).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model.add_labels(rows, labels)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_the_last_label_of_a_problem_cannot_be_taken_back() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=1)
+    model = LapSVC(updatable=True).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="y holds one class only"):
+        model.add_labels(np.flatnonzero(y == 1), [-1])
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("ask", ["suggest", "suspicious_labels"])
+def test_without_updatable_nothing_is_kept(ask: str) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3)
+    model = LapSVC()
+    with pytest.raises(NotFittedError):
+        getattr(model, ask)()
+    model.fit(X, y)
+    message = (
+        rf"{ask} needs .* Fit with LapSVC\(updatable=True\)\. A model that was loaded or copied"
+    )
+    with pytest.raises(ValueError, match=message):
+        getattr(model, ask)()
+    model.set_params(updatable=True).fit(X, y)
+    getattr(model, ask)()
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match=message):
+        getattr(loaded, ask)()
+    model.set_params(updatable=False).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, ask)()
+
+
+# --- which rows to ask for ------------------------------------------------------------------------
+
+
+def prior_of(X: Any, k: int = 40) -> Any:
+    pairs = smallest_eigenpairs(build_laplacian(KNNGraph(5), X), k)
+    return spectral_prior(pairs.values, pairs.vectors)
+
+
+def by_inversion(Z: Any, observed: list[int], k: int, unsure: Any, counts: Any) -> list[int]:
+    """The same greedy choice with covariance matrices (n, n) written out."""
+    chosen: list[int] = []
+    for _ in range(k):
+        seen = [*observed, *chosen]
+        C = Z @ Z.T
+        if seen:
+            block = C[np.ix_(seen, seen)] + 0.01 * np.eye(len(seen))
+            C = C - C[:, seen] @ np.linalg.solve(block, C[seen])
+        gain = unsure * ((C * C) @ counts) / (np.diag(C) + 0.01)
+        gain[seen] = -1
+        chosen.append(int(gain.argmax()))
+    return chosen
+
+
+@pytest.mark.parametrize("observed", [[], [3, 30]])
+def test_suggestions_reduce_the_variance_most(observed: list[int]) -> None:
+    X, _, _ = clusters()
+    Z = prior_of(X)
+    assert (Z * Z).sum(axis=1).mean() == pytest.approx(1)
+    rng = np.random.default_rng(0)
+    unsure, counts = rng.uniform(0.1, 1, 60), rng.integers(1, 4, 60).astype(float)
+    allowed = np.ones(60, dtype=bool)
+    allowed[observed] = False
+    found = most_telling(Z, np.array(observed, dtype=int), 6, unsure, allowed, counts)
+    assert found.tolist() == by_inversion(Z, observed, 6, unsure, counts)
+
+
+def test_without_a_label_a_batch_covers_the_graph() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(6 * k, 0.5, (30, 2)) for k in range(5)])
+    Z = prior_of(X, 15)
+    ones = np.ones(150)
+    found = most_telling(Z, np.empty(0, dtype=int), 5, ones, ones > 0, ones)
+    assert sorted(found // 30) == [0, 1, 2, 3, 4]
+
+
+def test_a_batch_holds_no_neighbours_and_no_labelled_row() -> None:
+    X, y, _ = clusters()
+    model = LapRLSClassifier(updatable=True, graph=KNNGraph(5)).fit(X, y)
+    found = model.suggest(5)
+    assert len(set(found)) == 5
+    assert (y[found] == -1).all()
+    assert model.affinity_[found][:, found].nnz == 0
+    np.testing.assert_array_equal(model.suggest(5)[:2], model.suggest(2))
+
+
+def test_neighbours_are_taken_where_nothing_else_is_left() -> None:
+    ones = np.ones(3)
+    all_joined = sp.csr_array(np.ones((3, 3)))
+    nothing = np.empty(0, dtype=int)
+    found = most_telling(np.eye(3), nothing, 3, ones, ones > 0, ones, all_joined)
+    assert sorted(found) == [0, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
+def test_unsure_rows_are_asked_for_first() -> None:
+    """Two clusters with labels, and one between them that nobody has labelled."""
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(c, 0.4, (30, 2)) for c in (0, 3, 6)])
+    y = np.full(90, -1)
+    y[[0, 1, 60, 61]] = [0, 0, 1, 1]
+    for estimator in (LapSVC(updatable=True), LapERLSClassifier(updatable=True)):
+        assert 30 <= estimator.fit(X, y).suggest()[0] < 60
+
+
+def test_no_more_rows_than_are_unlabelled_are_suggested() -> None:
+    X, y, truth = clusters()
+    y = np.where(np.arange(60) < 57, truth, -1)
+    model = LapRLSClassifier(updatable=True).fit(X, y)
+    assert sorted(model.suggest(10)) == [57, 58, 59]
+
+
+def test_equal_rows_are_suggested_once() -> None:
+    X, y, _ = clusters()
+    X, y = np.vstack([X, X]), np.concatenate([y, np.full(60, -1)])
+    found = LapRLSClassifier(updatable=True).fit(X, y).suggest(20)
+    assert (found < 60).all()
+    assert (y[found] == -1).all()
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "2"])
+def test_a_wrong_number_of_suggestions_is_refused(k: Any) -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="must be a whole number of rows, 1 or more"):
+        LapRLSClassifier(updatable=True).fit(X, y).suggest(k)
+
+
+def test_suggestions_need_a_graph() -> None:
+    X, y, _ = clusters()
+    model = LapRLSClassifier(gamma_I=0, updatable=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"this fit has none\. Fit with gamma_I > 0"):
+        model.suggest()
+
+
+def test_regressions_ask_for_what_covers_the_graph() -> None:
+    X, y, _ = labeled_curve()
+    found = LapRLSRegressor(updatable=True).fit(X, y).suggest(4)
+    assert np.isnan(y[found]).all()
+
+
+def test_suggested_labels_beat_random_ones() -> None:
+    """Digits: 30 labels in batches of ten, asked for from one a class on."""
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:500], truth[:500]
+    errors: dict[str, list[float]] = {"suggested": [], "random": []}
+    for seed in range(2):
+        for way, found in errors.items():
+            rng = np.random.default_rng(seed)
+            y = mask_labels(truth, 1, random_state=seed)
+            model = LapRLSClassifier(updatable=True).fit(X, y)
+            for _ in range(3):
+                left = np.flatnonzero(~model.labeled_)
+                rows = model.suggest(10) if way == "suggested" else rng.choice(left, 10, False)
+                model.add_labels(rows, truth[rows])
+                found.append(float((model.transduction_ != truth).mean()))
+    assert np.mean(errors["suggested"]) < 0.8 * np.mean(errors["random"])
+
+
+# --- which labels to doubt ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["LapSVC", "LapSVC, prior", "LapRLSClassifier", "LapERLSClassifier"]
+)
+def test_suspicious_labels_are_those_that_leave_one_out_contradicts(name: str) -> None:
+    X, y, _ = labeled_clusters(3, n_labels=5)
+    model = updatable(EXAMPLES[name]).fit(X, y)
+    expected = leave_one_out(EXAMPLES[name], X, y).suspicious
+    assert len(expected) > 0
+    np.testing.assert_array_equal(model.suspicious_labels(), expected)
+
+
+def test_a_mended_label_is_no_longer_suspicious() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (40, 2))])
+    y = np.full(80, -1)
+    y[:6], y[40:46] = 0, 1
+    y[3] = 1
+    model = LapSVC(updatable=True).fit(X, y)
+    assert model.suspicious_labels().tolist() == [3]
+    assert len(model.add_labels(3, 0).suspicious_labels()) == 0
+
+
+def test_regressions_have_no_suspicious_labels() -> None:
+    X, y, _ = labeled_curve()
+    assert len(LapRLSRegressor(updatable=True).fit(X, y).suspicious_labels()) == 0
+
+
+def test_a_given_graph_stays(recwarn: Any) -> None:
+    X, y, truth = clusters()
+    W = KNNGraph(5).affinity(X)
+    model, row = LapSVC(graph=AffinityGraph(W), updatable=True).fit(X, y), 50
+    y[row] = truth[row]
+    expected = LapSVC(graph=AffinityGraph(W)).fit(X, y)
+    check_same(model.add_labels(row, truth[row]), expected, 1e-8)
