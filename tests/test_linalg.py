@@ -9,7 +9,14 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor, to_host
+from lapwing.linalg import (
+    column_dot,
+    normal_matrix,
+    pivoted_cholesky,
+    spd_factor,
+    spd_halves,
+    to_host,
+)
 from tests.helpers.spaces import random
 
 
@@ -18,6 +25,19 @@ def test_spd_factor(order):
     A = random(6, 6)
     H, u = A @ A.T + np.eye(6), random(6, 2, seed=1)
     np.testing.assert_allclose(H @ spd_factor(np.array(H, order=order))(u), u, atol=1e-10)
+
+
+@pytest.mark.parametrize("rounding", [0.0, -1e-14])
+def test_halves_of_an_inverse(rounding):
+    rng = np.random.default_rng(0)
+    V = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    values = np.array([rounding, 1, 2, 3, 4, 5]) if rounding else np.arange(1.0, 7)
+    H = V * values @ V.T
+    forward, backward = spd_halves((H + H.T) / 2)
+    u = V[:, 1:] @ rng.standard_normal((5, 3))
+    inverse = (V[:, 1:] / values[1:]) @ V[:, 1:].T @ u
+    np.testing.assert_allclose(backward(forward(u)), inverse, atol=1e-12)
+    np.testing.assert_allclose(forward(u).T @ forward(u), u.T @ inverse, atol=1e-12)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -25,6 +25,7 @@ __all__ = [
     "pivoted_cholesky",
     "shifted",
     "spd_factor",
+    "spd_halves",
     "to_host",
 ]
 
@@ -178,23 +179,36 @@ def shifted(X: Any, center: Array) -> Any:
 
 
 def spd_factor(H: Array) -> Solve:
-    """Factor a symmetric positive definite matrix; it is overwritten.
+    """Factor a symmetric positive definite matrix as `spd_halves` does; it is overwritten."""
+    forward, backward = spd_halves(H)
+    return lambda u: backward(forward(u))
 
-    A matrix that rounding has made indefinite is solved on the eigenvectors whose eigenvalues
-    stand out of the rounding, which is the minimum-norm solution.
+
+def spd_halves(H: Array) -> tuple[Solve, Solve]:
+    """Both halves of H^-1 = B'B for a symmetric positive definite matrix: B and B'.
+
+    H is overwritten. A matrix that rounding has made indefinite is solved on the eigenvectors
+    whose eigenvalues stand out of the rounding, which is the minimum-norm solution.
     """
     diagonal = np.diag(H).copy()
     try:
-        factor = sla.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        lower, _ = sla.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
         lower = np.triu(H, 1).T  # cho_factor wrote into the lower triangle only
         lower = lower + lower.T
         np.fill_diagonal(lower, diagonal)
         values, vectors = sla.eigh(lower, overwrite_a=True, check_finite=False)
         keep = values > len(values) * np.finfo(values.dtype).eps * values[-1]
-        vectors = vectors[:, keep]
-        return lambda u: vectors @ ((vectors.T @ u) / values[keep][:, None])
-    return lambda u: sla.cho_solve(factor, u, check_finite=False)
+        half = vectors[:, keep] / np.sqrt(values[keep])
+        return lambda u: half.T @ u, lambda u: half @ u
+
+    def forward(u: Array) -> Array:
+        return np.asarray(sla.solve_triangular(lower, u, lower=True, check_finite=False))
+
+    def backward(u: Array) -> Array:
+        return np.asarray(sla.solve_triangular(lower, u, trans=1, lower=True, check_finite=False))
+
+    return forward, backward
 
 
 def normal_matrix(

@@ -13,8 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from lapwing import AnchorGraph, AnchorGraphClassifier, KNNGraph, LapRLSClassifier
+from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import UnlabeledComponentWarning
-from lapwing.graphs import Anchors
+from lapwing.graphs import AnchorLaplacian, Anchors
 from tests.helpers.data import gaussian_points, labeled_clusters
 from tests.helpers.graphs import anchor_laplacian
 
@@ -193,3 +194,17 @@ def test_wrong_parameters_of_the_classifier() -> None:
     with pytest.raises(ValueError, match=r"y holds no label"):
         fitted.fit(X, np.full(90, -1))
     assert not hasattr(fitted, "alpha_")  # nothing of the first fit is left
+
+
+@each_weights
+def test_other_labels_reduce_the_graph_once(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, truth = clusters(3)
+    model = AnchorGraphClassifier(AnchorGraph(15, weights=weights))
+    prepared = prepare(model, X, y)
+    refits = model._refits(prepared)
+    changed = prepared.relabeled(model._read_targets(np.where(np.arange(90) < 40, truth, -1)))
+    expected = solve(model, changed)
+    monkeypatch.delattr(AnchorLaplacian, "reduced")
+    assert_array_equal(refits.values(changed), expected.values)
+    assert_array_equal(refits.solve(changed).values, expected.values)
+    assert np.isfinite(refits.left_out()).all()

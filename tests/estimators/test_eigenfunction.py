@@ -12,7 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from lapwing import EigenfunctionClassifier
+from lapwing.estimators.refits import without
+from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import SingleClassWarning
+from lapwing.graphs.eigenfunctions import Eigenfunctions
 from tests.helpers.data import labeled_clusters
 
 clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
@@ -141,3 +144,20 @@ def test_a_fit_that_fails_leaves_nothing_of_the_last_one() -> None:
     with pytest.raises(ValueError, match=r"requires y to be passed"):
         model.fit(X, None)
     assert not hasattr(model, "alpha_")
+
+
+def test_other_labels_evaluate_no_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, truth = clusters(3)
+    model = EigenfunctionClassifier()
+    prepared = prepare(model, X.astype(np.float32), y)
+    refits = model._refits(prepared)
+    changed = prepared.relabeled(model._read_targets(np.where(np.arange(120) < 40, truth, -1)))
+    expected = solve(model, changed)
+    rows = len(prepared.problem.index)
+    without_one = [solve(model, without(prepared, i)).values for i in range(rows)]
+    monkeypatch.delattr(Eigenfunctions, "expand")
+    assert_allclose(refits.values(changed), expected.values, atol=1e-10)
+    assert_allclose(refits.solve(changed).values, expected.values, atol=1e-10)
+    found = refits.left_out()
+    at = prepared.problem.index
+    assert_allclose(found, [v[i] for v, i in zip(without_one, at, strict=True)], atol=1e-10)

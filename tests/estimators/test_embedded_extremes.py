@@ -35,7 +35,8 @@ from lapwing.objectives.embedded import (
 )
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, least_squares
+from lapwing.solvers.embedded.least_squares import KernelSide, least_squares
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.data import first_labels
 from tests.helpers.problems import DenseTerm
@@ -309,11 +310,13 @@ def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
 
 
 def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def overflowing(system: Any, C: float) -> Any:
-        result = least_squares(system, C)
+    minimize = KernelSide.minimize
+
+    def overflowing(self: KernelSide, side: Any) -> Any:
+        result = minimize(self, side)
         return result._replace(virtual=result.virtual * np.inf)
 
-    monkeypatch.setattr("lapwing.solvers.embedded.methods.least_squares", overflowing)
+    monkeypatch.setattr(KernelSide, "minimize", overflowing)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="The solution is not finite"):
         LapERLSRegressor().fit(X, U)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
+from lapwing.estimators.refits import Refits
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian
 from lapwing.problem import Problem
@@ -20,6 +22,23 @@ from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
 from lapwing.spaces import AnchorFunction
 
 __all__ = ["AnchorGraphClassifier"]
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorRefits(Refits):
+    """By the Laplacian between the anchors.
+
+    Attributes
+    ----------
+    smoothness : ndarray of shape (m, m)
+        Z'LZ.
+    """
+
+    estimator: AnchorGraphClassifier
+    smoothness: Array
+
+    def solve(self, prepared: Prepared) -> Solution:
+        return self.estimator._solved(prepared, self.smoothness)
 
 
 @document
@@ -152,23 +171,29 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         *,
         previous: Mapping[str, Any] | None = None,
     ) -> Solution:
-        problem, laplacian = prepared.problem, prepared.laplacian
         with progress.stage("solve"):
-            reached = laplacian.reached_anchors(problem.index)
-            fit = anchor_values(
-                laplacian.Z[problem.index],
-                problem.targets,
-                problem.weights,
-                laplacian.reduced(),
-                float(self.gamma_I),
-                reached,
+            return self._solved(prepared, prepared.laplacian.reduced())
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        return AnchorRefits(self, prepared, prepared.laplacian.reduced())
+
+    def _solved(self, prepared: Prepared, smoothness: Array) -> Solution:
+        problem, laplacian = prepared.problem, prepared.laplacian
+        reached = laplacian.reached_anchors(problem.index)
+        fit = anchor_values(
+            laplacian.Z[problem.index],
+            problem.targets,
+            problem.weights,
+            smoothness,
+            float(self.gamma_I),
+            reached,
+        )
+        values = fit.values
+        if self.class_mass_normalization:
+            # Elsewhere there is no solution to normalise: shares of the labels stay so.
+            values[reached] = normalize_masses(
+                values[reached], laplacian.masses[reached], problem.targets
             )
-            values = fit.values
-            if self.class_mass_normalization:
-                # Elsewhere there is no solution to normalise: shares of the labels stay so.
-                values[reached] = normalize_masses(
-                    values[reached], laplacian.masses[reached], problem.targets
-                )
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
         on_points = np.asarray(laplacian.Z @ values)
         return Solution(function, on_points, {"objective_": fit.objective})

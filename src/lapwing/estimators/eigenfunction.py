@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.graphs.eigenfunctions import fit_eigenfunctions
+from lapwing.estimators.refits import Refits
+from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
-from lapwing.solvers.graph.penalized import penalized_least_squares
+from lapwing.solvers.graph.penalized import LeastSquares, penalized_least_squares
 from lapwing.spaces import EigenfunctionSum
 
 __all__ = ["EigenfunctionClassifier"]
+
+
+@dataclass(frozen=True, eq=False)
+class EigenfunctionRefits(Refits):
+    """By the functions' values on all points.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, k + 1)
+        The constant first.
+    """
+
+    estimator: EigenfunctionClassifier
+    design: Array
+
+    def solve(self, prepared: Prepared) -> Solution:
+        fit = self._fit(prepared)
+        function = _function(prepared.space, fit)
+        return Solution(function, self.design @ fit.coef, {"objective_": fit.objective})
+
+    def values(self, prepared: Prepared) -> Array:
+        return np.asarray(self.design @ self._fit(prepared).coef)
+
+    def _fit(self, prepared: Prepared) -> LeastSquares:
+        return self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
+
+
+def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
+    # The first eigenfunction is the constant one: its coefficient is the bias.
+    return EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
 
 
 @document
@@ -161,15 +194,17 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ) -> Solution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
-            fit = penalized_least_squares(
-                functions.evaluate(problem.X[problem.index]),
-                problem.targets,
-                self.lam * problem.weights,
-                np.diag(functions.eigenvalues),
-            )
-        # The first eigenfunction is the constant one: its coefficient is the bias.
-        function = EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
+            fit = self._fit_labels(prepared, functions.evaluate(problem.X[problem.index]))
+        function = _function(functions, fit)
         return Solution(function, function(problem.X), {"objective_": fit.objective})
+
+    def _fit_labels(self, prepared: Prepared, rows: Array) -> LeastSquares:
+        """Coefficients of the functions, given their values at the observations."""
+        problem, penalty = prepared.problem, np.diag(prepared.space.eigenvalues)
+        return penalized_least_squares(rows, problem.targets, self.lam * problem.weights, penalty)
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        return EigenfunctionRefits(self, prepared, prepared.space.evaluate(prepared.problem.X))
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
         return

@@ -8,27 +8,36 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import LONG, choose_embedding, matrix_points, seconds_of_columns
+from lapwing.estimators.choice import (
+    LONG,
+    EmbeddingChoice,
+    choose_embedding,
+    matrix_points,
+    seconds_of_columns,
+)
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.refits import Refits, removable, without
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
+from lapwing.solvers.embedded.leave_one_out import left_out_values
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
     EXACT_COPIES,
+    EmbeddedMethod,
     EmbeddedSettings,
     require_matrices,
 )
@@ -57,6 +66,80 @@ class EmbeddedSolution(Solution):
 
     result: EmbeddedResult
     solver: str
+
+
+class Posed(NamedTuple):
+    """A problem, and the same with its targets in units of their own."""
+
+    objective: EmbeddedObjective
+    units: Units
+    measured: EmbeddedObjective
+
+    def on(self, space: Space) -> Posed:
+        """The same with the space held otherwise."""
+        if space is self.measured.space:
+            return self  # with the graph side that it has formed
+        return self._replace(measured=self.measured.with_space(space))
+
+
+class Formed(NamedTuple):
+    """A solver with what it forms of a problem."""
+
+    method: EmbeddedMethod
+    space: Space
+    system: Any
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedRefits(Refits):
+    """By the kernel side, from which f is eliminated once.
+
+    Attributes
+    ----------
+    formed : Formed
+        By a method that forms nothing of the labels.
+    """
+
+    estimator: EmbeddedEstimator
+    formed: Formed
+
+    def solve(self, prepared: Prepared) -> EmbeddedSolution:
+        posed = self.estimator._posed(prepared).on(self.formed.space)
+        return self.estimator._solved(prepared, posed, self.formed)
+
+    def values(self, prepared: Prepared) -> Array:
+        return self._virtual_labels(prepared, slice(None))
+
+    def left_out(self) -> Array:
+        problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
+        posed = self.estimator._posed(self.prepared)
+        found = left_out_values(self.formed.system, posed.measured.side)
+        values = np.where(wanted[:, None], posed.units.plain(found.values), np.nan)
+        again = wanted & ~(found.told & self._leave_weights_alone())
+        for i in np.flatnonzero(again).tolist():
+            values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
+        return values
+
+    @property
+    def _regression(self) -> bool:
+        return self.estimator._regression
+
+    def _virtual_labels(self, prepared: Prepared, points: Any) -> Array:
+        posed = self.estimator._posed(prepared)
+        side = posed.measured.side
+        values = posed.units.plain(side.values_at(points, self.formed.system.graph_coef(side)))
+        diagnostics.check_finite_answers(values)
+        return values.astype(prepared.problem.X.dtype, copy=False)
+
+    def _leave_weights_alone(self) -> Array:
+        """Mask (l,) of the observations without which the limit of the others' weights stays."""
+        weights, limited = self.prepared.problem.weights, self.estimator._limited_weights
+        alone = np.ones(len(weights), dtype=bool)
+        least = int(np.argmin(weights))
+        rest = np.delete(weights, least)
+        if len(rest):
+            alone[least] = np.array_equal(limited(rest), np.delete(limited(weights), least))
+        return alone
 
 
 class EmbeddedEstimator(SemiSupervisedEstimator):
@@ -174,7 +257,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _objective(self, prepared: Prepared) -> EmbeddedObjective:
         problem, laplacian, pairs = prepared.problem, prepared.laplacian, prepared.eigenpairs
         C, mu = float(self.C), float(self.mu)
-        weights = limited_weights(float(self.lam), problem.weights, C, mu)
+        weights = self._limited_weights(problem.weights)
         diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
         # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
         # serve every p and mu.
@@ -190,6 +273,9 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             None if pairs is None else mu * pairs.values**laplacian.power,
         )
 
+    def _limited_weights(self, weights: Array) -> Array:
+        return limited_weights(float(self.lam), weights, float(self.C), float(self.mu))
+
     def _solve(
         self,
         prepared: Prepared,
@@ -197,30 +283,57 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         *,
         previous: Mapping[str, Any] | None = None,
     ) -> EmbeddedSolution:
-        objective, loss = self._objective(prepared), self._loss()
+        posed = self._posed(prepared)
+        with progress.stage("features"):
+            posed, formed = self._form(posed)
+        with progress.stage("solve", None) as tick:
+            return self._solved(prepared, posed, formed, lambda: tick(lambda: {}))
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        posed = self._posed(prepared)
+        if self._plan(posed)[1].knows_labels:
+            return super()._refits(prepared)
+        return EmbeddedRefits(self, prepared, self._form(posed)[1])
+
+    def _posed(self, prepared: Prepared) -> Posed:
+        objective = self._objective(prepared)
+        free = self._levels_are_free(prepared)
         # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
         # answers are turned into these units and back.
-        units = Units.of(
-            objective.targets, objective.weights, centred=self._levels_are_free(prepared)
-        )
-        measured = objective.measured(units)
-        plan = choose_embedding(loss, measured)
+        units = Units.of(objective.targets, objective.weights, centred=free)
+        return Posed(objective, units, objective.measured(units))
+
+    def _plan(self, posed: Posed) -> tuple[EmbeddingChoice, EmbeddedMethod]:
+        loss = self._loss()
+        plan = choose_embedding(loss, posed.measured)
+        return plan, EMBEDDED_METHODS[loss.name, plan.solver]
+
+    def _form(self, posed: Posed) -> tuple[Posed, Formed]:
+        """What takes memory and passes over the points."""
+        plan, method = self._plan(posed)
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
-        method = EMBEDDED_METHODS[loss.name, plan.solver]
-        with progress.stage("features"):
-            if plan.stored:
-                measured = measured.with_space(measured.space.stored())
-            system = method.form(measured)
-            self._check_matrix(prepared.space, plan.solver, system)
-        with progress.stage("solve", None) as tick:
-            settings = EmbeddedSettings(
-                loss, units, self.tol, self.max_iter, lambda: tick(lambda: {})
-            )
-            result = method.minimize(measured, system, settings)
+        if plan.stored:
+            posed = posed.on(posed.measured.space.stored())
+        problem = posed.measured
+        if plan.solver == "matrix":
+            self._check_matrix(problem.space)
+        return posed, Formed(method, problem.space, method.form(problem))
+
+    def _solved(
+        self,
+        prepared: Prepared,
+        posed: Posed,
+        formed: Formed,
+        on_iteration: Callable[[], bool] = lambda: False,
+    ) -> EmbeddedSolution:
+        problem, units, loss = posed.measured, posed.units, self._loss()
+        settings = EmbeddedSettings(loss, units, self.tol, self.max_iter, on_iteration)
+        result = formed.method.minimize(problem, formed.system, settings)
         if result.alpha is not None:
-            self._warn_empty(measured, result.alpha, loss)
-        result = self._checked(objective, result.in_units(units.level, units.scale), prepared)
-        return self._solution(prepared, result, method.name)
+            self._warn_empty(problem, result.alpha, loss)
+        result = result.in_units(units.level, units.scale)
+        result = self._checked(posed.objective, result, prepared)
+        return self._solution(prepared, result, formed.method.name)
 
     def _levels_are_free(self, prepared: Prepared) -> bool:
         """Whether targets may be centred: neither bias nor graph sees a constant added to all."""
@@ -230,13 +343,12 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         free = bool(self.fit_intercept) and not prepared.laplacian.normalized and whole
         return free and self._regression
 
-    def _check_matrix(self, space: Space, held: str, system: Any) -> None:
+    def _check_matrix(self, space: Space) -> None:
         """Refuse a kernel matrix that is none; a sample of it was looked at before."""
         kernel = space.kernel if isinstance(space, FullKernelSpace) else None
-        if held != "matrix" or kernel is None:
-            return
-        if not kernel.surely_positive_definite and not kernel.precomputed:
-            diagnostics.check_kernel_matrix(system.K, f"The matrix of kernel={self.kernel!r}")
+        if kernel is not None and not kernel.surely_positive_definite and not kernel.precomputed:
+            matrix = f"The matrix of kernel={self.kernel!r}"
+            diagnostics.check_kernel_matrix(space.gram(), matrix)
 
     def _warn_empty(self, objective: EmbeddedObjective, alpha: Array, loss: Any) -> None:
         vary = np.ptp(objective.targets, axis=0) > 0

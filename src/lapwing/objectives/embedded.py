@@ -79,6 +79,10 @@ class Units(NamedTuple):
         """Targets in these units."""
         return np.asarray((targets - self.level) / self.scale)
 
+    def plain(self, values: Array) -> Array:
+        """Values in these units as the targets are."""
+        return np.asarray(values * self.scale + self.level)
+
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedObjective:
@@ -174,6 +178,16 @@ class GraphSide:
         """The values g on the points."""
         return coef if self.basis is None else np.asarray(self.basis @ coef)
 
+    def rows(self, points: Array) -> Array:
+        """Rows of the basis."""
+        if self.basis is None:
+            return np.eye(len(self.curvature))[points]
+        return np.asarray(self.basis[points], dtype=np.float64)
+
+    def values_at(self, points: Array, coef: Array) -> Array:
+        """The values g on some points."""
+        return coef[points] if self.basis is None else np.asarray(self.basis[points] @ coef)
+
     def adjoint(self, u: Array) -> Array:
         """The products basis' u."""
         return u if self.basis is None else np.asarray(self.basis.T @ u)
@@ -184,8 +198,7 @@ class GraphSide:
 
     def misfit(self, coef: Array, columns: slice = _ALL) -> Array:
         """Residuals y - g at the observations, for coefficients of some columns."""
-        rows = coef[self.index] if self.basis is None else self.basis[self.index] @ coef
-        return np.asarray(self.targets[:, columns] - rows)
+        return np.asarray(self.targets[:, columns] - self.values_at(self.index, coef))
 
     def energy(self, coef: Array, columns: slice = _ALL) -> Array:
         """The quadratic form, a column, as a sum of what is not negative.

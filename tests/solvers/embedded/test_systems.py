@@ -22,12 +22,8 @@ from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import active_set
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.systems import (
-    DenseSystem,
-    EmbeddedResult,
-    FeatureSystem,
-    least_squares,
-)
+from lapwing.solvers.embedded.least_squares import least_squares
+from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf

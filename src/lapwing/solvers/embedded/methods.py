@@ -10,12 +10,8 @@ from lapwing._host.memory import require_memory
 from lapwing.losses import EpsilonInsensitive, Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.systems import (
-    DenseSystem,
-    EmbeddedResult,
-    FeatureSystem,
-    least_squares,
-)
+from lapwing.solvers.embedded.least_squares import FeatureSide, KernelSide, MatrixSide
+from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from lapwing.solvers.embedded.tube import tube_regression
 
 __all__ = [
@@ -54,11 +50,14 @@ class EmbeddedMethod:
         What takes memory and passes over the points, once.
     minimize : function (EmbeddedObjective, system, EmbeddedSettings) -> EmbeddedResult
         In the coefficients of the space, for the problem's targets.
+    knows_labels : bool
+        Whether the system does; if not, it is a `KernelSide` and serves other labels too.
     """
 
     name: str
     form: Callable[[EmbeddedObjective], Any]
     minimize: Callable[[EmbeddedObjective, Any, EmbeddedSettings], EmbeddedResult]
+    knows_labels: bool = True
 
 
 def require_matrices(n: int, copies: float) -> None:
@@ -92,16 +91,24 @@ def _expanded(objective: EmbeddedObjective, result: EmbeddedResult) -> EmbeddedR
     return result._replace(coef=objective.space.represent(result.coef))
 
 
+def _matrix_side(objective: EmbeddedObjective) -> MatrixSide:
+    return MatrixSide.of(_dense(objective), objective.C)
+
+
+def _feature_side(objective: EmbeddedObjective) -> FeatureSide:
+    return FeatureSide.of(_features(objective), objective.C)
+
+
 def _least_squares(
-    objective: EmbeddedObjective, system: FeatureSystem, settings: EmbeddedSettings
+    objective: EmbeddedObjective, kernel: KernelSide, settings: EmbeddedSettings
 ) -> EmbeddedResult:
-    return least_squares(system, objective.C)
+    return kernel.minimize(objective.side)
 
 
 def _dense_least_squares(
-    objective: EmbeddedObjective, system: DenseSystem, settings: EmbeddedSettings
+    objective: EmbeddedObjective, kernel: KernelSide, settings: EmbeddedSettings
 ) -> EmbeddedResult:
-    return _expanded(objective, least_squares(system, objective.C))
+    return _expanded(objective, kernel.minimize(objective.side))
 
 
 def _conjugate_gradient(
@@ -141,8 +148,12 @@ def _dense_tube(
 
 
 EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
-    ("squared", "matrix"): EmbeddedMethod("cholesky", _dense, _dense_least_squares),
-    ("squared", "features"): EmbeddedMethod("normal equations", _features, _least_squares),
+    ("squared", "matrix"): EmbeddedMethod(
+        "cholesky", _matrix_side, _dense_least_squares, knows_labels=False
+    ),
+    ("squared", "features"): EmbeddedMethod(
+        "normal equations", _feature_side, _least_squares, knows_labels=False
+    ),
     ("squared", "operator"): EmbeddedMethod(
         "conjugate gradient", lambda objective: None, _conjugate_gradient
     ),

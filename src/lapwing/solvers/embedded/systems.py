@@ -3,9 +3,9 @@ r"""Direct solvers of embedded regression with a quadratic loss.
 The problem of `lapwing.objectives.embedded` is arrays here: the kernel matrix K (`DenseSystem`) or
 features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
 (`GraphSide`). A system solves the problem with the loss replaced by the quadratic
-1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g, which is LapERLS for q = C and a step of
-LapESVR's interior point method else. The multipliers alpha = load - q r are the expansion
-coefficients, f = K alpha.
+1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g: a step of LapESVR's interior point method.
+LapERLS, q = C, takes less of it (`lapwing.solvers.embedded.least_squares`). The multipliers
+alpha = load - q r are the expansion coefficients, f = K alpha.
 
 All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
 kernel (Lambda + mu L^p)^-1: it is infinite where a component of the graph holds no label, and needs
@@ -22,21 +22,20 @@ import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot, normal_matrix, spd_factor
+from lapwing.linalg import column_dot, normal_matrix, spd_factor, spd_halves
 from lapwing.objectives.embedded import GraphSide
-from lapwing.solvers.base import Status, verdict
+from lapwing.solvers.base import Status
 from lapwing.spaces.base import Space
 
 __all__ = [
     "DenseSystem",
+    "Elimination",
     "EmbeddedResult",
     "EmbeddedSystem",
     "FeatureSystem",
     "Fit",
     "Move",
-    "NormalEquations",
     "StepSolver",
-    "least_squares",
 ]
 
 
@@ -76,6 +75,14 @@ class Move(NamedTuple):
     fit: Fit
     residual: Array  # (n, c) f + b - g
     alpha: Array  # (n, c) multipliers
+
+
+class Elimination(NamedTuple):
+    """f and b for virtual labels g = basis z, in which they leave 1/2 z'Hz of the problem."""
+
+    curvature: Array  # (r, r) H, without the graph side; singular where b takes constants for free
+    coef: Array  # (m, r): the coefficients are coef z
+    intercept: Array  # (r,): b = intercept' z
 
 
 class StepSolver(Protocol):
@@ -164,14 +171,33 @@ class DenseSystem:
             self.side.missing(fit.graph_coef, alpha, pull),
         )
 
+    def eliminate(self, q: Array) -> Elimination:
+        """Eliminate f and b without a load; some q > 0."""
+        W = _weighted_inverse(self.K, q)
+        coef, H = self._graph_part(W)
+        intercept = np.zeros(len(H))
+        if self.fit_intercept:
+            ones = coef.sum(axis=0)  # basis' W 1, as W is symmetric
+            bias = W(np.ones((self.n_points, 1)))
+            intercept = ones / bias.sum()
+            H -= np.outer(ones, intercept)
+            coef = coef - bias * intercept
+        return Elimination(H, coef, intercept)
+
+    def _graph_part(self, W: Callable[[Array], Array]) -> tuple[Array, Array]:
+        """Products W basis and basis' W basis."""
+        basis = self.side.basis
+        WU = W(np.eye(self.n_points) if basis is None else basis)
+        H = self.side.adjoint(WU)
+        return WU, (H + H.T) / 2
+
     def factor(self, q: Array) -> StepSolver:
         side, r = self.side, len(self.side.curvature)
         W = _weighted_inverse(self.K, q)
-        WU = W(np.eye(self.n_points) if side.basis is None else side.basis)
-        H = side.adjoint(WU)
-        H = (H + H.T) / 2 + side.curvature
-        if self.fit_intercept:
-            ones = WU.sum(axis=0)  # basis' W 1, as W is symmetric
+        WU, H = self._graph_part(W)
+        H += side.curvature
+        if self.fit_intercept:  # together with g: where all q are 0, neither has a pivot alone
+            ones = WU.sum(axis=0)
             bias = W(np.ones((self.n_points, 1)))
             H = np.block([[H, -ones[:, None]], [-ones[None], bias.sum(keepdims=True)]])
             WU = np.hstack([WU, -bias])
@@ -214,24 +240,6 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
     return lambda u: root * sla.cho_solve(factor, root * u, check_finite=False)
 
 
-class NormalEquations:
-    """H theta = right for theta = (w, z, b), factored; no solution passes over the points."""
-
-    def __init__(self, H: Array, n_features: int, rank: int) -> None:
-        self._H, self._m, self._r = H, n_features, rank
-        self._solve = spd_factor(H.copy())
-
-    def __call__(self, right: Array) -> Fit:
-        theta, end = self._solve(right), self._m + self._r
-        intercept = theta[end] if len(theta) > end else np.zeros(theta.shape[1])
-        return Fit(theta[: self._m], intercept, theta[self._m : end])
-
-    def defect(self, fit: Fit, right: Array) -> Array:
-        """Relative residual, a column."""
-        theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])[: len(self._H)]
-        return _relative(self._H @ theta - right, right)
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureSystem:
     """f = Z w with features in row blocks: O(n (m + r)^2) a factorisation, nothing of order n m.
@@ -264,24 +272,22 @@ class FeatureSystem:
         for rows, Z in self.space.blocks():
             yield rows, np.hstack([np.asarray(Z, dtype=np.float64), -self.side.basis[rows]])
 
-    def _normal_matrix(self, q: Array) -> Array:
+    def normal_matrix(self, q: Array) -> Array:
+        """The matrix of the normal equations of (w, z, b), without the graph side."""
         m, r = self.space.n_coef, len(self.side.curvature)
         H = normal_matrix(self._design(), m + r, q, bias=self.fit_intercept)
         H.flat[: m * (len(H) + 1) : len(H) + 1] += 1
-        H[m : m + r, m : m + r] += self.side.curvature
         return H
 
-    def normal_equations(self, q: Array) -> NormalEquations:
-        """Sum and factor them, in one pass over the points."""
+    def eliminate(self, H: Array) -> Elimination:
+        """Eliminate f and b from a `normal_matrix`, without a load."""
         m, r = self.space.n_coef, len(self.side.curvature)
-        return NormalEquations(self._normal_matrix(q), m, r)
-
-    def right_hand_side(self, pull: Array) -> Array:
-        """The right-hand side of the normal equations without a load."""
-        m, r = self.space.n_coef, len(pull)
-        right = np.zeros((m + r + int(self.fit_intercept), pull.shape[1]))
-        right[m : m + r] = pull
-        return right
+        z, own = slice(m, m + r), np.r_[0:m, m + r : len(H)]
+        forward, backward = spd_halves(H[np.ix_(own, own)])
+        half = forward(H[own, z])
+        found = -backward(half)
+        intercept = found[m] if self.fit_intercept else np.zeros(r)
+        return Elimination(H[z, z] - half.T @ half, found[:m], intercept)
 
     def trace(self) -> float:
         blocks = (np.asarray(Z, dtype=np.float64) for _, Z in self.space.blocks())
@@ -311,57 +317,22 @@ class FeatureSystem:
         )
 
     def factor(self, q: Array) -> StepSolver:
-        normal = self.normal_equations(q)
+        m, r = self.space.n_coef, len(self.side.curvature)
+        H = self.normal_matrix(q)
+        H[m : m + r, m : m + r] += self.side.curvature
+        solve_spd = spd_factor(H)
 
         def solve(load: Array, pull: Array, balance: Array | None = None) -> Move:
-            right = self.right_hand_side(pull)
+            right = np.zeros((m + r + self.fit_intercept, pull.shape[1]))
+            right[m : m + r] = pull
             for rows, B in self._design():
                 right[: B.shape[1]] += B.T @ load[rows]
             if self.fit_intercept:
                 right[-1] += load.sum(axis=0) - (0.0 if balance is None else balance)
-            fit = normal(right)
+            theta = solve_spd(right)
+            intercept = theta[-1] if self.fit_intercept else np.zeros(theta.shape[1])
+            fit = Fit(theta[:m], intercept, theta[m : m + r])
             residual = self.residual(fit)
             return Move(fit, residual, load - q[:, None] * residual)
 
         return solve
-
-
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
-def least_squares(system: DenseSystem | FeatureSystem, C: float) -> EmbeddedResult:
-    """LapERLS, all columns at once: the loss C/2 r^2 ((33) with errata E6)."""
-    side, q = system.side, np.full(system.n_points, float(C))
-    pull = side.pull
-    if isinstance(system, FeatureSystem):
-        normal = system.normal_equations(q)
-        right = system.right_hand_side(pull)
-        fit = normal(right)
-        optimality = normal.defect(fit, right)
-        loss = _loss_of_equations(fit, side)
-    else:
-        move = system.factor(q)(np.zeros((system.n_points, side.n_columns)), pull)
-        fit = move.fit
-        optimality = _relative(move.alpha / C + move.residual, side.values(fit.graph_coef))
-        loss = C * column_dot(move.residual, move.residual)
-    objective = (system.norm(fit) + loss) / 2 + side.energy(fit.graph_coef)
-    virtual = side.values(fit.graph_coef)
-    status = verdict(Status.CONVERGED, optimality)
-    return EmbeddedResult(fit.coef, fit.intercept, virtual, objective, optimality, 1, status)
-
-
-def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
-    """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
-
-    w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
-    over the residuals at the labels.
-    """
-    rows = side.misfit(fit.graph_coef)
-    z = fit.graph_coef
-    assert side.basis is not None
-    values = side.basis[side.index] @ z
-    force = column_dot(values, side.weights[:, None] * rows) - column_dot(z, side.smoothness(z))
-    return np.asarray(np.maximum(force - column_dot(fit.coef, fit.coef), 0))
-
-
-def _relative(defect: Array, reference: Array) -> Array:
-    size = np.sqrt(column_dot(reference, reference))
-    return np.asarray(np.sqrt(column_dot(defect, defect)) / np.where(size > 0, size, 1.0))
