@@ -35,7 +35,7 @@ from lapwing._app.request import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.cells import row_columns
 from lapwing._report.mapping import choose_rows, place
-from lapwing._report.next_step import next_step
+from lapwing._report.next_step import Hints, next_step
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
@@ -543,7 +543,7 @@ def step(**changes: Any) -> str:
     notes = changes.pop("notes", [{"level": "good", "text": "fine"}])
     for section, values in changes.items():
         report[section] = values if isinstance(values, str) else report[section] | values
-    return next_step(report, notes)
+    return next_step(report, notes, Hints("--next next.csv writes them.", "lapwing predict"))
 
 
 @pytest.mark.parametrize(

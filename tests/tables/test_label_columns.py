@@ -60,7 +60,7 @@ def test_words_that_are_classes(tmp_path: Path) -> None:
 
 
 def test_na_can_be_a_class_if_blanks_alone_mean_none(tmp_path: Path) -> None:
-    table = read(tmp_path, ["NA", "DE", "", "NA"], truth=["NA", "DE", "NA", ""], unlabeled="")
+    table = read(tmp_path, ["NA", "DE", "", "NA"], truth=["NA", "DE", "NA", ""], unlabeled=("",))
     assert table.y.tolist() == ["NA", "DE", "", "NA"]
     assert table.truth is not None
     assert table.truth.tolist() == ["NA", "DE", "NA", ""]
@@ -120,7 +120,7 @@ def test_labels_that_look_alike_are_told(tmp_path: Path, labels: list[str], pair
 def test_a_marker_takes_no_other_class_with_it(
     tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
 ) -> None:
-    assert read(tmp_path, labels, unlabeled=marker).labeled.tolist() == labeled
+    assert read(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
 
 
 def test_an_underscore_makes_no_number(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_class_labels_keep_what_the_user_wrote(
 def test_another_marker_means_no_label(
     tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
 ) -> None:
-    assert with_labels(tmp_path, labels, unlabeled=marker).labeled.tolist() == labeled
+    assert with_labels(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
 
 
 def test_numbers_to_be_predicted(tmp_path: Path) -> None:

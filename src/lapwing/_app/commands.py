@@ -24,8 +24,9 @@ from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
 from lapwing._report.page import ReportData, collect
+from lapwing._tables.parts import FORMATS
 from lapwing._tables.predictions import Predictions, print_predictions
-from lapwing._tables.tables import FORMATS, Table
+from lapwing._tables.tables import Table
 from lapwing._version import __version__
 from lapwing.models import Model
 
@@ -182,8 +183,12 @@ Sheet = Annotated[
     ),
 ]
 Unlabeled = Annotated[
-    str | None,
-    typer.Option(help="A value of the label column that means: no label.", rich_help_panel=_WHAT),
+    list[str] | None,
+    typer.Option(
+        metavar="VALUE",
+        help="A value of the label column that means: no label. May be repeated.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 Scale = Annotated[
     str,
@@ -344,11 +349,11 @@ def predict(
     with shown.stage("Predicting"):
         rows = workflow.answer(loaded, table)
     if request.predictions is None:
-        print_predictions(rows, sys.stdout)
+        print_predictions(rows, sys.stdout, dialect=table.dialect)
         return
     said = _say_predictions(rows, loaded, request)
     with shown.stage("Writing"):
-        workflow.write_predictions(rows, request.predictions)
+        workflow.write_predictions(rows, request.predictions, dialect=table.dialect)
     typer.echo(said, nl=False)
 
 

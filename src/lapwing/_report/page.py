@@ -65,7 +65,7 @@ class Fitted(Protocol):
 
     @property
     def request(self) -> Any:
-        """What was asked for: `method`, `seed`, `command`, names of `truth` and `layout`."""
+        """What was asked for: method, seed, command, hints, names of `truth` and `layout`."""
 
     @property
     def method(self) -> Any:
@@ -248,7 +248,7 @@ def collect(
     }
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
-    sections["fitted"]["next"] = next_step(sections, notes)
+    sections["fitted"]["next"] = next_step(sections, notes, request.hints)
     return ReportData(notes=notes, **sections)
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells
+from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.obstacles import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, Reading
@@ -18,8 +20,10 @@ from lapwing._tables.readings import BadCells, Reading
 __all__ = [
     "CATEGORICAL",
     "NUMERIC",
+    "Answers",
     "ColumnNote",
     "ColumnRoles",
+    "Keys",
     "RawColumns",
     "RawTable",
     "Selection",
@@ -50,6 +54,44 @@ class ColumnNote:
     used: bool
     words: str
     plain: bool = False
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Labels from a file of rows that the table has already.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    rows : ndarray of int of shape (k,)
+        Rows of the table, counted from 0.
+    labels : ndarray of object of shape (k,)
+        Their labels in this file, as text.
+    difference : str
+        In what else the file differs from the table; empty if in nothing.
+    """
+
+    source: str
+    rows: NDArray[np.intp]
+    labels: NDArray[Any]
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What a file of answers calls its two columns.
+
+    Attributes
+    ----------
+    row : str
+        The number of the row, counted from 1 over all files of the table.
+    label : str
+        The label, where the table has no column of that name.
+    """
+
+    row: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -92,6 +134,14 @@ class RawTable:
         The usual decimal mark of numbers in texts; empty if not known.
     cells : mapping of str to Cells
         What the columns held, for a look at the table; empty for matrices.
+    dialect : Dialect
+        How the first file is written, if that is a CSV file.
+    answers : tuple of Answers
+        Labels that are not in `labels` yet.
+    keys : Keys or None
+        What a file of answers calls its columns; None for rows to be predicted.
+    source : str
+        The files whose rows these are.
     """
 
     @property
@@ -121,6 +171,10 @@ class RawTable:
     svmlight_base: int | None = None
     decimal: str = ""
     cells: Mapping[str, Cells] = field(default_factory=dict)
+    dialect: Dialect = USUAL
+    answers: tuple[Answers, ...] = ()
+    keys: Keys | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +193,8 @@ class RawColumns:
         The decimal mark that is usual in such a file; empty if there is no such thing.
     matrix : ndarray of shape (n, p) or None
         The numbers of all of `cells`, of which these are views, where they lie together.
+    dialect : Dialect
+        As in `RawTable`.
     """
 
     n: int
@@ -152,6 +208,7 @@ class RawColumns:
     left_out: tuple[str, ...] = ()
     decimal: str = ""
     matrix: NDArray[Any] | None = None
+    dialect: Dialect = USUAL
 
 
 @dataclass(frozen=True)
@@ -197,6 +254,9 @@ class Selection:
         With `expected`: columns that are known not to be features and may be there or not.
     same_columns : bool
         With `expected`: whether other columns are an error.
+    partial : bool
+        With `expected`: whether any column may be missing, as in a file that only gives labels to
+        rows that are known.
     grouped : bool
         Whether points may stand between groups of three digits, because the model's table had
         decimal commas.
@@ -209,6 +269,7 @@ class Selection:
     usual_id: str | None = None
     optional: tuple[str, ...] = ()
     same_columns: bool = False
+    partial: bool = False
     grouped: bool = False
     svmlight_base: int | None = None
 
@@ -268,6 +329,8 @@ class Selection:
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
                 "rename the columns so that each has its own name."
             )
+        if self.partial:
+            return self._resolve_partially(names)
         chosen = self.options
         drop, wanted = _split(chosen.drop, names), _split(chosen.features, names)
         roles: dict[str, Sequence[str | None]] = {"--label": [chosen.label], "--id": [chosen.id]}
@@ -318,6 +381,21 @@ class Selection:
             # A feature that is the label or the truth would be an answer given away.
             if name in (label, self.options.id, truth, *drop):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
+
+    def _resolve_partially(self, names: Sequence[str]) -> ColumnRoles:
+        place = {name: j for j, name in enumerate(names)}
+        row_id = self.usual_id if self.id is None else self.id
+        taken = {self.label, row_id, *self.others}
+        features = [place[name] for name in self.expected or () if name in place]
+        others = [place[name] for name in self.others if name in place]
+        known = {*(self.expected or ()), *taken}
+        return ColumnRoles(
+            None if self.label is None else place.get(self.label),
+            None if row_id is None else place.get(row_id),
+            tuple(features),
+            tuple(others),
+            tuple(j for name, j in place.items() if name not in known),
+        )
 
     def _resolve_expected(
         self, place: Mapping[str, int], where: str
