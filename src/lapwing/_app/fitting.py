@@ -25,7 +25,7 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
-__all__ = ["FittedTwin", "Outcome", "fit", "predict"]
+__all__ = ["FittedTwin", "Outcome", "answer_own", "fit", "fit_twin", "predict"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     _fit_estimator(estimator, before.points, table.y, request, callbacks)
     twin = None
     if request.wants_report and method.twin is not None:
-        twin = _fit_twin(estimator, method, before.points, table)
+        twin = fit_twin(estimator, method, before.points, table)
     return Outcome(
         request,
         table,
@@ -161,7 +161,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         before.points,
         # The merging of equal rows that the estimators do themselves, and do not keep.
         distinct_rows(before.points)[1],
-        _answer_own(estimator, method, before.points, table),
+        answer_own(estimator, method, before.points, table),
         before.words,
         twin,
         time.perf_counter() - start,
@@ -211,7 +211,7 @@ def _fit_estimator(
         estimator.set_callbacks()
 
 
-def _fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
+def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
     """The same estimator, supervised: what the labels alone would have said."""
     assert method.twin is not None
     twin = clone(estimator).set_params(**method.twin.parameters)
@@ -229,7 +229,7 @@ def _fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) 
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
-def _answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
+def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
     """Answers for the rows of the fit."""
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)
