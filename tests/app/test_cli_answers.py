@@ -302,3 +302,65 @@ def test_info_counts_labels_that_came_back(main: Main) -> None:
     said = asked(main("info", "t.csv", "next.csv", "--label", "y", "--id", "name", "--json"))
     assert said["labels"][""] == 35
     assert "1 row got its label from next.csv." in said["summary"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["unlabeled"],
+        ["unknown"],
+        ["none"],
+        ["?"],
+        ["n/a "],
+        ["-"],
+        ["?", "todo", ""],
+        ["-1", ""],
+    ],
+)
+def test_a_class_that_is_none_is_told_with_the_command_that_cures_it(
+    main: Main, words: list[str]
+) -> None:
+    rows = table(48)
+    for i, row in enumerate(rows):
+        row["kind of"] = row.pop("y") or words[i % len(words)]
+    write("our table.csv", rows)
+    fit = ("fit", "our table.csv", "--label", "kind of", "--id", "name", "--predictions", "p.csv")
+    code, said, err = main(*fit)
+    if words == ["n/a "]:  # means no label anyway
+        assert (code, err) == (0, "")
+        return
+    assert code == 0
+    told = [line for line in err.splitlines() if "which count" in line]
+    assert len(told) == 1
+    assert "every row has a label" not in err
+    assert "pass unlabeled" not in err
+    start, _, command = told[0].partition(" If that means no label, run: ")
+    assert "warning: our table.csv: label column 'kind of': " in start
+    assert all(repr(word) in start for word in words if word)
+    words_of_command = shlex.split(command)
+    assert words_of_command[0] == "lapwing"
+    code, said, err = main(*words_of_command[1:])
+    assert (code, err) == (0, "")
+    assert "our table.csv: 48 rows, 4 with a label" in said
+
+
+def test_a_dominating_class_may_be_none(main: Main) -> None:
+    rows = table(60)
+    for row in rows:
+        row["y"] = {"u": "1", "v": "2", "": "0"}[row["y"]]
+    write("t.csv", rows)
+    code, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "-q")
+    assert code == 0
+    assert "56 of 60 rows have the label '0', which counts as a class." in err
+    assert err.count("--unlabeled 0\n") == 1
+
+
+def test_several_values_mean_no_label(main: Main) -> None:
+    rows = table()
+    for i, row in enumerate(rows):
+        row["y"] = row["y"] or ("?", "none", "NA")[i % 3]
+    write("t.csv", rows)
+    fit = ("fit", "t.csv", "--label", "y", "--id", "name", "--unlabeled", "?", "--json")
+    assert asked(main(*fit, "--unlabeled", "none"))["labeled"] == 4
+    # With an empty one, the usual words are classes.
+    assert asked(main(*fit, "--unlabeled", "none", "--unlabeled", ""))["labeled"] == 17

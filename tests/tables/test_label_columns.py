@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,11 @@ def test_a_missing_value_is_no_class(tmp_path: Path, word: str, strict: bool) ->
 
 def test_words_that_are_classes(tmp_path: Path) -> None:
     for word in ("none", "Na", "-", "unknown", "missing", "?"):
-        assert read(tmp_path, ["a", word, "", word]).y.tolist() == ["a", word, "", word]
+        told = re.escape(f"2 of 4 rows have the label {word!r}")
+        with pytest.warns(LapwingWarning, match=told):
+            assert read(tmp_path, ["a", word, "", word]).y.tolist() == ["a", word, "", word]
+        # Told so, it says nothing.
+        assert read(tmp_path, ["a", word, "", word], unlabeled=("",)).y.tolist()[1] == word
 
 
 def test_na_can_be_a_class_if_blanks_alone_mean_none(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from lapwing._app.settings import make_estimator
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.classes.voting import as_columns, of_each_class
-from lapwing.exceptions import LapwingWarning
+from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
@@ -200,7 +200,11 @@ def _fit_estimator(
     # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
     # more bars of progress, which mean nothing to who has not written it.
     try:
-        estimator.set_callbacks(*callbacks).fit(points, y)
+        with warnings.catch_warnings():
+            # The command line has said so itself, with the option and not the parameter.
+            warnings.simplefilter("ignore", NothingUnlabeledWarning)
+            warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+            estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
             raise

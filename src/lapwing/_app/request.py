@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -355,10 +355,20 @@ class FitRequest(LabeledRequest):
         numbered = re.search(r"-(\d+)$", self.next_rows.stem)
         stem = self.next_rows.stem[: numbered.start()] if numbered else self.next_rows.stem
         following = self.next_rows.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")
-        written = self.outputs.named() | {"next": str(following)}
+        return replace(self, data=(*self.data, self.next_rows), next_rows=following).full_command
+
+    @property
+    def full_command(self) -> str:
+        """The command that writes the same files, to be pasted into a shell."""
+        written = self.outputs.named()
         outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
-        data = map(str, [*self.data, self.next_rows])
-        return shlex.join(["lapwing", self.verb, *data, *self._words(brief=True), *outputs])
+        words = [*map(str, self.data), *self._words(brief=True), *outputs]
+        return shlex.join(["lapwing", self.verb, *words])
+
+    def command_without(self, values: Sequence[str]) -> str:
+        """Say how to fit again if some values of the label column mean no label."""
+        again = replace(self, unlabeled=(*self.unlabeled, *values))
+        return f"run: {again.full_command}"
 
     @property
     def wants_report(self) -> bool:

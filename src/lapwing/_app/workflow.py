@@ -37,7 +37,7 @@ __all__ = [
 
 def read(request: FitRequest) -> Table:
     """Read the table of a fit."""
-    return read_table(request.data, request.read_options)
+    return read_table(request.data, request.read_options, cure=request.command_without)
 
 
 def write_outputs(outcome: Outcome, figures: ReportData) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from lapwing._tables.checks import (
     check_ids,
     feature_obstacles,
     kinds_of,
+    warn_of_counts,
+    warn_of_labels,
+    warn_of_markers,
     warn_of_single_labels,
-    warn_of_slips,
 )
 from lapwing._tables.coding import (
     CodedLabels,
@@ -223,7 +226,13 @@ class Table:
         }
 
 
-def read_table(path: Paths, options: ReadOptions) -> Table:
+def _name_markers(values: Sequence[str]) -> str:
+    return f"add {shlex.join(word for value in values for word in ('--unlabeled', value))}"
+
+
+def read_table(
+    path: Paths, options: ReadOptions, *, cure: Callable[[Sequence[str]], str] = _name_markers
+) -> Table:
     """Read one or more files and check them.
 
     Parameters
@@ -236,6 +245,9 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
     options : ReadOptions
         Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
         labels; nor is -1 in an array of integers, as in scikit-learn.
+    cure : callable, optional
+        From values of the label column that may mean no label to what the user has to do then,
+        for a warning.
 
     Returns
     -------
@@ -278,9 +290,14 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         coded = _code(raw, options, what)
     found.raise_all()
     assert coded is not None
-    warn_of_slips(raw, coded.labeled, what, _hint(raw, options))
+    warn_of_counts(raw)
     if not options.regression:
+        # Whoever says that blanks alone mean no label has thought of the words.
+        meant = "" in options.unlabeled
+        warn_of_markers(coded.y, coded.labeled, what, _hint(raw, options), cure, meant=meant)
         warn_of_single_labels(coded.y, coded.labeled, what)
+    elif coded.labeled.all():
+        warn_of_labels(what, _hint(raw, options))
     return Table(
         points_of(raw),
         raw.feature_names,

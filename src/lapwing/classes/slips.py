@@ -13,7 +13,7 @@ from lapwing.classes.column import is_missing, kind_of
 from lapwing.classes.markers import is_auto
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 
-__all__ = ["doubt_labels", "doubt_targets", "refuse_slips"]
+__all__ = ["doubt_labels", "doubt_targets", "refuse_slips", "words_for_none"]
 
 # In lower case: what people and programs write where there is no label.
 _WORDS = frozenset(
@@ -142,6 +142,11 @@ def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
         "what y holds there as unlabeled=. Meta-estimators that code y anew (stacking, voting, "
         "bagging, one-vs-rest) make a class of the marker: fit this estimator itself."
     )
+
+
+def words_for_none(labels: list[str]) -> list[str]:
+    """Those of all classes, as text, that look like "no label"."""
+    return [label for label in labels if _is_word(label, labels, "")]
 
 
 def _look_alikes(classes: Array, marker: Any) -> list[Any]:
