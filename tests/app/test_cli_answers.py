@@ -227,17 +227,19 @@ def test_guarded_ids_labels_and_numbers_come_back(main: Main) -> None:
     rows = table(share=[f"-{i / 8:.1f} %".replace(".", ",") for i in range(40)])
     for i, row in enumerate(rows):
         row["name"] = f"=r{i}"
-        row["y"] = row["y"] and f"@{row['y']}"
+        label = row.pop("y")
+        row["=y"] = label and f"@{label}"
     write("t.csv", rows)
-    options = ("--label", "y", "--id", "name")
+    options = ("--label", "=y", "--id", "name")
     code, _, err = main("fit", "t.csv", *options, "--next", "next.csv", "-q")
     assert code == 0
-    assert "10 cells of the file begin like a formula" in err
+    assert "In the rows to label next 11 cells begin like a formula" in err
     found = read("next.csv")
+    assert list(found[0]) == ["name", "a", "b", "share", "'=y"]
     assert all(row["name"].startswith("'=r") for row in found)
     assert all(row["share"].startswith("-") for row in found)
     for row in found:
-        row["y"] = "'@u"
+        row["'=y"] = "'@u"
     write("next.csv", found)
     again = asked(main("fit", "t.csv", "next.csv", *options, "--json"))
     assert again["labeled"] == 14
@@ -364,3 +366,34 @@ def test_several_values_mean_no_label(main: Main) -> None:
     assert asked(main(*fit, "--unlabeled", "none"))["labeled"] == 4
     # With an empty one, the usual words are classes.
     assert asked(main(*fit, "--unlabeled", "none", "--unlabeled", ""))["labeled"] == 17
+
+
+def test_a_value_that_is_nowhere_means_nothing(main: Main) -> None:
+    write("t.csv", table())
+    code, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "--unlabeled", "??", "-q")
+    assert code == 0
+    assert (
+        err == "warning: t.csv: no row has the label '??' (--unlabeled). Is it written otherwise?\n"
+    )
+
+
+def test_a_file_is_given_once(main: Main) -> None:
+    write("t.csv", table())
+    refused(main("fit", "t.csv", "./t.csv", "--label", "y"), "t.csv is given twice; give it once.")
+
+
+def test_a_spreadsheet_may_be_given_back(main: Main) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    rows = table()
+    write("t.csv", rows)
+    options = ("--label", "y", "--drop", "name")
+    assert main("fit", "t.csv", *options, "--next", "next.csv", "-q")[0] == 0
+    asked_about = fill("next.csv")
+    with xlsxwriter.Workbook("next.xlsx") as book:
+        sheet = book.add_worksheet("next")
+        sheet.write_row(0, 0, list(asked_about[0]))
+        for k, row in enumerate(asked_about, start=1):
+            sheet.write_row(k, 0, [int(row["row"]), float(row["a"]), float(row["b"]), row["y"]])
+    found = asked(main("fit", "t.csv", "next.xlsx", *options, "--json"))
+    assert (found["rows"], found["labeled"]) == (40, 14)
+    assert found["remarks"] == ["10 rows got their label from next.xlsx"]

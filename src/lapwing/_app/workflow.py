@@ -186,7 +186,7 @@ def _write_next(table: Table, figures: ReportData, path: Path) -> None:
     content = {table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object)}
     content |= {name: np.array(cells, dtype=object) for name, cells in columns.items()}
     content[table.keys.label] = np.full(len(rows), "", dtype=object)
-    write_csv(content, path, table.dialect)
+    write_csv(content, path, table.dialect, "the rows to label next")
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:

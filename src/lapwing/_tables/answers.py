@@ -7,7 +7,6 @@ own files. Its labels belong to rows that are there; nothing else in it is learn
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain, count
 from typing import Any
@@ -18,12 +17,10 @@ from numpy.typing import NDArray
 from lapwing._tables.coding import same_label
 from lapwing._tables.columns import Answers, Keys, RawColumns
 from lapwing._tables.numerals import read_amount
-from lapwing._tables.words import shorten
+from lapwing._tables.words import shorten, without_guard
 
 __all__ = ["fill_in", "locate", "name_keys"]
 
-# In front of a text that a spreadsheet would run; see `lapwing._tables.predictions`.
-_GUARD = re.compile(r"'(?=[=+\-@\t\r])")
 _SAME = 1e-6  # spreadsheets keep fifteen digits, and people show fewer
 _NAMED = 3
 
@@ -72,7 +69,7 @@ def locate(
             "give them labels: name the column as in the first file."
         )
     assert sheet.ids is not None
-    ids = [_GUARD.sub("", text) if row_of(text) is None else text for text in sheet.ids.tolist()]
+    ids = [text if row_of(text) is not None else without_guard(text) for text in sheet.ids.tolist()]
     found = [row_of(text) for text in ids]
     lost = next((k for k, row in enumerate(found) if row is None), None)
     if lost is not None:
@@ -85,7 +82,7 @@ def locate(
     if twice.size:
         again = ids[int(np.argmax(rows == twice[0]))]
         raise ValueError(f"{name}: {again!r} is in column {key!r} more than once. Keep one row.")
-    labels = np.array([_GUARD.sub("", text) for text in sheet.labels.tolist()], dtype=object)
+    labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
     return Answers(name, rows, labels, _compare(sheet, name, table, ids, rows, cells_of))
 
 
@@ -133,7 +130,7 @@ def _compare(
 def _is_same(a: str | float, b: str | float) -> bool | None:
     """Whether two cells hold the same; None if that cannot be said."""
     if isinstance(a, str) and isinstance(b, str):
-        return _GUARD.sub("", a) == b
+        return without_guard(a) == b
     numbers = [_as_number(v) for v in (a, b)]
     one, other = numbers
     if one is None or other is None:

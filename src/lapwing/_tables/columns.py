@@ -16,6 +16,7 @@ from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.obstacles import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, Reading
+from lapwing._tables.words import without_guard
 
 __all__ = [
     "CATEGORICAL",
@@ -303,6 +304,10 @@ class Selection:
         ValueError
             If the user has chosen a column by a name that two columns have.
         """
+        if self.partial:  # written by us, or by a spreadsheet that has read what we wrote
+            names = [
+                name if name in (self.expected or ()) else without_guard(name) for name in names
+            ]
         if self.options.strict:
             return list(names), []
         chosen = {self.label, self.id, self.usual_id, *self.others, *self.options.drop}

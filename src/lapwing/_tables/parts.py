@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -24,6 +25,7 @@ from lapwing._tables.matrices import read_matrix_market, read_svmlight
 from lapwing._tables.npz import read_npy, read_npz
 from lapwing._tables.parquet import read_parquet
 from lapwing._tables.source import Source, open_source
+from lapwing._tables.words import without_guard
 
 __all__ = ["FORMATS", "SVMLIGHT", "Parts", "as_columns", "name_of", "read_alike", "read_parts"]
 
@@ -80,7 +82,7 @@ def name_of(paths: Sequence[Path]) -> str:
 def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:
     """Read files that a model knows how to read."""
     with ExitStack() as stack:
-        sources = [stack.enter_context(open_source(path)) for path in paths]
+        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
         if all(source.suffix in SVMLIGHT for source in sources):
             return [read_svmlight(sources, selection)]
         return [_read_one(source, selection) for source in sources]
@@ -95,7 +97,7 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
         As `lapwing._tables.tables.read_table`.
     """
     with ExitStack() as stack:
-        sources = [stack.enter_context(open_source(path)) for path in paths]
+        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
         # Together, as they share the base of their indices.
         n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
         first: Part
@@ -119,6 +121,17 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
     name = name_of(named)
     answers = tuple(_locate(part, one, tables, name, selection, keys) for one, part in sheets)
     return Parts(tables, name, answers, keys)
+
+
+def _once(paths: Sequence[Path]) -> Sequence[Path]:
+    """Refuse a file that is given twice, whose rows would all count twice."""
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise ValueError(f"{name_of([path])} is given twice; give it once.")
+        seen.add(real)
+    return paths
 
 
 def _read_one(source: Source, selection: Selection) -> Part:
@@ -165,7 +178,7 @@ def _is_answers(part: RawColumns, tables: Sequence[Part], selection: Selection) 
     if selection.id is None:
         return True
     known = {text for table in tables if table.ids is not None for text in table.ids.tolist()}
-    there = [text in known or text.removeprefix("'") in known for text in part.ids.tolist()]
+    there = [text in known or without_guard(text) in known for text in part.ids.tolist()]
     if any(there) and not all(there):
         old, new = (part.ids[there.index(which)] for which in (True, False))
         raise ValueError(

@@ -131,9 +131,26 @@ def print_predictions(
     stream.writelines(_lines(predictions.columns(), dialect, shown=stream.isatty()))
 
 
-def write_csv(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect = USUAL) -> None:
-    """Write columns of equal length to a CSV file that spreadsheets can open without harm."""
-    lines = _lines(columns, dialect)
+def write_csv(
+    columns: dict[str, NDArray[Any]],
+    path: Path,
+    dialect: Dialect = USUAL,
+    what: str = "the predictions",
+) -> None:
+    """Write columns of equal length to a CSV file that spreadsheets can open without harm.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        By name.
+    path : Path
+        The file.
+    dialect : Dialect, default=Dialect()
+        Its notation.
+    what : str, default='the predictions'
+        What it holds, for a warning.
+    """
+    lines = _lines(columns, dialect, what)
     try:
         _write_lines(lines, path, dialect.encoding)
     except UnicodeEncodeError:  # the rows of another file, or a label, have other letters
@@ -145,8 +162,15 @@ def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
         file.writelines(lines)
 
 
-def _lines(columns: dict[str, NDArray[Any]], dialect: Dialect, *, shown: bool = False) -> list[str]:
-    texts, changed = [], 0
+def _lines(
+    columns: dict[str, NDArray[Any]],
+    dialect: Dialect,
+    what: str = "the predictions",
+    *,
+    shown: bool = False,
+) -> list[str]:
+    names = [_defused(name) for name in columns]
+    texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
     for column in columns.values():
         if column.dtype == bool:
             texts.append(["true" if value else "false" for value in column])
@@ -158,13 +182,13 @@ def _lines(columns: dict[str, NDArray[Any]], dialect: Dialect, *, shown: bool = 
             cells = [_defused(text) for text in plain]
         changed += sum(a != b for a, b in zip(plain, cells, strict=True))
         texts.append([_quoted(text, dialect.separator, shown=shown) for text in cells])
-    head = [_quoted(name, dialect.separator, shown=shown) for name in columns]
+    head = [_quoted(name, dialect.separator, shown=shown) for name in names]
     lines = [dialect.separator.join(row) + "\n" for row in (head, *zip(*texts, strict=True))]
     if changed:
+        many = "1 cell begins" if changed == 1 else f"{changed} cells begin"
         warn(
-            f"{changed} cells of the file begin like a formula (=, +, -, @). They are "
-            "written with a ' in front, so that no spreadsheet runs them. Predictions in a "
-            ".parquet file have them as they are.",
+            f"In {what} {many} like a formula (=, +, - or @). A ' is written in front, so that no "
+            "spreadsheet runs it. Predictions in a .parquet file have everything as it is.",
             LapwingWarning,
         )
     return lines

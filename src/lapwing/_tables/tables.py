@@ -34,6 +34,7 @@ from lapwing._tables.coding import (
     code_truth,
     mark_unlabeled,
     numbers_of,
+    same_label,
 )
 from lapwing._tables.columns import (
     CATEGORICAL,
@@ -474,6 +475,14 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
     def blank(labels: NDArray[Any]) -> NDArray[Any]:
         return mark_unlabeled(labels, options.unlabeled, _marker(raw, options))
 
+    known = set(raw.labels.tolist())
+    absent = [m for m in options.unlabeled if m and not any(same_label(m, v) for v in known)]
+    if absent:
+        warn(
+            f"{raw.source}: no row has the label {quoted(absent)} (--unlabeled). Is it written "
+            "otherwise?",
+            LapwingWarning,
+        )
     ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
     labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
     return replace(raw, labels=labels, remarks=(*raw.remarks, *remarks), answers=())
