@@ -582,7 +582,7 @@ def step(**changes: Any) -> str:
             "Look at some of the answers before you use them.",
         ),
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
-        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, and all else speaks"),
+        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
         (
             {"graph": {"points_without": 9, "n_without": 2,
                        "silent": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},

@@ -65,8 +65,8 @@ def _about_labels(rows: dict[str, Any]) -> str:
         return ""
     row = rows["denied"][0]
     return (
-        f"Check the label of row {_id(row)}: it is “{row['label']}”, and all else speaks for "
-        f"“{row['predicted']}”. Correct it if it is a slip, and fit again."
+        f"Check the label of row {_id(row)}: it is “{row['label']}”, but everything else points "
+        f"to “{row['predicted']}”. Correct it if it is wrong, and fit again."
     )
 
 

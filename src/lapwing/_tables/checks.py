@@ -105,8 +105,8 @@ def _no_feature(raw: RawTable, where: str) -> str:
     if not reasons:
         return f"{where} has no feature column besides the label."
     return (
-        f"{where} has no column that could be a feature: {', '.join(reasons)}. If one of them is "
-        "one, say so with --keep."
+        f"{where} has no column to learn from: {', '.join(reasons)}. To use one "
+        "of them all the same, name it with --keep."
     )
 
 
@@ -148,7 +148,8 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
             f"{where}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} is "
-            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}."
+            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}. Give every row its "
+            "own id."
         )
     return raw.ids
 
@@ -219,7 +220,7 @@ def warn_of_counts(raw: RawTable) -> None:
             if name not in days and (np.diff(raw.X[:, j]) == 1).all():
                 warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
-                    f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",
+                    f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
                     LapwingWarning,
                 )
 
@@ -232,7 +233,7 @@ def warn_of_single_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str
     if single and len(single) < len(values):
         row = int(np.flatnonzero(labeled & (y.astype(str) == single[0]))[0]) + 1
         warn(
-            f"{what}: only one row has the label {quoted(single)} (row {row}), and all that is "
-            "predicted of this class rests on it. Correct it if it is a slip, or label more.",
+            f"{what}: only one row has the label {quoted(single)} (row {row}), so all predictions "
+            "of this class depend on it. Correct it if it is wrong, or label more rows.",
             LapwingWarning,
         )

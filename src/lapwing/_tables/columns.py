@@ -411,7 +411,7 @@ class Selection:
             close = nearest(missing[0], [name for name in place if name not in expected])
             guess = f" Is it {' or '.join(map(repr, close))} here?" if close else ""
             raise ValueError(
-                f"{where} has no column {quoted(missing)}, on which the others rest "
+                f"{where} has no column {quoted(missing)}, which is needed "
                 f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
@@ -419,8 +419,8 @@ class Selection:
         unknown = [name for name in place if name not in known]
         if unknown and self.same_columns:
             raise ValueError(
-                f"{where} has a column {quoted(unknown)} that the first file has not. Give all "
-                "files the same columns, or leave it out with --drop."
+                f"{where} has a column {quoted(unknown)} that the first file does not have. Give "
+                "all files the same columns, or leave it out with --drop."
             )
         return tuple(place[name] for name in expected), tuple(place[name] for name in unknown)
 
