@@ -397,3 +397,21 @@ def test_a_spreadsheet_may_be_given_back(main: Main) -> None:
     found = asked(main("fit", "t.csv", "next.xlsx", *options, "--json"))
     assert (found["rows"], found["labeled"]) == (40, 14)
     assert found["remarks"] == ["10 rows got their label from next.xlsx"]
+
+
+def test_ids_that_a_spreadsheet_takes_for_numbers(main: Main) -> None:
+    rows = table()
+    for i, row in enumerate(rows):
+        row["name"] = f"{i:04d}"
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name")
+    assert main("fit", "t.csv", *options, "--next", "next.csv", "-q")[0] == 0
+    answers = fill("next.csv")
+    for row in answers:
+        row["name"] = str(int(row["name"]))
+    write("next.csv", answers)
+    assert asked(main("fit", "t.csv", "next.csv", *options, "--json"))["labeled"] == 14
+    # Where two ids are told apart by their zeros only, none is taken for the other.
+    write("t.csv", [*rows, {"name": "7", "a": "0", "b": "0", "y": ""}])
+    write("next.csv", [{"name": "07", "y": "u"}, {"name": "0009", "y": "u"}])
+    refused(main("fit", "t.csv", "next.csv", *options), "holds '0009'", "and '07', which is not")

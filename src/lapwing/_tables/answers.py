@@ -69,7 +69,7 @@ def locate(
             "give them labels: name the column as in the first file."
         )
     assert sheet.ids is not None
-    ids = [text if row_of(text) is not None else without_guard(text) for text in sheet.ids.tolist()]
+    ids = sheet.ids.tolist()
     found = [row_of(text) for text in ids]
     lost = next((k for k, row in enumerate(found) if row is None), None)
     if lost is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -177,8 +178,8 @@ def _is_answers(part: RawColumns, tables: Sequence[Part], selection: Selection) 
         return False
     if selection.id is None:
         return True
-    known = {text for table in tables if table.ids is not None for text in table.ids.tolist()}
-    there = [text in known or without_guard(text) in known for text in part.ids.tolist()]
+    row_of = _finder_of_ids(tables)
+    there = [row_of(text) is not None for text in part.ids.tolist()]
     if any(there) and not all(there):
         old, new = (part.ids[there.index(which)] for which in (True, False))
         raise ValueError(
@@ -187,6 +188,23 @@ def _is_answers(part: RawColumns, tables: Sequence[Part], selection: Selection) 
             "files."
         )
     return bool(there) and all(there)
+
+
+def _finder_of_ids(tables: Sequence[Part]) -> Callable[[str], int | None]:
+    """Give the row of an id, also where a spreadsheet has changed how it is written.
+
+    It takes 007 for the number 7, and lapwing itself guards it from what begins like a formula.
+    """
+    ids = join_arrays([table.ids for table in tables])
+    exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
+    bare = Counter(text.lstrip("0") for text in exact)
+    short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
+
+    def row_of(text: str) -> int | None:
+        text = text if text in exact else without_guard(text)
+        return exact.get(text, short.get(text) if text.isdecimal() else None)
+
+    return row_of
 
 
 def _locate(
@@ -198,15 +216,12 @@ def _locate(
     keys: Keys,
 ) -> Answers:
     n = sum(_n_rows(table) for table in tables)
-    ids = join_arrays([table.ids for table in tables])
-    place = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
 
-    def row_of(text: str) -> int | None:
-        if selection.id is not None:
-            return place.get(text)
+    def by_number(text: str) -> int | None:
         number = _ROW_NUMBER.fullmatch(text)
         return int(number[1]) - 1 if number and 0 < int(number[1]) <= n else None
 
+    row_of = by_number if selection.id is None else _finder_of_ids(tables)
     key = keys.row if selection.id is None else selection.id
     return locate(sheet, name, source, row_of, lambda c, rows: _cells(tables, c, rows), key)
 
