@@ -17,13 +17,14 @@ from scipy.spatial.distance import cdist
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import lapwing
-from lapwing import AnchorGraphClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
+from lapwing import S3VC, AnchorGraphClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
 from lapwing._app import cli
 from tests.helpers.data import first_labels
 
@@ -81,6 +82,16 @@ def test_frames_show_their_columns_and_pipelines_their_steps(
     assert "Columns made by ColumnTransformer" in shown.html
     assert "<bdi>moons</bdi>: answers for 74 rows" in shown.html
     assert "Pipeline(" in html.unescape(shown.html)
+
+
+@pytest.mark.parametrize("given", [list, np.array, pd.Series])
+def test_documents_are_shown_as_they_are(given: Any) -> None:
+    texts = [f"{'cat purr' if i % 2 else 'dog bark'} word{i % 7} <text> {i % 5}" for i in range(40)]
+    y = [["dog", "cat"][i % 2] if i < 6 else None for i in range(40)]
+    model = make_pipeline(TfidfVectorizer(), S3VC("linear")).fit(given(texts), y)
+    shown = lapwing.report(model, given(texts), y)
+    assert "<bdi>document</bdi>" in shown.html
+    assert re.search(r"<bdi>(cat purr|dog bark) word\d &lt;text&gt; \d</bdi>", shown.html)
 
 
 def test_names_of_rows_are_the_index_of_a_frame(points: Any, y: Any) -> None:

@@ -93,7 +93,7 @@ def report(
     model : estimator or Pipeline
         A fitted estimator of lapwing, or a fitted Pipeline that ends in one.
     X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-        The points of the fit, in the same order.
+        The points of the fit, in the same order; or what the pipeline makes them of, such as texts.
     y : array-like of shape (n_samples,)
         The labels of the fit, with its marker where there is none.
     truth : array-like of shape (n_samples,), default=None
@@ -209,11 +209,16 @@ def _describe(
         ids = X.index if hasattr(X, "iloc") else range(n)
     check_consistent_length(points, ids)
     columns = getattr(X, "columns", None)
-    names = [f"x{j}" for j in range(np.shape(X)[1])] if columns is None else columns
+    rows = X if is_sparse(X) or columns is not None else np.asarray(X)
+    if (
+        columns is None and rows.ndim == 1
+    ):  # documents, of which a step of the pipeline makes features
+        rows, columns = rows[:, None], ["document"]
+    names = [f"x{j}" for j in range(rows.shape[1])] if columns is None else columns
     named = np.empty(n, dtype=object)
     named[:] = list(ids)
     return Table(
-        X if is_sparse(X) or columns is not None else np.asarray(X),
+        rows,
         tuple(map(str, names)),
         named,
         targets,
