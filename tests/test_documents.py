@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,17 @@ import numpy as np
 import pytest
 
 import lapwing
+from lapwing._app import cli
 from lapwing._app.demo import run_demo
+from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
+from lapwing._tables.parts import FORMATS
+from lapwing._tables.words import NO_LABEL
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 DOCUMENTS = [
     ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/choosing.md", "docs/cli.md")
 ]
@@ -27,10 +34,10 @@ SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
 TOLERANCE = 0.01
 
 
-def section(title: str) -> str:
-    """The text between a heading of the README and the next one."""
-    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
-    assert found, f"README.md has no section {title!r}"
+def section(title: str, text: str = README, level: str = "##") -> str:
+    """The text between a heading and the next one."""
+    found = re.search(rf"^{level} {title}\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"there is no section {title!r}"
     return found[1]
 
 
@@ -66,6 +73,56 @@ def test_commands_print_what_is_shown() -> None:
     commands = block.split("\n\n")
     assert len(commands) >= 3
     assert [command for command in commands if command not in told] == []
+
+
+@pytest.fixture
+def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the table that docs/cli.md speaks of."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = ["cell,width,height,type"]
+    for i in range(60):
+        kind = "ab"[i % 2]
+        x, y = rng.normal(size=2) + 4 * (i % 2)
+        rows.append(f"c{i},{x:.3f},{y:.3f},{kind if i < 8 else ''}")
+    (tmp_path / "cells.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In their order, with the files that are filled in between them."""
+    typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
+    commands = [block or inline for block, inline in typed]
+    assert len(commands) == 6
+    for command in commands:
+        words = shlex.split(command)
+        if "cell" not in words:
+            words += ["--drop", "cell"]
+        assert cli.main(words[1:]) == 0, capsys.readouterr().err
+        said = capsys.readouterr()
+        assert said.err == ""
+        for path in sorted(cells.glob("next*.csv")):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            filled = [f"{line}{'ab'[int(line[1:].split(',')[0]) % 2]}" for line in lines[1:]]
+            if lines[1].endswith(","):
+                path.write_text("\n".join([lines[0], *filled]) + "\n", encoding="utf-8")
+                # The line to paste is the one that the guide shows next.
+                assert commands[commands.index(command) + 1] in said.out or "-2" in path.name
+    assert "type" in (cells / "next-2.csv").read_text(encoding="utf-8")
+
+
+def test_the_guide_names_what_there_is() -> None:
+    requests = (FitRequest, InfoRequest, PredictRequest)
+    flags = set.union(*(request.flags() for request in requests))
+    elsewhere = {"--install-completion", "--show-completion"}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", CLI))
+    assert named - elsewhere - flags == set()
+    # What only the help says.
+    assert flags - named == {"--seed", "--n-neighbors", "--model"} - named
+    assert [name for name in COMMAND_METHODS if f"`{name}`" not in CLI] == []
+    assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
+    words = section("Which rows have no label", CLI, "###").partition("- `--unlabeled")[0]
+    assert set(re.findall(r"`([^`]+)`", words)) - {"--truth"} == NO_LABEL - {""}
 
 
 def test_the_demo_prints_what_is_shown() -> None:

@@ -31,7 +31,7 @@ PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier KNNGraph Kernel
         Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
-        LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__
+        LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__ report
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS

@@ -4,12 +4,13 @@ Semi-supervised support vector machines for classification and regression, insid
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
-`EigenfunctionClassifier` beside them.
+`EigenfunctionClassifier` beside them. `report` shows what a fit has found.
 """
 
 import logging as _logging
 
 from lapwing import estimators as _estimators
+from lapwing._app.reporting import report
 from lapwing._host.publish import publish as _publish
 from lapwing._version import __version__
 from lapwing.estimators import *  # noqa: F403 - a new estimator is named there only
@@ -26,6 +27,7 @@ __all__ = [
     "Linear",
     "TransformerGraph",
     "__version__",
+    "report",
 ]
 __all__ += _estimators.__all__
 

@@ -81,6 +81,16 @@ def damage(content: bytes, changes: list[tuple[float, str, bytes]]) -> bytes:
 Check = Callable[..., None]
 
 
+def decoded(content: bytes) -> str:
+    """The text of a file that is encoded as the table is."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
+
+
 @pytest.fixture
 def check(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Check:
     """Run a verb; see that it ends as it should and that its output is whole or as before."""
@@ -98,7 +108,9 @@ def check(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Check:
         assert len(errors) == (code != 0), said.err
         assert all(line.startswith(("error: ", "warning: ")) for line in lines), said.err
         if code == 0:
-            rows = list(csv.reader(io.StringIO(out.read_text())))
+            text = decoded(out.read_bytes())
+            assert text[2] in ",;\t|"  # whatever separates the cells of the table
+            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=text[2]))
             assert len({len(row) for row in rows}) == 1
             assert rows[0][:2] == ["id", "label"]
         else:

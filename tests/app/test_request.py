@@ -49,7 +49,8 @@ def test_options_become_fields(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     request = asked(monkeypatch, "fit", *FULL, "--predictions", "p.csv", "--quiet")
     assert request == FitRequest(
         data=(Path("a b.csv"), Path("c.csv")), label="kind of", id_column="row",
-        features=("x,z", "w"), drop=("v",), unlabeled="?", scale="standard", seed=7, truth="known",
+        features=("x,z", "w"), drop=("v",), unlabeled=("?",), scale="standard", seed=7,
+        truth="known",
         layout=("east", "north"), method="laprls", settings=("gamma_I=2", "graph.power=1"),
         impute="mean", predictions=Path("p.csv"), quiet=True,
     )  # fmt: skip

@@ -35,7 +35,7 @@ from lapwing._app.request import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.cells import row_columns
 from lapwing._report.mapping import choose_rows, place
-from lapwing._report.next_step import next_step
+from lapwing._report.next_step import Hints, next_step
 from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
@@ -485,6 +485,31 @@ def test_the_least_certain_rows_come_with_their_columns(two_moons: Any) -> None:
     assert not {r["id"] for r in data.rows["least"]} & {r["id"] for r in data.rows["most"]}
 
 
+def test_no_column_of_the_rows_to_check_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 9)), np.repeat([0, 1, -1], [3, 3, 34])
+    fold = re.compile(
+        r"<summary>All (\d+) columns of these rows</summary>(.*?)</details>", re.DOTALL
+    )
+    for width, folded in ((8, False), (9, True)):
+        data = collect(outcome(X[:, :width], y, LapSVC()))
+        assert [len(row["cells"]) for row in data.rows["least"]] == [width] * 10
+        page = render(data)
+        head = page[page.index("Least certain") :].partition("</thead>")[0]
+        found = fold.search(page)
+        assert bool(found) == folded
+        assert head.count('class="cell"') == (6 if folded else width)
+        if found:
+            assert found[1] == "9"
+            for row in data.rows["least"]:
+                for cell in row["cells"]:
+                    assert f"<bdi>{cell}</bdi>" in found[2]
+    wide = sp.csr_array(rng.normal(size=(40, 600)))
+    data = collect(outcome(wide, y, LapSVC(), names=[f"c{j}" for j in range(600)]))
+    assert len(data.rows["columns"]) == 500
+    assert "These are the first 500 columns." in render(data)
+
+
 def test_cells_are_written_as_the_user_has_them() -> None:
     X = np.array([[1.0, 0.1234567890123, np.nan], [2e20, -3.0, 0.0]])
     names = ("a", "b", "c")
@@ -543,7 +568,7 @@ def step(**changes: Any) -> str:
     notes = changes.pop("notes", [{"level": "good", "text": "fine"}])
     for section, values in changes.items():
         report[section] = values if isinstance(values, str) else report[section] | values
-    return next_step(report, notes)
+    return next_step(report, notes, Hints("--next next.csv writes them.", "lapwing predict"))
 
 
 @pytest.mark.parametrize(
@@ -557,7 +582,7 @@ def step(**changes: Any) -> str:
             "Look at some of the answers before you use them.",
         ),
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
-        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, and all else speaks"),
+        ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
         (
             {"graph": {"points_without": 9, "n_without": 2,
                        "silent": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},

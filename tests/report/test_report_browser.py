@@ -82,9 +82,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     evil, names = hostile()
     plain, _ = moons(twin=False)
     many = np.random.default_rng(0).permutation(np.repeat(np.arange(30), 8))
-    X = np.random.default_rng(1).normal(size=(240, 6)) + 3 * np.eye(30, 6)[many]
+    X = np.random.default_rng(1).normal(size=(240, 12)) + 3 * np.eye(30, 12)[many]
     labels = np.where(np.arange(240) < 150, [f"a long name of class {k}" for k in many], "")
-    crowded = outcome(X, labels.astype(object), LapRLSClassifier(unlabeled=""), unlabeled="")
+    crowded = outcome(
+        X,
+        labels.astype(object),
+        LapRLSClassifier(unlabeled=""),
+        unlabeled="",
+        names=[f"a_long_name_of_column_{j}" for j in range(12)],
+        ids=[f"customer-{i:06d}" for i in range(240)],
+    )
     pages = {
         "classes": collect(fit, truth=truth, truth_name="shape", command="lapwing fit a.csv"),
         "numbers": collect(numbers, truth=heights),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -56,11 +57,15 @@ def test_a_missing_value_is_no_class(tmp_path: Path, word: str, strict: bool) ->
 
 def test_words_that_are_classes(tmp_path: Path) -> None:
     for word in ("none", "Na", "-", "unknown", "missing", "?"):
-        assert read(tmp_path, ["a", word, "", word]).y.tolist() == ["a", word, "", word]
+        told = re.escape(f"2 of 4 rows have the label {word!r}")
+        with pytest.warns(LapwingWarning, match=told):
+            assert read(tmp_path, ["a", word, "", word]).y.tolist() == ["a", word, "", word]
+        # Told so, it says nothing.
+        assert read(tmp_path, ["a", word, "", word], unlabeled=("",)).y.tolist()[1] == word
 
 
 def test_na_can_be_a_class_if_blanks_alone_mean_none(tmp_path: Path) -> None:
-    table = read(tmp_path, ["NA", "DE", "", "NA"], truth=["NA", "DE", "NA", ""], unlabeled="")
+    table = read(tmp_path, ["NA", "DE", "", "NA"], truth=["NA", "DE", "NA", ""], unlabeled=("",))
     assert table.y.tolist() == ["NA", "DE", "", "NA"]
     assert table.truth is not None
     assert table.truth.tolist() == ["NA", "DE", "NA", ""]
@@ -120,7 +125,7 @@ def test_labels_that_look_alike_are_told(tmp_path: Path, labels: list[str], pair
 def test_a_marker_takes_no_other_class_with_it(
     tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
 ) -> None:
-    assert read(tmp_path, labels, unlabeled=marker).labeled.tolist() == labeled
+    assert read(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
 
 
 def test_an_underscore_makes_no_number(tmp_path: Path) -> None:

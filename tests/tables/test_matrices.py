@@ -15,7 +15,7 @@ from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 
-MARKED = ReadOptions(unlabeled="-1")
+MARKED = ReadOptions(unlabeled=("-1",))
 
 
 def write(path: Path, rows: list[str]) -> Path:
@@ -81,14 +81,17 @@ def test_a_column_far_out_costs_nothing(tmp_path: Path) -> None:
 def test_columns_of_a_sparse_matrix_by_name(tmp_path: Path) -> None:
     rows = [f"{i % 2 if i < 8 else -1} 1:1 3:{i} 4:2" for i in range(30)]
     path = write(tmp_path / "t.svm", rows)
-    assert read_table(path, ReadOptions(unlabeled="-1", drop=("x3",))).feature_names == ("x0", "x2")
-    chosen = read_table(path, ReadOptions(unlabeled="-1", features=("x3,x0",)))
+    assert read_table(path, ReadOptions(unlabeled=("-1",), drop=("x3",))).feature_names == (
+        "x0",
+        "x2",
+    )
+    chosen = read_table(path, ReadOptions(unlabeled=("-1",), features=("x3,x0",)))
     assert chosen.feature_names == ("x3", "x0")
     assert chosen.X[:2].toarray().tolist() == [[2, 1], [2, 1]]
     with pytest.raises(ValueError, match=r"no column 'x9' \(--drop\)"):
-        read_table(path, ReadOptions(unlabeled="-1", drop=("x9",)))
+        read_table(path, ReadOptions(unlabeled=("-1",), drop=("x9",)))
     with pytest.raises(ValueError, match="has no column 'k': the only one with a name is 'target'"):
-        read_table(path, ReadOptions(unlabeled="-1", id="k"))
+        read_table(path, ReadOptions(unlabeled=("-1",), id="k"))
 
 
 def test_sparse_matrix_market_files_too(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_class_labels_keep_what_the_user_wrote(
 def test_another_marker_means_no_label(
     tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
 ) -> None:
-    assert with_labels(tmp_path, labels, unlabeled=marker).labeled.tolist() == labeled
+    assert with_labels(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
 
 
 def test_numbers_to_be_predicted(tmp_path: Path) -> None:
@@ -199,8 +199,11 @@ def test_warns_of_a_column_that_counts_the_rows(tmp_path: Path) -> None:
 
 
 def test_warns_when_every_row_is_labelled(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", "x,y\n1,a\n5,?\n0,b\n")
+    path = write(tmp_path / "t.csv", "x,y\n1,a\n5,c\n0,b\n")
     with pytest.warns(LapwingWarning, match=r"every row has a label.*--unlabeled"):
+        read_table(path, "y")
+    path = write(tmp_path / "t.csv", "x,y\n1,a\n5,?\n0,b\n")
+    with pytest.warns(LapwingWarning, match=r"1 of 3 rows have the label.*add --unlabeled '\?'"):
         read_table(path, "y")
 
 

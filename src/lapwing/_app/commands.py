@@ -24,8 +24,9 @@ from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
 from lapwing._report.page import ReportData, collect
+from lapwing._tables.parts import FORMATS
 from lapwing._tables.predictions import Predictions, print_predictions
-from lapwing._tables.tables import FORMATS, Table
+from lapwing._tables.tables import Table
 from lapwing._version import __version__
 from lapwing.models import Model
 
@@ -33,7 +34,7 @@ __all__ = ["app", "run"]
 
 app = typer.Typer(
     name="lapwing",
-    help="Labels for a table of which only a few rows are labelled.",
+    help="Label a table in which only a few rows have a label.",
     epilog="Exit codes: 0 done, 2 wrong usage or input, 130 interrupted, 1 a defect of lapwing.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -86,7 +87,7 @@ def _show_version(wanted: bool) -> None:
 def _common(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     pass
@@ -107,19 +108,19 @@ Data = Annotated[
     list[Path],
     typer.Argument(
         metavar="DATA...",
-        help=f"One of {_formats}; several files with the same columns, or - for standard input.",
+        help=f"The table: {_formats}, or - for standard input. Several files are one table.",
     ),
 ]
 Label = Annotated[
     str | None,
     typer.Option(
-        help="Column with the labels; where it is blank the row has none.", rich_help_panel=_WHAT
+        help="Column with the labels. An empty cell means: no label.", rich_help_panel=_WHAT
     ),
 ]
 LabelsFile = Annotated[
     Path | None,
     typer.Option(
-        help="File with the labels instead: one a line, or an .npy array.",
+        help="File with the labels, if they are in no column: one label a line, or an .npy array.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -127,27 +128,28 @@ IdColumn = Annotated[
     str | None,
     typer.Option(
         "--id",
-        help="Column that names the rows; without it they are numbered from 1.",
+        help="Column that names the rows. Default: the rows are numbered from 1.",
         rich_help_panel=_WHAT,
     ),
 ]
 Features = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column to use, or several with commas; may be repeated. Default: all others.",
+        help="Columns to use, with commas between them. May be repeated. Default: all others.",
         rich_help_panel=_WHAT,
     ),
 ]
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column to leave out, or several with commas; may be repeated.", rich_help_panel=_WHAT
+        help="Columns to leave out, with commas between them. May be repeated.",
+        rich_help_panel=_WHAT,
     ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column to use although it looks of no use, or several with commas; may be repeated.",
+        help="Columns to use that would be left out, with commas between them. May be repeated.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -155,53 +157,57 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Read the table as it stands: nothing is left out, and what is not plainly a number "
-        "or a text of few values is an error.",
+        help="Read the table as it stands. No column is left out. Anything that is not plainly a "
+        "number or a text with few values is an error.",
         rich_help_panel=_WHAT,
     ),
 ]
 Decimal = Annotated[
     str,
     typer.Option(
-        help="Decimal mark of numbers in texts: auto (found for each column), . or ,",
+        help="Decimal mark: auto (found for each column), . or ,",
         rich_help_panel=_WHAT,
     ),
 ]
 Dates = Annotated[
     str,
     typer.Option(
-        help="What is first in dates that can be read both ways: auto, day or month.",
+        help="What comes first in a date that can be read both ways: auto, day or month.",
         rich_help_panel=_WHAT,
     ),
 ]
 Sheet = Annotated[
     str | None,
     typer.Option(
-        help="Sheet of a spreadsheet; default: the first that is not empty.",
+        help="Sheet of a spreadsheet. Default: the first that is not empty.",
         rich_help_panel=_WHAT,
     ),
 ]
 Unlabeled = Annotated[
-    str | None,
-    typer.Option(help="A value of the label column that means: no label.", rich_help_panel=_WHAT),
+    list[str] | None,
+    typer.Option(
+        metavar="VALUE",
+        help="A value of the label column that means: no label. May be repeated.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 Scale = Annotated[
     str,
     typer.Option(
-        help="Standardise the columns: auto (if their scales differ), standard or none.",
+        help="Standardise the columns: auto (if their scales differ widely), standard or none.",
         rich_help_panel=_LEARN,
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Seed of all that is random.", rich_help_panel=_LEARN)
+    int, typer.Option(min=0, help="Seed for everything random.", rich_help_panel=_LEARN)
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=_SAY),
+    typer.Option("--quiet", "-q", help="Show no progress and no summary.", rich_help_panel=_SAY),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="The summary as one JSON object.", rich_help_panel=_SAY),
+    typer.Option("--json", help="Print the summary as one JSON object.", rich_help_panel=_SAY),
 ]
 PredictionsFile = Annotated[
     Path | None,
@@ -234,7 +240,7 @@ def fit(
     truth: Annotated[
         str | None,
         typer.Option(
-            help="Column with known answers, to count errors by; not learnt from.",
+            help="Column with known answers, to count errors. The method does not learn from it.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
@@ -242,7 +248,8 @@ def fit(
         list[str] | None,
         typer.Option(
             "--map",
-            help="Twice: the columns that are x and y of the report's map. Default: PCA.",
+            help="Column for the report's map. Give it twice, for x and y. Default: principal "
+            "components.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
@@ -259,7 +266,7 @@ def fit(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15; may be "
+            help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15. May be "
             "repeated.",
             autocompletion=_complete_setting,
             rich_help_panel=_LEARN,
@@ -269,8 +276,8 @@ def fit(
     impute: Annotated[
         str,
         typer.Option(
-            help="What takes the place of missing numbers: auto (the median; with --strict "
-            "none), none (an error), median or mean.",
+            help="What a missing number becomes: the median, the mean, or none (an error). auto is "
+            "the median, and none with --strict.",
             rich_help_panel=_LEARN,
         ),
     ] = "auto",
@@ -279,7 +286,8 @@ def fit(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="File for the model, for lapwing predict and report.", rich_help_panel=_WRITE
+            help="File for the model, for lapwing predict and lapwing report.",
+            rich_help_panel=_WRITE,
         ),
     ] = None,
     report: Annotated[
@@ -294,14 +302,15 @@ def fit(
         Path | None,
         typer.Option(
             "--next",
-            help="File for the ten rows to label next, .csv, with an empty label column.",
+            help="File for the ten rows to label next, .csv. Fill in its label column, and give it "
+            "behind DATA.",
             rich_help_panel=_WRITE,
         ),
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn from the labelled and unlabelled rows of a table, and predict a label for every row."""
+    """Learn from the rows with and without a label, and predict a label for every row."""
     request = FitRequest.read(locals())
     request.outputs.check(request.inputs)
     shown = StageDisplay(quiet)
@@ -333,7 +342,7 @@ def predict(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a table with a model; without --predictions as CSV on standard output."""
+    """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
     request = PredictRequest.read(locals())
     request.outputs.check(request.inputs)
     shown = StageDisplay(quiet)
@@ -344,11 +353,11 @@ def predict(
     with shown.stage("Predicting"):
         rows = workflow.answer(loaded, table)
     if request.predictions is None:
-        print_predictions(rows, sys.stdout)
+        print_predictions(rows, sys.stdout, dialect=table.dialect)
         return
     said = _say_predictions(rows, loaded, request)
     with shown.stage("Writing"):
-        workflow.write_predictions(rows, request.predictions)
+        workflow.write_predictions(rows, request.predictions, dialect=table.dialect)
     typer.echo(said, nl=False)
 
 
@@ -357,7 +366,7 @@ def report(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The page; default: MODEL with the extension .html."),
+        typer.Option("--output", "-o", help="The page. Default: MODEL with the extension .html."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -387,12 +396,12 @@ def info(
     sheet: Sheet = None,
     scale: Scale = "auto",
     n_neighbors: Annotated[
-        int, typer.Option(min=1, help="Of the graph whose components are counted.")
+        int, typer.Option(min=1, help="Neighbours of a row in the graph that is looked at.")
     ] = 5,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Say what a table holds, and what a fit will need: memory, time, labels in each component."""
+    """Show what a table holds, and how much memory and time a fit will need."""
     request = InfoRequest.read(locals())
     with StageDisplay(quiet=False).stage(f"Looking at {request.source}"):
         found = inspect(request)
@@ -405,12 +414,12 @@ def demo(
         "lapwing-demo.png"
     ),
     labels_per_class: Annotated[
-        int, typer.Option(min=1, max=100, help="Labels given for each of the ten digits.")
+        int, typer.Option(min=1, max=100, help="How many labels each of the ten digits gets.")
     ] = 3,
     draws: Annotated[
-        int, typer.Option(min=1, help="Sets of labelled points that are drawn and averaged.")
+        int, typer.Option(min=1, help="How many times the labels are drawn; errors are averaged.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the draws.")] = 0,
 ) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):

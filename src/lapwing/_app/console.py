@@ -179,6 +179,11 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     written = outcome.request.outputs.named()
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
+    if "next" in written and n_free:
+        keys = outcome.table.keys
+        assert keys is not None
+        text.line(f"Fill in its column {keys.label!r}, save it, and run:")
+        text.line(f"  {outcome.request.next_command}")
     if not written:
         text.line(
             "Nothing was written: add --predictions out.csv, --model m.lapwing or --report r.html"

@@ -21,11 +21,11 @@ from lapwing._app.settings import make_estimator
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.classes.voting import as_columns, of_each_class
-from lapwing.exceptions import LapwingWarning
+from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
-__all__ = ["FittedTwin", "Outcome", "fit", "predict"]
+__all__ = ["FittedTwin", "Outcome", "answer_own", "fit", "fit_twin", "predict"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     _fit_estimator(estimator, before.points, table.y, request, callbacks)
     twin = None
     if request.wants_report and method.twin is not None:
-        twin = _fit_twin(estimator, method, before.points, table)
+        twin = fit_twin(estimator, method, before.points, table)
     return Outcome(
         request,
         table,
@@ -161,7 +161,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         before.points,
         # The merging of equal rows that the estimators do themselves, and do not keep.
         distinct_rows(before.points)[1],
-        _answer_own(estimator, method, before.points, table),
+        answer_own(estimator, method, before.points, table),
         before.words,
         twin,
         time.perf_counter() - start,
@@ -200,7 +200,11 @@ def _fit_estimator(
     # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
     # more bars of progress, which mean nothing to who has not written it.
     try:
-        estimator.set_callbacks(*callbacks).fit(points, y)
+        with warnings.catch_warnings():
+            # The command line has said so itself, with the option and not the parameter.
+            warnings.simplefilter("ignore", NothingUnlabeledWarning)
+            warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+            estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
             raise
@@ -211,7 +215,7 @@ def _fit_estimator(
         estimator.set_callbacks()
 
 
-def _fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
+def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
     """The same estimator, supervised: what the labels alone would have said."""
     assert method.twin is not None
     twin = clone(estimator).set_params(**method.twin.parameters)
@@ -229,7 +233,7 @@ def _fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) 
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
-def _answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
+def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
     """Answers for the rows of the fit."""
     if not method.virtual:
         return _answer(estimator, points, table, regression=method.regression)

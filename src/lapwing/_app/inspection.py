@@ -19,12 +19,11 @@ from lapwing._app.request import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
 from lapwing._tables.checks import bad_cells, check_ids, numeric_names
-from lapwing._tables.coding import mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.suggest import suggest_id, suggest_label
 from lapwing._tables.summary import summary_lines
-from lapwing._tables.tables import read_raw
+from lapwing._tables.tables import label_rows, read_raw
 from lapwing.graphs import KNNGraph
 
 __all__ = ["inspect"]
@@ -71,7 +70,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         missing |= {name: (gone, 0)} if gone else {}
     text = None
     if raw.labels is not None:
-        text = mark_unlabeled(raw.labels, request.unlabeled, marker)
+        raw = label_rows(replace(raw, default_marker=marker), request.read_options)
+        text = raw.labels
     chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])

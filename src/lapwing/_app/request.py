@@ -7,8 +7,9 @@ takes the request. A new option is a parameter there, a field here, and its use.
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +20,11 @@ from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings
 from lapwing._host.files import check_writable
 from lapwing._host.optional import require
+from lapwing._report.next_step import Hints
 from lapwing._tables.options import ReadOptions
+from lapwing._tables.parts import name_of
 from lapwing._tables.predictions import check_output
-from lapwing._tables.tables import name_of
+from lapwing._tables.words import shorten
 
 __all__ = ["FitRequest", "InfoRequest", "Outputs", "PredictRequest", "TableRequest"]
 
@@ -181,8 +184,8 @@ class LabeledRequest(TableRequest):
         File with the labels.
     features, drop, keep : tuple of str
         Columns to use; columns to leave out; columns to use although they look of no use.
-    unlabeled : str or None
-        A value of the label column that means no label.
+    unlabeled : tuple of str
+        Values of the label column that mean no label.
     strict : bool
         Whether the table is read as it stands.
     dates : {'auto', 'day', 'month'}
@@ -198,7 +201,7 @@ class LabeledRequest(TableRequest):
     features: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
-    unlabeled: str | None = None
+    unlabeled: tuple[str, ...] = ()
     strict: bool = False
     dates: str = "auto"
     scale: str = "auto"
@@ -336,6 +339,36 @@ class FitRequest(LabeledRequest):
     def outputs(self) -> Outputs:
         """The files to write."""
         return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
+
+    @property
+    def hints(self) -> Hints:
+        """How the next step is taken."""
+        where = "--next next.csv writes them to a file."
+        if self.next_rows is not None:
+            where = f"They are in {shorten(str(self.next_rows))}."
+        return Hints(where, "lapwing predict")
+
+    @property
+    def next_command(self) -> str:
+        """The command that fits again with the file of `next_rows` filled in."""
+        assert self.next_rows is not None
+        numbered = re.search(r"-(\d+)$", self.next_rows.stem)
+        stem = self.next_rows.stem[: numbered.start()] if numbered else self.next_rows.stem
+        following = self.next_rows.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")
+        return replace(self, data=(*self.data, self.next_rows), next_rows=following).full_command
+
+    @property
+    def full_command(self) -> str:
+        """The command that writes the same files, to be pasted into a shell."""
+        written = self.outputs.named()
+        outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
+        words = [*map(str, self.data), *self._words(brief=True), *outputs]
+        return shlex.join(["lapwing", self.verb, *words])
+
+    def command_without(self, values: Sequence[str]) -> str:
+        """Say how to fit again if some values of the label column mean no label."""
+        again = replace(self, unlabeled=(*self.unlabeled, *values))
+        return f"run: {again.full_command}"
 
     @property
     def wants_report(self) -> bool:

@@ -37,7 +37,7 @@ __all__ = [
 
 def read(request: FitRequest) -> Table:
     """Read the table of a fit."""
-    return read_table(request.data, request.read_options)
+    return read_table(request.data, request.read_options, cure=request.command_without)
 
 
 def write_outputs(outcome: Outcome, figures: ReportData) -> None:
@@ -55,7 +55,12 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
     with atomic_writes(wanted) as temporaries:
         place = dict(zip(outputs.named(), temporaries, strict=True))
         if outputs.predictions is not None:
-            write_predictions(outcome.predictions, outputs.predictions, place["predictions"])
+            write_predictions(
+                outcome.predictions,
+                outputs.predictions,
+                place["predictions"],
+                dialect=outcome.table.dialect,
+            )
         if outputs.model is not None:
             save_model(
                 Model(outcome.pipeline, _describe(outcome, figures), figures), place["model"]
@@ -177,10 +182,11 @@ def _write_next(table: Table, figures: ReportData, path: Path) -> None:
     """Write the least certain rows as the user has them, the column of their label empty."""
     rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
     columns = row_columns(table, rows.tolist(), exact=True)
-    content = {table.id_name or "row": table.ids[rows].astype(str).astype(object)}
+    assert table.keys is not None
+    content = {table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object)}
     content |= {name: np.array(cells, dtype=object) for name, cells in columns.items()}
-    content[table.label_name or "label"] = np.full(len(rows), "", dtype=object)
-    write_csv(content, path)
+    content[table.keys.label] = np.full(len(rows), "", dtype=object)
+    write_csv(content, path, table.dialect, "the rows to label next")
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:

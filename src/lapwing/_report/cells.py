@@ -54,6 +54,8 @@ def row_columns(
 def _feature(X: Any, column: int, rows: Any) -> list[Any]:
     if hasattr(X, "iter_rows"):
         return list(X.to_series(column)[rows.tolist()])
+    if hasattr(X, "iloc"):
+        return list(X.iloc[rows.tolist(), column])
     block = X[rows][:, [column]]
     values: list[Any] = (block.toarray() if is_sparse(block) else block).ravel().tolist()
     return values

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from lapwing._report.text import number, plural, shorten
 
-__all__ = ["next_step"]
+__all__ = ["Hints", "next_step"]
 
 _NAMED = 3
 _ID = 40
@@ -15,7 +16,23 @@ _ID = 40
 _SILENT_SHARE = 0.01
 
 
-def next_step(report: dict[str, Any], notes: list[dict[str, str]]) -> str:
+@dataclass(frozen=True)
+class Hints:
+    """How the next step is taken, on the command line or in Python.
+
+    Attributes
+    ----------
+    label : str
+        A sentence on where the rows to label are found; empty if that is said elsewhere.
+    predict : str
+        What predicts new rows.
+    """
+
+    label: str
+    predict: str
+
+
+def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints) -> str:
     """Say what helps most.
 
     Parameters
@@ -24,6 +41,8 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]]) -> str:
         The sections of a `ReportData`.
     notes : list of dict
         Of `lapwing._report.notes.write_notes`.
+    hints : Hints
+        How it is taken.
 
     Returns
     -------
@@ -36,7 +55,7 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]]) -> str:
     steps = (
         _about_labels(report["rows"]),
         _about_silence(report["graph"]),
-        _about_certainty(report),
+        _about_certainty(report, hints),
     )
     return next(step for step in steps if step)
 
@@ -46,8 +65,8 @@ def _about_labels(rows: dict[str, Any]) -> str:
         return ""
     row = rows["denied"][0]
     return (
-        f"Check the label of row {_id(row)}: it is “{row['label']}”, and all else speaks for "
-        f"“{row['predicted']}”. Correct it if it is a slip, and fit again."
+        f"Check the label of row {_id(row)}: it is “{row['label']}”, but everything else points "
+        f"to “{row['predicted']}”. Correct it if it is wrong, and fit again."
     )
 
 
@@ -63,7 +82,7 @@ def _about_silence(graph: dict[str, Any]) -> str:
     )
 
 
-def _about_certainty(report: dict[str, Any]) -> str:
+def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
     rows, volumes = report["rows"], report["volumes"]
     if report["kind"] == "regression":
         row = rows["residuals"][0]
@@ -72,7 +91,7 @@ def _about_certainty(report: dict[str, Any]) -> str:
             f"function gives {number(row['predicted'])}, the largest difference of all labels."
         )
     if not rows["least"]:
-        return "Every row has a label. Use the model for new rows: lapwing predict."
+        return f"Every row has a label. Use the model for new rows: {hints.predict}."
     if not volumes["n_unsure"] and report["fitted"]["margin_note"]:
         return "Look at some of the answers before you use them."
     if not volumes["n_unsure"]:
@@ -81,8 +100,8 @@ def _about_certainty(report: dict[str, Any]) -> str:
     named = ", ".join(_id(row) for row in unsure[:_NAMED])
     return (
         f"Label the least certain rows ({named}{', …' if len(unsure) > _NAMED else ''}) and fit "
-        "again. --next next.csv writes them to a file."
-    )
+        f"again. {hints.label}"
+    ).strip()
 
 
 def _id(row: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ from lapwing._report.svg import draw_sign, sign_of
 __all__ = ["Fitted", "ReportData", "collect", "render"]
 
 _FEATURES_NAMED = 40
-_CELLS_SHOWN = 6
+_COLUMNS_KEPT = 500
 _ID = 40  # letters of a name in a picture
 
 
@@ -65,7 +65,7 @@ class Fitted(Protocol):
 
     @property
     def request(self) -> Any:
-        """What was asked for: `method`, `seed`, `command`, names of `truth` and `layout`."""
+        """What was asked for: method, seed, command, hints, names of `truth` and `layout`."""
 
     @property
     def method(self) -> Any:
@@ -248,18 +248,19 @@ def collect(
     }
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
-    sections["fitted"]["next"] = next_step(sections, notes)
+    sections["fitted"]["next"] = next_step(sections, notes, request.hints)
     return ReportData(notes=notes, **sections)
 
 
 def _add_cells(lists: dict[str, Any], table: Any) -> None:
-    """Give the rows that are to be looked at their columns, as many as a page can show."""
+    """Give the rows that are to be looked at their columns, as many as a page can hold."""
     shown = lists.get("least") or lists.get("residuals") or []
     rows = [row["row"] for row in shown]
-    columns = row_columns(table, rows, most=_CELLS_SHOWN) if rows else {}
-    lists["columns"] = [text.clean(name) for name in columns]
+    columns = row_columns(table, rows, most=_COLUMNS_KEPT + 1) if rows else {}
+    lists["columns"] = [text.clean(name) for name in columns][:_COLUMNS_KEPT]
+    lists["more_columns"] = len(columns) > _COLUMNS_KEPT
     for number, row in enumerate(shown):
-        row["cells"] = [cells[number] for cells in columns.values()]
+        row["cells"] = [cells[number] for cells in columns.values()][:_COLUMNS_KEPT]
 
 
 def _row_sections(

@@ -58,6 +58,8 @@ def python_lines(pipeline: Any, unlabeled: Any) -> str:
     str
         To be run where X and y are defined.
     """
+    if len(pipeline) == 1:
+        pipeline = pipeline[-1]
     lines: dict[str, set[str]] = {}
     for value in [pipeline, *_nested(pipeline)]:
         lines.setdefault(_public_module(type(value)), set()).add(type(value).__name__)

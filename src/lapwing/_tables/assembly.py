@@ -215,6 +215,7 @@ def _assemble(
         columns.ignored,
         columns.left_out + tuple(one.column for one in left_out),
         cells=columns.cells,
+        dialect=columns.dialect,
     )
 
 

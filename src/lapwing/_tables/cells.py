@@ -64,7 +64,8 @@ class Cells:
 
     def at(self, rows: NDArray[np.intp]) -> list[str | float]:
         """The cells of some rows, each as number or text; NaN where there is nothing."""
-        text = dict(zip(self.rows.tolist(), self.texts.tolist(), strict=True))
+        wanted = np.isin(self.rows, rows)
+        text = dict(zip(self.rows[wanted].tolist(), self.texts[wanted].tolist(), strict=True))
         return [text.get(row, float(self.numbers[row])) for row in rows.tolist()]
 
     def spelled(self) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from lapwing._host.warn import warn
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
+from lapwing.classes.slips import words_for_none
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
@@ -21,9 +22,15 @@ __all__ = [
     "feature_obstacles",
     "kinds_of",
     "numeric_names",
+    "warn_of_counts",
+    "warn_of_labels",
+    "warn_of_markers",
     "warn_of_single_labels",
-    "warn_of_slips",
 ]
+
+# A class of so large a share of the rows, beside so few without a label, may be none.
+_DOMINANT = 0.8
+_FEW = 0.1
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -98,8 +105,8 @@ def _no_feature(raw: RawTable, where: str) -> str:
     if not reasons:
         return f"{where} has no feature column besides the label."
     return (
-        f"{where} has no column that could be a feature: {', '.join(reasons)}. If one of them is "
-        "one, say so with --keep."
+        f"{where} has no column to learn from: {', '.join(reasons)}. To use one "
+        "of them all the same, name it with --keep."
     )
 
 
@@ -141,20 +148,68 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
             f"{where}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} is "
-            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}."
+            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}. Give every row its "
+            "own id."
         )
     return raw.ids
 
 
-def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: str) -> None:
-    """Warn of a label column and of features that are probably not meant so."""
-    if labeled.all():
+def warn_of_markers(
+    y: NDArray[Any],
+    labeled: NDArray[np.bool_],
+    what: str,
+    hint: str,
+    cure: Callable[[Sequence[str]], str],
+    *,
+    meant: bool,
+) -> None:
+    """Warn of classes that are probably none, and of a table in which every row has a label.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Coded labels of classes.
+    labeled : ndarray of bool of shape (n,)
+        Which rows have one.
+    what, hint : str
+        The column, and what means "no label" in it.
+    cure : callable
+        From values that mean no label to what the user has to do.
+    meant : bool
+        Whether words that look so are known to be classes.
+    """
+    values, counts = np.unique(y[labeled], return_counts=True)
+    names, rows = [str(value) for value in values.tolist()], counts.tolist()
+    words = [] if meant else words_for_none(names)
+    if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
+        words = [names[int(counts.argmax())]]
+    if words:
+        n = sum(count for name, count in zip(names, rows, strict=True) if name in words)
+        which = (
+            f"label {words[0]!r}, which counts as a class"
+            if len(words) == 1
+            else (f"labels {' and '.join(map(repr, words))}, which count as classes")
+        )
         warn(
-            f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
-            "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
-            "a label, name it with --unlabeled.",
+            f"{what}: {n} of {y.size} rows have the {which}. If that means no label, {cure(words)}",
             LapwingWarning,
         )
+    elif labeled.all():
+        warn_of_labels(what, hint)
+
+
+def warn_of_labels(what: str, hint: str) -> None:
+    """Warn of a table in which every row has a label."""
+    warn(
+        f"{what}: every row has a label ({hint} means no label), so there is nothing to learn "
+        "from unlabelled rows: this fits a supervised model. If a value marks the rows without "
+        "a label, name it with --unlabeled.",
+        LapwingWarning,
+    )
+
+
+def warn_of_counts(raw: RawTable) -> None:
+    """Warn of features that are probably not meant so."""
     if raw.X.shape[0] > 2 and not is_sparse(raw.X):
         # Three rows first: few columns are left for the look at all rows.
         likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
@@ -165,7 +220,7 @@ def warn_of_slips(raw: RawTable, labeled: NDArray[np.bool_], what: str, hint: st
             if name not in days and (np.diff(raw.X[:, j]) == 1).all():
                 warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
-                    f"the rows take it as --id {name!r} or leave it out with --drop {name!r}.",
+                    f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
                     LapwingWarning,
                 )
 
@@ -178,7 +233,7 @@ def warn_of_single_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str
     if single and len(single) < len(values):
         row = int(np.flatnonzero(labeled & (y.astype(str) == single[0]))[0]) + 1
         warn(
-            f"{what}: only one row has the label {quoted(single)} (row {row}), and all that is "
-            "predicted of this class rests on it. Correct it if it is a slip, or label more.",
+            f"{what}: only one row has the label {quoted(single)} (row {row}), so all predictions "
+            "of this class depend on it. Correct it if it is wrong, or label more rows.",
             LapwingWarning,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "code_truth",
     "mark_unlabeled",
     "numbers_of",
+    "same_label",
 ]
 
 # One number in the ways in which programs write it. 007 and 1_0 are names.
@@ -50,27 +51,32 @@ class CodedLabels:
     unlabeled: int | str | float
 
 
-def mark_unlabeled(labels: NDArray[Any], marker: str | None, default: str = "") -> NDArray[Any]:
+def mark_unlabeled(labels: NDArray[Any], markers: Sequence[str], default: str = "") -> NDArray[Any]:
     """Blank the labels that are none.
 
     Parameters
     ----------
     labels : ndarray of object
         Texts.
-    marker : str or None
-        What the user says means "no label". None leaves it to `default`; the empty text says that
-        blanks alone do.
+    markers : sequence of str
+        What the user says means "no label". None of them leaves it to `default`; the empty text
+        says that the usual words do not.
     default : str, default=''
         What means "no label" in such a file.
     """
-    blank = frozenset({""}) if marker == "" else NO_LABEL
-    marker = (default if marker is None else marker).strip()
-    number = _number(marker)
+    words = frozenset({""}) if "" in markers else NO_LABEL
+    markers = [marker.strip() for marker in markers or [default]]
     none = {
-        text: text in blank or text == marker or (number is not None and _number(text) == number)
+        text: text in words or any(same_label(text, marker) for marker in markers)
         for text in set(labels.tolist())
     }
     return np.where([none[text] for text in labels.tolist()], "", labels)
+
+
+def same_label(one: str, other: str) -> bool:
+    """Whether two labels are one class, as 1 and 1.0 are."""
+    number = _number(one)
+    return one == other or (number is not None and number == _number(other))
 
 
 def code_labels(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:

@@ -8,18 +8,23 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells
+from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.obstacles import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, Reading
+from lapwing._tables.words import without_guard
 
 __all__ = [
     "CATEGORICAL",
     "NUMERIC",
+    "Answers",
     "ColumnNote",
     "ColumnRoles",
+    "Keys",
     "RawColumns",
     "RawTable",
     "Selection",
@@ -50,6 +55,44 @@ class ColumnNote:
     used: bool
     words: str
     plain: bool = False
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Labels from a file of rows that the table has already.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    rows : ndarray of int of shape (k,)
+        Rows of the table, counted from 0.
+    labels : ndarray of object of shape (k,)
+        Their labels in this file, as text.
+    difference : str
+        In what else the file differs from the table; empty if in nothing.
+    """
+
+    source: str
+    rows: NDArray[np.intp]
+    labels: NDArray[Any]
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What a file of answers calls its two columns.
+
+    Attributes
+    ----------
+    row : str
+        The number of the row, counted from 1 over all files of the table.
+    label : str
+        The label, where the table has no column of that name.
+    """
+
+    row: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -92,6 +135,14 @@ class RawTable:
         The usual decimal mark of numbers in texts; empty if not known.
     cells : mapping of str to Cells
         What the columns held, for a look at the table; empty for matrices.
+    dialect : Dialect
+        How the first file is written, if that is a CSV file.
+    answers : tuple of Answers
+        Labels that are not in `labels` yet.
+    keys : Keys or None
+        What a file of answers calls its columns; None for rows to be predicted.
+    source : str
+        The files whose rows these are.
     """
 
     @property
@@ -121,6 +172,10 @@ class RawTable:
     svmlight_base: int | None = None
     decimal: str = ""
     cells: Mapping[str, Cells] = field(default_factory=dict)
+    dialect: Dialect = USUAL
+    answers: tuple[Answers, ...] = ()
+    keys: Keys | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +194,8 @@ class RawColumns:
         The decimal mark that is usual in such a file; empty if there is no such thing.
     matrix : ndarray of shape (n, p) or None
         The numbers of all of `cells`, of which these are views, where they lie together.
+    dialect : Dialect
+        As in `RawTable`.
     """
 
     n: int
@@ -152,6 +209,7 @@ class RawColumns:
     left_out: tuple[str, ...] = ()
     decimal: str = ""
     matrix: NDArray[Any] | None = None
+    dialect: Dialect = USUAL
 
 
 @dataclass(frozen=True)
@@ -197,6 +255,9 @@ class Selection:
         With `expected`: columns that are known not to be features and may be there or not.
     same_columns : bool
         With `expected`: whether other columns are an error.
+    partial : bool
+        With `expected`: whether any column may be missing, as in a file that only gives labels to
+        rows that are known.
     grouped : bool
         Whether points may stand between groups of three digits, because the model's table had
         decimal commas.
@@ -209,6 +270,7 @@ class Selection:
     usual_id: str | None = None
     optional: tuple[str, ...] = ()
     same_columns: bool = False
+    partial: bool = False
     grouped: bool = False
     svmlight_base: int | None = None
 
@@ -242,6 +304,10 @@ class Selection:
         ValueError
             If the user has chosen a column by a name that two columns have.
         """
+        if self.partial:  # written by us, or by a spreadsheet that has read what we wrote
+            names = [
+                name if name in (self.expected or ()) else without_guard(name) for name in names
+            ]
         if self.options.strict:
             return list(names), []
         chosen = {self.label, self.id, self.usual_id, *self.others, *self.options.drop}
@@ -268,6 +334,8 @@ class Selection:
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
                 "rename the columns so that each has its own name."
             )
+        if self.partial:
+            return self._resolve_partially(names)
         chosen = self.options
         drop, wanted = _split(chosen.drop, names), _split(chosen.features, names)
         roles: dict[str, Sequence[str | None]] = {"--label": [chosen.label], "--id": [chosen.id]}
@@ -319,6 +387,21 @@ class Selection:
             if name in (label, self.options.id, truth, *drop):
                 raise ValueError(f"{where}: {name!r} is in --features and has another role.")
 
+    def _resolve_partially(self, names: Sequence[str]) -> ColumnRoles:
+        place = {name: j for j, name in enumerate(names)}
+        row_id = self.usual_id if self.id is None else self.id
+        taken = {self.label, row_id, *self.others}
+        features = [place[name] for name in self.expected or () if name in place]
+        others = [place[name] for name in self.others if name in place]
+        known = {*(self.expected or ()), *taken}
+        return ColumnRoles(
+            None if self.label is None else place.get(self.label),
+            None if row_id is None else place.get(row_id),
+            tuple(features),
+            tuple(others),
+            tuple(j for name, j in place.items() if name not in known),
+        )
+
     def _resolve_expected(
         self, place: Mapping[str, int], where: str
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -328,7 +411,7 @@ class Selection:
             close = nearest(missing[0], [name for name in place if name not in expected])
             guess = f" Is it {' or '.join(map(repr, close))} here?" if close else ""
             raise ValueError(
-                f"{where} has no column {quoted(missing)}, on which the others rest "
+                f"{where} has no column {quoted(missing)}, which is needed "
                 f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
@@ -336,8 +419,8 @@ class Selection:
         unknown = [name for name in place if name not in known]
         if unknown and self.same_columns:
             raise ValueError(
-                f"{where} has a column {quoted(unknown)} that the first file has not. Give all "
-                "files the same columns, or leave it out with --drop."
+                f"{where} has a column {quoted(unknown)} that the first file does not have. Give "
+                "all files the same columns, or leave it out with --drop."
             )
         return tuple(place[name] for name in expected), tuple(place[name] for name in unknown)
 

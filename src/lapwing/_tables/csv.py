@@ -8,11 +8,12 @@ that the peak of memory is little above the numbers' own size; other cells are k
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, as_text, keeps_its_spelling
 from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
+from lapwing._tables.dialect import Dialect
 from lapwing._tables.encodings import ENCODING_NAMES, find_encoding, open_text
-from lapwing._tables.judging import file_evidence
+from lapwing._tables.judging import file_evidence, fractions_of
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
 __all__ = ["read_csv"]
@@ -43,6 +46,7 @@ class _Layout:
     encoding: str
     separator: str
     header: int  # lines before the names
+    marked: bool = False  # whether UTF-8 says so itself
 
 
 def read_csv(source: Source, selection: Selection) -> RawColumns:
@@ -72,7 +76,26 @@ def read_csv(source: Source, selection: Selection) -> RawColumns:
         left_out=tuple(names[j] for j in roles.left_out),
         decimal=usual,
         matrix=columns.matrix,
+        dialect=Dialect(
+            layout.separator, _decimal_of(columns.cells, decimal, options), _codec_of(layout)
+        ),
     )
+
+
+def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) -> str:
+    """The decimal mark with which a file is written."""
+    if options.strict or options.decimal != "auto":
+        return "," if options.decimal == "," else "."
+    found = file_evidence(cells).decimal
+    # Numbers that Python reads itself have points, if they have a fraction.
+    plain = not found and any(fractions_of(one).any() for one in cells.values())
+    return "." if plain else found or usual or "."
+
+
+def _codec_of(layout: _Layout) -> str:
+    """What a file is written with that looks the same; UTF-16 gets the mark of its bytes' order."""
+    known = {"cp1252": "cp1252", "utf-8-sig": "utf-8-sig" if layout.marked else "utf-8"}
+    return known.get(layout.encoding, "utf-16")
 
 
 @dataclass(frozen=True)
@@ -85,12 +108,14 @@ class _Columns:
 
 def _find_layout(source: Source, *, utf8_only: bool) -> _Layout:
     encoding = find_encoding(source, utf8_only=utf8_only)
+    with source.open() as opened:
+        marked = opened.read(3) == codecs.BOM_UTF8
     with open_text(source, encoding) as lines:
         first = next(lines)
         told = _SEPARATOR_LINE.fullmatch(first)
         if told is not None:
-            return _Layout(encoding, told[1], 1)
-    return _Layout(encoding, max(_SEPARATORS, key=first.count), 0)
+            return _Layout(encoding, told[1], 1, marked)
+    return _Layout(encoding, max(_SEPARATORS, key=first.count), 0, marked)
 
 
 @contextmanager

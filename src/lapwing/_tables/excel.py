@@ -11,6 +11,7 @@ import numpy as np
 from lapwing._host.optional import require
 from lapwing._tables.cells import Cells, as_text, cells_of_texts
 from lapwing._tables.columns import RawColumns, Selection, quoted
+from lapwing._tables.dialect import Dialect
 from lapwing._tables.numerals import plain_number, spell
 from lapwing._tables.source import Source
 
@@ -59,6 +60,8 @@ def read_excel(source: Source, selection: Selection) -> RawColumns:
         remarks=(*remarks, *more),
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
+        # A CSV file without the mark of UTF-8 is one of Windows-1252 to Excel.
+        dialect=Dialect(encoding="utf-8-sig"),
     )
 
 

@@ -35,9 +35,9 @@ class ReadOptions:
         The user's own two coordinates for a map; never features.
     labels_file : path-like or None
         A file of labels in the order of the rows, one a line or an NPY array.
-    unlabeled : str or None
-        A value of the label column that means "no label". The empty text says that blanks alone
-        do, so that NA is a class.
+    unlabeled : tuple of str
+        Values of the label column that mean "no label". The empty text says that of the usual
+        words none does, so that NA is a class; a blank always does.
     regression : bool
         Whether the labels are numbers to be predicted rather than classes.
     missing : bool
@@ -61,7 +61,7 @@ class ReadOptions:
     keep: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     labels_file: str | os.PathLike[str] | None = None
-    unlabeled: str | None = None
+    unlabeled: tuple[str, ...] = ()
     regression: bool = False
     missing: bool = True
     strict: bool = False

@@ -14,6 +14,8 @@ from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
 from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
+from lapwing._tables.dialect import USUAL, Dialect
+from lapwing._tables.numerals import read_amount
 from lapwing.exceptions import LapwingWarning
 
 __all__ = ["Predictions", "check_output", "print_predictions", "write_csv", "write_predictions"]
@@ -82,7 +84,11 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def write_predictions(
-    predictions: Predictions, path: str | os.PathLike[str], temporary: Path | None = None
+    predictions: Predictions,
+    path: str | os.PathLike[str],
+    temporary: Path | None = None,
+    *,
+    dialect: Dialect = USUAL,
 ) -> None:
     """Write predictions to a CSV or Parquet file, whole or not at all.
 
@@ -96,6 +102,8 @@ def write_predictions(
         The file; its extension tells the format.
     temporary : Path, default=None
         Where to write instead, for who renames the file.
+    dialect : Dialect, default=Dialect()
+        The notation of a CSV file.
 
     Raises
     ------
@@ -107,68 +115,112 @@ def write_predictions(
     check_output(path)
     write = _WRITERS[Path(path).suffix.lower()]
     if temporary is not None:
-        write(predictions.columns(), temporary)
+        write(predictions.columns(), temporary, dialect)
         return
     with atomic_write(path) as own:
-        write(predictions.columns(), own)
+        write(predictions.columns(), own, dialect)
 
 
-def print_predictions(predictions: Predictions, stream: TextIO) -> None:
-    """Write predictions as CSV to an open text stream; a terminal gets no control characters."""
-    _write_rows(predictions.columns(), stream, shown=stream.isatty())
+def print_predictions(
+    predictions: Predictions, stream: TextIO, *, dialect: Dialect = USUAL
+) -> None:
+    """Write predictions as CSV to an open text stream; a terminal gets no control characters.
+
+    The stream has its own encoding.
+    """
+    stream.writelines(_lines(predictions.columns(), dialect, shown=stream.isatty()))
 
 
-def write_csv(columns: dict[str, NDArray[Any]], path: Path) -> None:
-    """Write columns of equal length to a CSV file that spreadsheets can open without harm."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        _write_rows(columns, file)
+def write_csv(
+    columns: dict[str, NDArray[Any]],
+    path: Path,
+    dialect: Dialect = USUAL,
+    what: str = "the predictions",
+) -> None:
+    """Write columns of equal length to a CSV file that spreadsheets can open without harm.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        By name.
+    path : Path
+        The file.
+    dialect : Dialect, default=Dialect()
+        Its notation.
+    what : str, default='the predictions'
+        What it holds, for a warning.
+    """
+    lines = _lines(columns, dialect, what)
+    try:
+        _write_lines(lines, path, dialect.encoding)
+    except UnicodeEncodeError:  # the rows of another file, or a label, have other letters
+        _write_lines(lines, path, "utf-8-sig")
 
 
-def _write_rows(columns: dict[str, NDArray[Any]], stream: TextIO, *, shown: bool = False) -> None:
-    texts, changed = [], 0
+def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
+    with path.open("w", encoding=encoding, newline="") as file:
+        file.writelines(lines)
+
+
+def _lines(
+    columns: dict[str, NDArray[Any]],
+    dialect: Dialect,
+    what: str = "the predictions",
+    *,
+    shown: bool = False,
+) -> list[str]:
+    names = [_defused(name) for name in columns]
+    texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
     for column in columns.values():
         if column.dtype == bool:
             texts.append(["true" if value else "false" for value in column])
-        elif column.dtype.kind in "iuf":
-            texts.append([repr(value) for value in column.tolist()])
+            continue
+        if column.dtype.kind in "iuf":
+            plain = cells = [repr(v).replace(".", dialect.decimal) for v in column.tolist()]
         else:
             plain = [str(value) for value in column.tolist()]
             cells = [_defused(text) for text in plain]
-            changed += sum(a != b for a, b in zip(plain, cells, strict=True))
-            texts.append([_quoted(text, shown=shown) for text in cells])
-    stream.write(",".join(_quoted(name, shown=shown) for name in columns) + "\n")
-    stream.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
+        changed += sum(a != b for a, b in zip(plain, cells, strict=True))
+        texts.append([_quoted(text, dialect.separator, shown=shown) for text in cells])
+    head = [_quoted(name, dialect.separator, shown=shown) for name in names]
+    lines = [dialect.separator.join(row) + "\n" for row in (head, *zip(*texts, strict=True))]
     if changed:
+        many = "1 cell begins" if changed == 1 else f"{changed} cells begin"
         warn(
-            f"{changed} cells of the file begin like a formula (=, +, -, @). They are "
-            "written with a ' in front, so that no spreadsheet runs them. Predictions in a "
-            ".parquet file have them as they are.",
+            f"In {what} {many} like a formula (=, +, - or @). A ' is written in front, so that no "
+            "spreadsheet runs it. Predictions in a .parquet file have everything as it is.",
             LapwingWarning,
         )
+    return lines
 
 
 def _defused(text: str) -> str:
     """A text that spreadsheets take for one: what they would run gets a ' in front."""
-    if len(text) < 2 or text[0] not in "=+-@\t\r":
+    if len(text) < 2 or text[0] not in "=+-@\t\r" or _is_number(text):
         return text
+    return f"'{text}"
+
+
+def _is_number(text: str) -> bool:
+    """Whether a spreadsheet takes a text for a number, in one notation or another: -12,5 %."""
     try:
         float(text)
     except ValueError:
-        return f"'{text}"
-    return text
+        return any(read_amount(text, decimal) is not None for decimal in ".,")
+    return True
 
 
-def _quoted(text: str, *, shown: bool) -> str:
+def _quoted(text: str, separator: str, *, shown: bool) -> str:
     # Not csv.writer: before Python 3.13 it leaves a lone carriage return bare, where readers end
     # the row.
     text = harmless(text) if shown else text
-    if any(c in text for c in ',"\r\n') or text != text.strip():
+    if any(c in text for c in (separator, '"', "\r", "\n")) or text != text.strip():
         doubled = text.replace('"', '""')
         return f'"{doubled}"'
     return text
 
 
-def _write_parquet(columns: dict[str, NDArray[Any]], path: Path) -> None:
+def _write_parquet(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
     pl = require("polars", extra="cli", purpose="writing Parquet files")
     # Text arrives as arrays of objects, which polars would store as opaque Python objects.
     frame = {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._host.warn import warn
+from lapwing._tables.answers import fill_in
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
-from lapwing._tables.cells import Cells, as_text
+from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
     check_ids,
     feature_obstacles,
     kinds_of,
+    warn_of_counts,
+    warn_of_labels,
+    warn_of_markers,
     warn_of_single_labels,
-    warn_of_slips,
 )
 from lapwing._tables.coding import (
     CodedLabels,
@@ -32,24 +34,22 @@ from lapwing._tables.coding import (
     code_truth,
     mark_unlabeled,
     numbers_of,
+    same_label,
 )
 from lapwing._tables.columns import (
     CATEGORICAL,
     NUMERIC,
     ColumnNote,
-    RawColumns,
+    Keys,
     RawTable,
     Selection,
     quoted,
 )
-from lapwing._tables.csv import read_csv
-from lapwing._tables.excel import read_excel
-from lapwing._tables.judging import file_evidence
-from lapwing._tables.matrices import TARGET, read_labels, read_matrix_market, read_svmlight
-from lapwing._tables.npz import read_npy, read_npz
+from lapwing._tables.dialect import USUAL, Dialect
+from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.obstacles import Obstacles, text_in_the_way
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.parquet import read_parquet
+from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
 from lapwing._tables.readings import (
     NumberReading,
     Reading,
@@ -57,37 +57,17 @@ from lapwing._tables.readings import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.source import Source, open_source
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
-    "FORMATS",
     "Fitted",
     "Table",
-    "name_of",
+    "label_rows",
     "points_of",
     "read_points",
     "read_raw",
     "read_table",
 ]
-
-_TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".txt": read_csv,
-    ".parquet": read_parquet,
-    ".xlsx": read_excel,
-    ".xlsm": read_excel,
-    ".xls": read_excel,
-    ".ods": read_excel,
-}
-_MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
-    ".npz": read_npz,
-    ".npy": read_npy,
-    ".mtx": read_matrix_market,
-}
-_SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-FORMATS = (*_TABLES, *_MATRICES, *_SVMLIGHT)
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -203,6 +183,10 @@ class Table:
     originals : mapping of str to Cells or None
         All columns as they stand in the file, None for those that are features as they stand;
         empty for a matrix.
+    dialect : Dialect
+        How the first file is written, for files that are written for the same reader.
+    keys : Keys or None
+        What a file of answers to its rows calls its columns; None for rows to be predicted.
     """
 
     X: Any
@@ -225,6 +209,8 @@ class Table:
     svmlight_base: int | None = None
     strict: bool = False
     originals: Mapping[str, Cells | None] = field(default_factory=dict)
+    dialect: Dialect = USUAL
+    keys: Keys | None = None
 
     def describe(self) -> dict[str, Any]:
         """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
@@ -241,19 +227,28 @@ class Table:
         }
 
 
-def read_table(path: Paths, options: ReadOptions) -> Table:
+def _name_markers(values: Sequence[str]) -> str:
+    return f"add {shlex.join(word for value in values for word in ('--unlabeled', value))}"
+
+
+def read_table(
+    path: Paths, options: ReadOptions, *, cure: Callable[[Sequence[str]], str] = _name_markers
+) -> Table:
     """Read one or more files and check them.
 
     Parameters
     ----------
     path : path-like or sequence of path-like
         The file, or files with the same columns whose rows are put one below the other; ``-`` is
-        standard input. The extension tells the format (see `FORMATS`). Text is UTF-8, UTF-16 or
+        standard input. The extension tells the format. Text is UTF-8, UTF-16 or
         Windows-1252, with names in the first line, separated by comma, semicolon, tab or ``|``.
         NPZ files hold the features in the array ``X`` (n x p), and may hold ``feature_names``.
     options : ReadOptions
         Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
         labels; nor is -1 in an array of integers, as in scikit-learn.
+    cure : callable, optional
+        From values of the label column that may mean no label to what the user has to do then,
+        for a warning.
 
     Returns
     -------
@@ -271,13 +266,13 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         If polars or fastexcel is needed and not installed.
     """
     paths = _as_paths(path)
-    name = where = name_of(paths)
     label = options.label
     if label is None and options.labels_file is None:
-        if not all(one.suffix.lower() in _SVMLIGHT for one in paths):
-            raise ValueError(f"{where}: name the column of the labels with --label.")
+        if paths[0].suffix.lower() not in SVMLIGHT:
+            raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
         label = TARGET
     raw = read_raw(paths, Selection(replace(options, label=label)))
+    name = where = raw.source
     # Without the cells, which would keep a second matrix in memory.
     originals, raw = raw.originals, replace(raw, cells={})
     if options.labels_file is not None:
@@ -292,12 +287,18 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
     what = where if label is None else f"{where}: label column {label!r}"
     coded: CodedLabels | None = None
     with found.gather():
+        raw = label_rows(raw, options, ids if ids.size else None)
         coded = _code(raw, options, what)
     found.raise_all()
     assert coded is not None
-    warn_of_slips(raw, coded.labeled, what, _hint(raw, options))
+    warn_of_counts(raw)
     if not options.regression:
+        # Whoever says that blanks alone mean no label has thought of the words.
+        meant = "" in options.unlabeled
+        warn_of_markers(coded.y, coded.labeled, what, _hint(raw, options), cure, meant=meant)
         warn_of_single_labels(coded.y, coded.labeled, what)
+    elif coded.labeled.all():
+        warn_of_labels(what, _hint(raw, options))
     return Table(
         points_of(raw),
         raw.feature_names,
@@ -319,6 +320,8 @@ def read_table(path: Paths, options: ReadOptions) -> Table:
         raw.svmlight_base,
         options.strict,
         originals,
+        raw.dialect,
+        raw.keys,
     )
 
 
@@ -329,17 +332,16 @@ def _marker(raw: RawTable, options: ReadOptions) -> str:
 
 
 def _hint(raw: RawTable, options: ReadOptions) -> str:
-    marker = _marker(raw, options) if options.unlabeled is None else options.unlabeled.strip()
-    return f"blank or {marker!r}" if marker else "blank"
+    markers = [one.strip() for one in options.unlabeled or (_marker(raw, options),)]
+    return " or ".join(["blank", *(repr(one) for one in markers if one)])
 
 
 def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
     assert raw.labels is not None
-    labels = mark_unlabeled(raw.labels, options.unlabeled, _marker(raw, options))
     hint = _hint(raw, options)
     if options.regression:
-        return code_numbers(labels, where=what, hint=hint, decimal=raw.decimal)
-    return code_labels(labels, where=what, hint=hint)
+        return code_numbers(raw.labels, where=what, hint=hint, decimal=raw.decimal)
+    return code_labels(raw.labels, where=what, hint=hint)
 
 
 def _truth(
@@ -347,8 +349,7 @@ def _truth(
 ) -> NDArray[Any] | None:
     if options.truth is None:
         return None
-    blank = "" if options.unlabeled == "" else None
-    known = mark_unlabeled(raw.others[options.truth], blank)
+    known = mark_unlabeled(raw.others[options.truth], options.unlabeled)
     return code_truth(known, coded, where=f"{where}: {options.truth!r}", decimal=raw.decimal)
 
 
@@ -410,6 +411,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         source=where,
         id_name=options.id,
         remarks=raw.remarks,
+        dialect=raw.dialect,
     )
 
 
@@ -424,11 +426,11 @@ def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> Ra
         grouped=any(isinstance(r, NumberReading) and r.decimal == "," for r in readings),
         svmlight_base=fitted.svmlight_base,
     )
-    parts = _read_files(paths, selection)
+    parts = read_alike(paths, selection)
     if all(isinstance(part, RawTable) for part in parts):
         # A matrix has the features themselves, and no cells of which to make them.
-        return _stack([part for part in parts if isinstance(part, RawTable)], paths)
-    columns = join_columns([_as_columns(part) for part in parts])
+        return _stack([part for part in parts if isinstance(part, RawTable)], name_of(paths))
+    columns = join_columns([as_columns(part) for part in parts])
     return apply_readings(columns, readings, options, name_of(paths))
 
 
@@ -437,84 +439,53 @@ def _kind(reading: Reading) -> str:
 
 
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
-    """Read files with the same columns, unchecked, and put their rows one below the other."""
-    parts = _read_files(paths, selection)
-    if all(isinstance(part, RawTable) for part in parts):
-        return _stack([part for part in parts if isinstance(part, RawTable)], paths)
-    columns = join_columns([_as_columns(part) for part in parts])
-    insisted = selection.insisted(list(columns.cells))
-    return read_columns(columns, selection.options, insisted, name_of(paths))
+    """Read the files of a fit, unchecked, and put their rows one below the other.
+
+    Labels of files that only give them to rows of the others are not joined yet: see `label_rows`.
+    """
+    parts = read_parts(paths, selection)
+    if all(isinstance(part, RawTable) for part in parts.tables):
+        raw = _stack([p for p in parts.tables if isinstance(p, RawTable)], parts.source)
+    else:
+        columns = join_columns([as_columns(part) for part in parts.tables])
+        insisted = selection.insisted(list(columns.cells))
+        raw = read_columns(columns, selection.options, insisted, parts.source)
+    return replace(raw, source=parts.source, answers=parts.answers, keys=parts.keys)
 
 
-def _read_files(paths: Sequence[Path], selection: Selection) -> list[RawColumns | RawTable]:
-    with ExitStack() as stack:
-        sources = [stack.enter_context(open_source(path)) for path in paths]
-        if all(source.suffix in _SVMLIGHT for source in sources):
-            return [read_svmlight(sources, selection)]
-        parts: list[RawColumns | RawTable] = []
-        for source in sources:
-            parts.append(_read_one(source, selection))
-            if len(parts) == 1 and selection.expected is None:
-                # An option that names a column of the first file is about the others too.
-                names = _names_of(parts[0])
-                chosen = bool(selection.options.features)
-                selection = replace(
-                    selection,
-                    options=replace(selection.options, features=(), keep=(), drop=()),
-                    expected=dict.fromkeys(names, NUMERIC),
-                    optional=parts[0].left_out,
-                    same_columns=not chosen,
-                    grouped=_has_commas(parts[0]),
-                )
-        return parts
+def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = None) -> RawTable:
+    """Blank the labels that are none, and fill in those of the files of answers.
 
+    Parameters
+    ----------
+    raw : RawTable
+        With labels.
+    options : ReadOptions
+    ids : ndarray of shape (n,), default=None
+        What the user calls the rows, for messages; None means their numbers.
 
-def _read_one(source: Source, selection: Selection) -> RawColumns | RawTable:
-    if source.suffix in _SVMLIGHT:
-        return read_svmlight([source], selection)
-    reader = _TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
-    if reader is None:
-        raise ValueError(
-            f"{source}: cannot tell the format from the extension {source.suffix!r}; "
-            f"it must be one of {', '.join(FORMATS)}."
+    Raises
+    ------
+    ValueError
+        If a row has two labels.
+    """
+    assert raw.labels is not None
+    assert raw.keys is not None
+
+    def blank(labels: NDArray[Any]) -> NDArray[Any]:
+        return mark_unlabeled(labels, options.unlabeled, _marker(raw, options))
+
+    known = set(raw.labels.tolist())
+    absent = [m for m in options.unlabeled if m and not any(same_label(m, v) for v in known)]
+    if absent:
+        warn(
+            f"{raw.source}: no row has the label {quoted(absent)} (--unlabeled). Is it written "
+            "otherwise?",
+            LapwingWarning,
         )
-    return reader(source, selection)
-
-
-def _has_commas(part: RawColumns | RawTable) -> bool:
-    """Whether a table has decimal commas, so that 1.234 in the next file may be 1234."""
-    return (
-        isinstance(part, RawColumns) and (part.decimal or file_evidence(part.cells).decimal) == ","
-    )
-
-
-def _names_of(part: RawColumns | RawTable) -> list[str]:
-    return list(part.cells if isinstance(part, RawColumns) else part.feature_names)
-
-
-def _as_columns(part: RawColumns | RawTable) -> RawColumns:
-    """The columns of a matrix of numbers, to be joined with those of a table."""
-    if isinstance(part, RawColumns):
-        return part
-    X: Any = part.X
-    X = X.toarray() if is_sparse(X) else X
-    nothing = (np.empty(0, np.int64), as_text([]))
-    return RawColumns(
-        X.shape[0],
-        {name: Cells(X[:, j], *nothing) for j, name in enumerate(part.feature_names)},
-        part.labels,
-        part.ids,
-        part.others,
-        part.default_marker,
-        ignored=part.ignored,
-        left_out=part.left_out,
-    )
-
-
-def name_of(paths: Sequence[Path]) -> str:
-    """Write file names as the user did, briefly."""
-    names = ["standard input" if str(path) == "-" else str(path) for path in paths]
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
+    labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
+    return replace(raw, labels=labels, remarks=(*raw.remarks, *remarks), answers=())
 
 
 def points_of(raw: RawTable) -> Any:
@@ -550,14 +521,14 @@ def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | N
     return layout
 
 
-def _stack(tables: Sequence[RawTable], paths: Sequence[Path]) -> RawTable:
+def _stack(tables: Sequence[RawTable], where: str) -> RawTable:
     first = tables[0]
     if len(tables) == 1:
         return first
     sparse = sp.issparse(first.X)
     widths = {table.X.shape[1] for table in tables}
     if len(widths) > 1 or any(sp.issparse(table.X) != sparse for table in tables):
-        raise ValueError(f"{name_of(paths)}: the files do not have the same columns.")
+        raise ValueError(f"{where}: the files do not have the same columns.")
     X = [table.X for table in tables]
     return replace(
         first,

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["MISSING_WORDS", "NO_LABEL", "TRUTH_VALUES", "USUAL_MISSING_WORDS", "shorten"]
+import re
+
+__all__ = [
+    "MISSING_WORDS",
+    "NO_LABEL",
+    "TRUTH_VALUES",
+    "USUAL_MISSING_WORDS",
+    "shorten",
+    "without_guard",
+]
 
 # Compared in lower case. These alone count in a strict reading.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
@@ -26,6 +35,15 @@ NO_LABEL = frozenset(
 )
 
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+
+
+# In front of a text that a spreadsheet would run; see `lapwing._tables.predictions`.
+_GUARD = re.compile(r"'(?=[=+\-@\t\r])")
+
+
+def without_guard(text: str) -> str:
+    """Take away what was written in front of a text so that no spreadsheet runs it."""
+    return _GUARD.sub("", text, count=1) if text.startswith("'") else text
 
 
 def shorten(text: str) -> str:

@@ -13,7 +13,7 @@ from lapwing.classes.column import is_missing, kind_of
 from lapwing.classes.markers import is_auto
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 
-__all__ = ["doubt_labels", "doubt_targets", "refuse_slips"]
+__all__ = ["doubt_labels", "doubt_targets", "refuse_slips", "words_for_none"]
 
 # In lower case: what people and programs write where there is no label.
 _WORDS = frozenset(
@@ -151,6 +151,11 @@ def _if_no_label(label: Any, n_classes: int) -> str:
     """What to do if a class means no label: of two classes only one is left then."""
     more = " and label rows of a second class" if n_classes == 2 else ""
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
+
+
+def words_for_none(labels: list[str]) -> list[str]:
+    """Those of all classes, as text, that look like "no label"."""
+    return [label for label in labels if _is_word(label, labels, "")]
 
 
 def _look_alikes(classes: Array, marker: Any) -> list[Any]:

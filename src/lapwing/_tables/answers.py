@@ -1,0 +1,218 @@
+"""Labels that come back: a file of rows that the table has already, its label column filled in.
+
+``lapwing fit --next`` writes such a file, and whoever has filled it in gives it behind the table's
+own files. Its labels belong to rows that are there; nothing else in it is learnt from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._tables.coding import same_label
+from lapwing._tables.columns import Answers, Keys, RawColumns
+from lapwing._tables.numerals import read_amount
+from lapwing._tables.words import shorten, without_guard
+
+__all__ = ["fill_in", "locate", "name_keys"]
+
+_SAME = 1e-6  # spreadsheets keep fifteen digits, and people show fewer
+_NAMED = 3
+
+
+def name_keys(columns: Collection[str], label: str | None) -> Keys:
+    """Choose names that no column of the table has."""
+    return Keys(_free("row", columns), _free("label", columns) if label is None else label)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    more = (f"lapwing {name}{f' ({k})' * (k > 1)}" for k in count(1))
+    return next(one for one in chain([name], more) if one not in taken)
+
+
+def locate(
+    sheet: RawColumns,
+    name: str,
+    table: str,
+    row_of: Callable[[str], int | None],
+    cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
+    key: str,
+) -> Answers:
+    """Find the rows of a table that a file of answers is about.
+
+    Parameters
+    ----------
+    sheet : RawColumns
+        The file; its `ids` say which rows it means.
+    name, table : str
+        The file and the table, for messages.
+    row_of : callable
+        From such an id to the row, counted from 0; None if there is none.
+    cells_of : callable
+        The cells of some rows in a column; None if the table has no such column.
+    key : str
+        The column of `ids`.
+
+    Raises
+    ------
+    ValueError
+        If a row is not there, or is another one.
+    """
+    if sheet.labels is None:
+        raise ValueError(
+            f"{name} has no column of labels. A file whose rows are in {table} already can only "
+            "give them labels: name the column as in the first file."
+        )
+    assert sheet.ids is not None
+    ids = sheet.ids.tolist()
+    found = [row_of(text) for text in ids]
+    lost = next((k for k, row in enumerate(found) if row is None), None)
+    if lost is not None:
+        raise ValueError(
+            f"{name}: row {lost + 1} has {shorten(ids[lost])!r} in column {key!r}, and {table} has "
+            "no such row. Correct it, or take the row out."
+        )
+    rows = np.array([row for row in found if row is not None], dtype=np.intp)
+    twice = np.flatnonzero(np.bincount(rows) > 1)
+    if twice.size:
+        again = ids[int(np.argmax(rows == twice[0]))]
+        raise ValueError(f"{name}: {again!r} is in column {key!r} more than once. Keep one row.")
+    labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
+    return Answers(name, rows, labels, _compare(sheet, name, table, ids, rows, cells_of))
+
+
+def _compare(
+    sheet: RawColumns,
+    name: str,
+    table: str,
+    ids: Sequence[str],
+    rows: NDArray[np.intp],
+    cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
+) -> str:
+    """See whether the rows are the same; what differs in some cells, in words.
+
+    Spreadsheets write cells anew (dates above all), and that is no matter: only the labels are
+    taken. Where most cells differ, the rows are other ones.
+    """
+    everything = np.arange(rows.size)
+    n_same, different = 0, []
+    for column, cells in sheet.cells.items():
+        theirs = cells_of(column, rows)
+        if theirs is None:
+            continue
+        for k, (a, b) in enumerate(zip(cells.at(everything), theirs, strict=True)):
+            same = _is_same(a, b)
+            if same:
+                n_same += 1
+            elif same is not None:
+                different.append((k, column, a, b))
+    if not different:
+        return ""
+    k, column, a, b = different[0]
+    first = f"row {ids[k]!r} has {_show(a)} in column {column!r} here, and {_show(b)} there"
+    if n_same < len(different):
+        raise ValueError(
+            f"{name}: its rows are not the rows of {table} with the same names or numbers: {first}."
+            " Give the files of the table in the same order as before, or other rows other names."
+        )
+    n = len(different)
+    cells_differ = f"{n} cell differs" if n == 1 else f"{n} cells differ"
+    return (
+        f"{cells_differ} between {name} and {table}: {first}. Only the labels are taken from {name}"
+    )
+
+
+def _is_same(a: str | float, b: str | float) -> bool | None:
+    """Whether two cells hold the same; None if that cannot be said."""
+    if isinstance(a, str) and isinstance(b, str):
+        return without_guard(a) == b
+    numbers = [_as_number(v) for v in (a, b)]
+    one, other = numbers
+    if one is None or other is None:
+        return None
+    return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)
+
+
+def _as_number(value: str | float) -> float | None:
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    point, comma = (read_amount(value, decimal) for decimal in ".,")
+    # 1.234 is two numbers, and says nothing.
+    found = {amount.value for amount in (point, comma) if amount is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _show(value: str | float) -> str:
+    return repr(shorten(value)) if isinstance(value, str) else f"{value:g}"
+
+
+def fill_in(
+    labels: NDArray[Any],
+    answers: Sequence[Answers],
+    blank: Callable[[NDArray[Any]], NDArray[Any]],
+    ids: NDArray[Any],
+    label: str,
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Give the rows of a table the labels of files of answers.
+
+    Parameters
+    ----------
+    labels : ndarray of object of shape (n,)
+        Those of the table.
+    answers : sequence of Answers
+        From `locate`.
+    blank : callable
+        Makes a blank of what means "no label".
+    ids : ndarray of shape (n,)
+        Names or numbers of the rows, for messages.
+    label : str
+        What the files call the label, for messages.
+
+    Returns
+    -------
+    labels : ndarray of object of shape (n,)
+        Blank where there is none.
+    remarks : tuple of str
+        What was done.
+
+    Raises
+    ------
+    ValueError
+        If a row has two labels.
+    """
+    labels, remarks = blank(labels).copy(), []
+    for one in answers:
+        new = blank(one.labels)
+        given = new != ""
+        rows, new = one.rows[given], new[given]
+        before = labels[rows]
+        clash = [
+            f"row {str(ids[row])!r} is {text!r} and was {old!r} before"
+            for row, text, old in zip(rows, new, before, strict=True)
+            if old != "" and not same_label(text, old)
+        ]
+        if clash:
+            more = f" and {len(clash) - _NAMED} more" if len(clash) > _NAMED else ""
+            raise ValueError(
+                f"{one.source} gives other labels than the files before it: "
+                f"{'; '.join(clash[:_NAMED])}{more}. Correct one of the two files."
+            )
+        free = before == ""
+        labels[rows[free]] = new[free]
+        remarks += [_told(one, int(np.count_nonzero(free)), int(given.sum()), label)]
+        remarks += [one.difference] if one.difference else []
+    return labels, tuple(remarks)
+
+
+def _told(one: Answers, n_new: int, n_given: int, label: str) -> str:
+    if not n_given:
+        return f"no label yet in {one.source}: fill in its column {label!r}"
+    words = f"{n_new} {'row got its' if n_new == 1 else 'rows got their'} label from {one.source}"
+    known, none = n_given - n_new, one.rows.size - n_given
+    words += f"; {known} had the same label before" if known else ""
+    return words + (f"; {none} of its rows {'has' if none == 1 else 'have'} none yet" * bool(none))

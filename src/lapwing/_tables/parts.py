@@ -1,0 +1,295 @@
+"""From files to parts of a table: each is read in its format, later ones by what the first has."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._arrays import is_sparse
+from lapwing._tables.answers import locate, name_keys
+from lapwing._tables.assembly import join_arrays
+from lapwing._tables.cells import Cells, as_text
+from lapwing._tables.columns import NUMERIC, Answers, Keys, RawColumns, RawTable, Selection
+from lapwing._tables.csv import read_csv
+from lapwing._tables.excel import read_excel
+from lapwing._tables.judging import file_evidence
+from lapwing._tables.matrices import read_matrix_market, read_svmlight
+from lapwing._tables.npz import read_npy, read_npz
+from lapwing._tables.parquet import read_parquet
+from lapwing._tables.source import Source, open_source
+from lapwing._tables.words import without_guard
+
+__all__ = ["FORMATS", "SVMLIGHT", "Parts", "as_columns", "name_of", "read_alike", "read_parts"]
+
+_TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".parquet": read_parquet,
+    ".xlsx": read_excel,
+    ".xlsm": read_excel,
+    ".xls": read_excel,
+    ".ods": read_excel,
+}
+_MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
+    ".npz": read_npz,
+    ".npy": read_npy,
+    ".mtx": read_matrix_market,
+}
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+FORMATS = (*_TABLES, *_MATRICES, *SVMLIGHT)
+_ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
+
+Part = RawColumns | RawTable
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The files of a fit.
+
+    Attributes
+    ----------
+    tables : list of RawColumns or RawTable
+        Their rows are those of the table, one part below the other.
+    source : str
+        The files of these.
+    answers : tuple of Answers
+        Labels from files of rows that are in the table already.
+    keys : Keys
+        What such a file calls its columns.
+    """
+
+    tables: list[Part]
+    source: str
+    answers: tuple[Answers, ...]
+    keys: Keys
+
+
+def name_of(paths: Sequence[Path]) -> str:
+    """Write file names as the user did, briefly."""
+    names = ["standard input" if str(path) == "-" else str(path) for path in paths]
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:
+    """Read files that a model knows how to read."""
+    with ExitStack() as stack:
+        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
+        if all(source.suffix in SVMLIGHT for source in sources):
+            return [read_svmlight(sources, selection)]
+        return [_read_one(source, selection) for source in sources]
+
+
+def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
+    """Read the files of a fit: those of the table, and those that give labels to its rows.
+
+    Raises
+    ------
+    OSError, ValueError, ImportError
+        As `lapwing._tables.tables.read_table`.
+    """
+    with ExitStack() as stack:
+        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
+        # Together, as they share the base of their indices.
+        n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
+        first: Part
+        if n_first:
+            first = read_svmlight(sources[:n_first], selection)
+        else:
+            first, n_first = _read_one(sources[0], selection), 1
+        later = _of_later_files(first, selection)
+        keys = name_keys(_columns_of(first, selection), selection.label)
+        tables, named = [first], list(paths[:n_first])
+        sheets: list[tuple[str, RawColumns]] = []
+        for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
+            part = _read_later(source, later, keys)
+            if isinstance(part, RawColumns) and _is_answers(part, tables, selection):
+                sheets.append((name_of([path]), part))
+                continue
+            if isinstance(part, RawColumns):
+                later.resolve(_columns_of(part, later), str(source))  # says what is missing
+            tables.append(part)
+            named.append(path)
+    name = name_of(named)
+    answers = tuple(_locate(part, one, tables, name, selection, keys) for one, part in sheets)
+    return Parts(tables, name, answers, keys)
+
+
+def _once(paths: Sequence[Path]) -> Sequence[Path]:
+    """Refuse a file that is given twice, whose rows would all count twice."""
+    seen: set[str] = set()
+    for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise ValueError(f"{name_of([path])} is given twice; give it once.")
+        seen.add(real)
+    return paths
+
+
+def _read_one(source: Source, selection: Selection) -> Part:
+    if source.suffix in SVMLIGHT:
+        return read_svmlight([source], selection)
+    reader = _TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
+    if reader is None:
+        raise ValueError(
+            f"{source}: cannot tell the format from the extension {source.suffix!r}; "
+            f"it must be one of {', '.join(FORMATS)}."
+        )
+    return reader(source, selection)
+
+
+def _of_later_files(first: Part, selection: Selection) -> Selection:
+    """An option that names a column of the first file is about the others too."""
+    return replace(
+        selection,
+        options=replace(selection.options, features=(), keep=(), drop=()),
+        expected=dict.fromkeys(_names_of(first), NUMERIC),
+        optional=first.left_out,
+        same_columns=not selection.options.features,
+        grouped=_has_commas(first),
+    )
+
+
+def _read_later(source: Source, later: Selection, keys: Keys) -> Part:
+    if source.suffix not in _TABLES:
+        return _read_one(source, later)
+    options = replace(later.options, label=keys.label, labels_file=None)
+    return _read_one(source, replace(later, options=options, usual_id=keys.row, partial=True))
+
+
+def _is_answers(part: RawColumns, tables: Sequence[Part], selection: Selection) -> bool:
+    """Whether a later file is about rows that are there: it numbers them, or has their ids.
+
+    Raises
+    ------
+    ValueError
+        If some of its rows are there and others are not.
+    """
+    if part.ids is None:
+        return False
+    if selection.id is None:
+        return True
+    row_of = _finder_of_ids(tables)
+    there = [row_of(text) is not None for text in part.ids.tolist()]
+    if any(there) and not all(there):
+        old, new = (part.ids[there.index(which)] for which in (True, False))
+        raise ValueError(
+            f"the id column {selection.id!r} of a later file holds {old!r}, which is in a file "
+            f"before it, and {new!r}, which is not. Give labels for known rows and new rows in two "
+            "files."
+        )
+    return bool(there) and all(there)
+
+
+def _finder_of_ids(tables: Sequence[Part]) -> Callable[[str], int | None]:
+    """Give the row of an id, also where a spreadsheet has changed how it is written.
+
+    It takes 007 for the number 7, and lapwing itself guards it from what begins like a formula.
+    """
+    ids = join_arrays([table.ids for table in tables])
+    exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
+    bare = Counter(text.lstrip("0") for text in exact)
+    short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
+
+    def row_of(text: str) -> int | None:
+        text = text if text in exact else without_guard(text)
+        return exact.get(text, short.get(text) if text.isdecimal() else None)
+
+    return row_of
+
+
+def _locate(
+    sheet: RawColumns,
+    name: str,
+    tables: Sequence[Part],
+    source: str,
+    selection: Selection,
+    keys: Keys,
+) -> Answers:
+    n = sum(_n_rows(table) for table in tables)
+
+    def by_number(text: str) -> int | None:
+        number = _ROW_NUMBER.fullmatch(text)
+        return int(number[1]) - 1 if number and 0 < int(number[1]) <= n else None
+
+    row_of = by_number if selection.id is None else _finder_of_ids(tables)
+    key = keys.row if selection.id is None else selection.id
+    return locate(sheet, name, source, row_of, lambda c, rows: _cells(tables, c, rows), key)
+
+
+def _cells(
+    tables: Sequence[Part], column: str, rows: NDArray[np.intp]
+) -> Sequence[str | float] | None:
+    found: dict[int, str | float] = {}
+    start = 0
+    for table in tables:
+        n = _n_rows(table)
+        mine = rows[(rows >= start) & (rows < start + n)]
+        cells = _cells_of(table, column, mine - start)
+        if cells is None:
+            return None
+        found |= dict(zip(mine.tolist(), cells, strict=True))
+        start += n
+    return [found[row] for row in rows.tolist()]
+
+
+def _cells_of(table: Part, column: str, rows: NDArray[np.intp]) -> Sequence[str | float] | None:
+    if isinstance(table, RawColumns):
+        return table.cells[column].at(rows) if column in table.cells else None
+    if column not in table.feature_names:
+        return None
+    block: Any = table.X[rows][:, [table.feature_names.index(column)]]
+    values: list[str | float] = (block.toarray() if is_sparse(block) else block).ravel().tolist()
+    return values
+
+
+def _n_rows(part: Part) -> int:
+    return part.n if isinstance(part, RawColumns) else int(part.X.shape[0])
+
+
+def _names_of(part: Part) -> list[str]:
+    return list(part.cells if isinstance(part, RawColumns) else part.feature_names)
+
+
+def _columns_of(part: Part, selection: Selection) -> list[str]:
+    """The names of all columns of a file."""
+    chosen = (part.labels, selection.label), (part.ids, selection.id)
+    named = [name for column, name in chosen if column is not None and name is not None]
+    return list(
+        dict.fromkeys([*_names_of(part), *part.others, *part.ignored, *part.left_out, *named])
+    )
+
+
+def _has_commas(part: Part) -> bool:
+    """Whether a table has decimal commas, so that 1.234 in the next file may be 1234."""
+    return (
+        isinstance(part, RawColumns) and (part.decimal or file_evidence(part.cells).decimal) == ","
+    )
+
+
+def as_columns(part: Part) -> RawColumns:
+    """The columns of a matrix of numbers, to be joined with those of a table."""
+    if isinstance(part, RawColumns):
+        return part
+    X: Any = part.X
+    X = X.toarray() if is_sparse(X) else X
+    nothing = (np.empty(0, np.int64), as_text([]))
+    return RawColumns(
+        X.shape[0],
+        {name: Cells(X[:, j], *nothing) for j, name in enumerate(part.feature_names)},
+        part.labels,
+        part.ids,
+        part.others,
+        part.default_marker,
+        ignored=part.ignored,
+        left_out=part.left_out,
+    )
