@@ -51,6 +51,9 @@ _LOG = logging.getLogger("lapwing")
 # rounds or wander about.
 ROUNDS = 3
 _SHARPNESS = 60.0
+# Labels of each class of a pair from which its shares are tested. The test takes the unlabelled
+# points for those of both classes; votes of few labels put points of other classes among them.
+_LABELS_OF_PAIR = 10
 _ROUGH = 1e-3  # tolerance of the rounds but the last
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
@@ -275,7 +278,8 @@ def _fit_pair(
     def on_step(function: Function) -> bool:
         return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
 
-    tests = ROUNDS * n_columns(own.n_classes, paired=True)
+    enough = np.bincount((targets > 0).astype(int), minlength=2).min() >= _LABELS_OF_PAIR
+    tests = ROUNDS * n_columns(own.n_classes, paired=True) if enough else 0
     machine = _fit(objective, own, recipe, tests, on_step)
     return machine._replace(coef=part.embed(machine.coef))
 
@@ -330,7 +334,7 @@ def _fit(
     on_step: OnStep,
 ) -> Machine:
     contradicted = None
-    if recipe.balance.kind == "labels" and not objective.free_bias:
+    if n_tests and recipe.balance.kind == "labels" and not objective.free_bias:
         contradicted = contradiction(objective, observations.unlabeled_weights, n_tests)
     if contradicted is not None:
         level = 2 * contradicted.unlabeled - 1
