@@ -51,9 +51,6 @@ _LOG = logging.getLogger("lapwing")
 # rounds or wander about.
 ROUNDS = 3
 _SHARPNESS = 60.0
-# Labels of each class of a pair from which its shares are tested. The test takes the unlabelled
-# points for those of both classes; votes of few labels put points of other classes among them.
-_LABELS_OF_PAIR = 10
 _ROUGH = 1e-3  # tolerance of the rounds but the last
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
@@ -119,10 +116,10 @@ class Observations:
     def few_unlabeled(self) -> bool:
         """Whether the unlabelled points are too few for the shares of the labels to bind them.
 
-        One unlabelled point has one class, whatever the labels' shares are. And where most points
-        are labelled they say where the boundary is better than a mean does.
+        One unlabelled point has one class, whatever the labels' shares are. And where a third of
+        the points are labelled they say where the boundary is better than a mean does.
         """
-        return len(self.unlabeled) < max(len(self.index), _FEW)
+        return len(self.unlabeled) < max(2 * len(self.index), _FEW)
 
     def of_classes(self, classes: Array, shares: Array) -> Observations:
         """The labelled points of some classes, and the unlabelled ones weighed by their shares."""
@@ -278,8 +275,7 @@ def _fit_pair(
     def on_step(function: Function) -> bool:
         return tell(lambda: (part.embed(function.coef), _intercept(objective, function)))
 
-    enough = np.bincount((targets > 0).astype(int), minlength=2).min() >= _LABELS_OF_PAIR
-    tests = ROUNDS * n_columns(own.n_classes, paired=True) if enough else 0
+    tests = ROUNDS * n_columns(own.n_classes, paired=True)
     machine = _fit(objective, own, recipe, tests, on_step)
     return machine._replace(coef=part.embed(machine.coef))
 
@@ -334,7 +330,7 @@ def _fit(
     on_step: OnStep,
 ) -> Machine:
     contradicted = None
-    if n_tests and recipe.balance.kind == "labels" and not objective.free_bias:
+    if recipe.balance.kind == "labels" and not objective.free_bias:
         contradicted = contradiction(objective, observations.unlabeled_weights, n_tests)
     if contradicted is not None:
         level = 2 * contradicted.unlabeled - 1

@@ -35,6 +35,9 @@ __all__ = ["Contradiction", "contradiction"]
 # in equal numbers: levels of 5, 2 and 1 % reject in 5, 2 and 1 % of the draws. On seven sets of
 # 80:20 to 90:10, labelled so, 10 labels a class contradict in 44, 34 and 26 %, 25 in 88, 82, 79 %.
 _LEVEL = 0.01
+# Labels of each class that it takes. Fewer found no more than chance would on those sets, and where
+# votes or weights choose the points of a column they contradict shares that are right.
+_LEAST = 10
 _FOLDS = 5  # ten find no more
 _RIDGE = 0.01  # of the mean squared norm; 1 finds as many
 _STEPS = 200  # of shares that are looked at
@@ -88,11 +91,11 @@ def contradiction(
     Returns
     -------
     Contradiction or None
-        None where nothing contradicts the labels' shares; so if a class has one label only.
+        None where nothing contradicts the labels' shares; so if a class has fewer than ten labels.
     """
     y = objective.targets
     folds, chosen = _folds(objective)
-    if folds < 2:
+    if folds < 2 or min(np.bincount((y > 0).astype(int), minlength=2)) < _LEAST:
         return None
     used = np.flatnonzero(chosen >= 0)
     machine = _Machine.on(objective, used)
