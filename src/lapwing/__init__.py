@@ -20,8 +20,11 @@ from lapwing.estimators import (
     LapESVC,
     LapESVR,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
+    LapSVCCV,
     LapSVR,
 )
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
@@ -42,8 +45,11 @@ __all__ = [
     "LapESVC",
     "LapESVR",
     "LapRLSClassifier",
+    "LapRLSClassifierCV",
     "LapRLSRegressor",
+    "LapRLSRegressorCV",
     "LapSVC",
+    "LapSVCCV",
     "LapSVR",
     "Linear",
     "TransformerGraph",

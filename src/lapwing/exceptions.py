@@ -13,6 +13,7 @@ __all__ = [
     "LongFitWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
+    "NothingHeldOutWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
     "SingleClassWarning",
@@ -63,6 +64,10 @@ class FewEigenvectorsWarning(LapwingWarning):
 
 class LongFitWarning(LapwingWarning):
     """A fit that takes minutes is about to begin, and another estimator takes seconds."""
+
+
+class NothingHeldOutWarning(LapwingWarning):
+    """No label can be left out to compare parameters, so that the usual ones were taken."""
 
 
 class OutlierWarning(LapwingWarning):

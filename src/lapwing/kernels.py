@@ -217,6 +217,11 @@ class Kernel:
         return formula is not None and formula.positive_definite(self)
 
     @property
+    def has_width(self) -> bool:
+        """Whether gamma is a parameter of it."""
+        return self._formula is not None and "gamma" in self._formula.text
+
+    @property
     def _formula(self) -> Formula | None:
         """Its entry in `KERNELS`; None for a matrix or a function of the user's."""
         return KERNELS.get(self.name) if isinstance(self.name, str) else None

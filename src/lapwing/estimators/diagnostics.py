@@ -19,6 +19,7 @@ from lapwing.exceptions import (
     LapwingWarning,
     LongFitWarning,
     NoImprovementWarning,
+    NothingHeldOutWarning,
     OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -50,6 +51,7 @@ __all__ = [
     "warn_missed_prior",
     "warn_no_improvement",
     "warn_not_converged",
+    "warn_nothing_held_out",
     "warn_outlying_rows",
     "warn_single_class",
     "warn_unlabeled_components",
@@ -343,6 +345,17 @@ def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
         f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
         f"all points and takes seconds{stop}.",
         LongFitWarning,
+    )
+
+
+def warn_nothing_held_out(regression: bool) -> None:
+    """Warn that there are too few labels for leave-one-out, so that nothing was chosen."""
+    rows = "one row is" if regression else "some class has one label only: no row of it is"
+    warn(
+        f"No parameters were chosen: {rows} left to fit to if one label is left out. The usual "
+        "ones are in best_params_. Label at least two rows"
+        f"{'' if regression else ' of every class'}.",
+        NothingHeldOutWarning,
     )
 
 
