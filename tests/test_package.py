@@ -28,7 +28,8 @@ PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier KNNGraph Kernel
         Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
-        LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__
+        LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR Linear S3VC
+        TransformerGraph __version__
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS
@@ -46,9 +47,8 @@ PUBLIC = {
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
         FewEigenvectorsWarning LapwingWarning LongFitWarning ModelVersionWarning
-        NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
-        UnlabeledComponentWarning
-        UnlabeledMarkerWarning
+        NoImprovementWarning NothingHeldOutWarning NothingUnlabeledWarning OutlierWarning
+        SingleClassWarning UnlabeledComponentWarning UnlabeledMarkerWarning
     """,
 }
 

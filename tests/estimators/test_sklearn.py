@@ -42,8 +42,11 @@ from lapwing import (
     LapESVC,
     LapESVR,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
+    LapSVCCV,
     LapSVR,
 )
 from tests.helpers.data import around_corners, shuffled
@@ -55,8 +58,9 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 BASELINES = [AnchorGraphClassifier, EigenfunctionClassifier]  # without a kernel
 EMBEDDED_CLASSIFIERS = [LapERLSClassifier, LapESVC]
 EMBEDDED_REGRESSORS = [LapERLSRegressor, LapESVR]
-EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC]
-EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS]
+PATH_CLASSIFIERS = [LapRLSClassifierCV, LapSVCCV]
+EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, *PATH_CLASSIFIERS, S3VC]
+EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS, LapRLSRegressorCV]
 EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
 
@@ -83,6 +87,9 @@ CHECKED = [
     LapESVC(),
     LapESVC(epsilon=0.1, space=Landmarks(20)),
     LapESVR(),
+    LapRLSClassifierCV(),
+    LapSVCCV(gamma_As=[1e-2, 1.0], gamma_Is=[1.0], gammas=["scale"]),
+    LapRLSRegressorCV(),
     S3VC(),
     S3VC("linear", C=1.0, multi_class="ovr"),
 ]
