@@ -115,6 +115,7 @@ def test_every_estimator_is_tried(examples: list[str], place: str) -> None:
 
 @parametrize_with_checks(CHECKED)
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingHeldOutWarning")
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

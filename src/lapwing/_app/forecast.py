@@ -33,7 +33,7 @@ __all__ = [
     "machine_speed",
 ]
 
-_PATH_FACTORS = 100  # widths, graphs and ratios of the weights in the default grids
+_PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000

@@ -49,13 +49,14 @@ gamma_I : float, default=1.0
 """,
     "gammas": """
 gammas : array-like of float or 'scale', or None, default=None
-    Widths of the kernel to try; 'scale' is one over the total variance of X. None is 'scale', a
-    quarter of it and four times it. Kernels without a width have one setting.
+    Widths of the kernel to try; 'scale' is one over the total variance of X. None is 'scale' and
+    four times it. Kernels without a width have one setting.
 """,
     "graphs": """
 graphs : list of graphs or None, default=None
     Graphs to try, each as ``graph`` of the plain estimator. None is `KNNGraph` with 5 and 10
-    neighbours and the powers 1 and 2. Graphs that differ in the power alone are one search.
+    neighbours and the powers 1 to 3, and with 2 neighbours and 1 and 2. Graphs that differ in the
+    power alone are one search.
 """,
     "path_max_iter": """
 max_iter : int, default=20000

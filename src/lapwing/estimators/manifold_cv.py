@@ -16,8 +16,13 @@ from lapwing.estimators.regressor import SemiSupervisedRegressor
 
 __all__ = ["LapRLSClassifierCV", "LapRLSRegressorCV", "LapSVCCV"]
 
-_GAMMA_AS = (1e-4, 1e-2, 1.0)
-_GAMMA_IS = (1e-2, 1.0, 1e2)
+# With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),
+# 5 draws of 3 / 10 labels a class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
+# 'scale' alone 23.9 / 17.1, without k = 2 23.5 / 17.3, without p = 3 and k = 2 24.6 / 17.6; more
+# values of gamma_A and gamma_I gain nothing (26.0 to 26.5 at 3 labels with gamma_I = 0.01).
+_GAMMA_AS = (1e-4, 1e-2)
+_GAMMA_IS = (1.0, 1e2)
+_GAMMA_AS_OF_VALUES = (1e-4, 1e-2, 1.0)
 _GAMMA_IS_OF_VALUES = (1e-4, 1e-2, 1.0)
 
 
@@ -37,9 +42,9 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
     {gammas}
     {degree}
     {coef0}
-    gamma_As : array-like of float, default=(1e-4, 1e-2, 1.0)
+    gamma_As : array-like of float, default=(1e-4, 1e-2)
         Weights > 0 of the ambient norm to try.
-    gamma_Is : array-like of float, default=(1e-2, 1.0, 1e2)
+    gamma_Is : array-like of float, default=(1.0, 1e2)
         Weights >= 0 of the intrinsic norm to try; 0 leaves the graph out.
     {graphs}
     {fit_intercept}
@@ -225,7 +230,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
         gammas: Any = None,
         degree: float = 3,
         coef0: float = 1.0,
-        gamma_As: Any = _GAMMA_AS,
+        gamma_As: Any = _GAMMA_AS_OF_VALUES,
         gamma_Is: Any = _GAMMA_IS_OF_VALUES,
         graphs: Any = None,
         fit_intercept: bool = True,
@@ -261,9 +266,9 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
     {gammas}
     {degree}
     {coef0}
-    gamma_As : array-like of float, default=(1e-4, 1e-2, 1.0)
+    gamma_As : array-like of float, default=(1e-4, 1e-2)
         Weights > 0 of the ambient norm to try.
-    gamma_Is : array-like of float, default=(1e-2, 1.0, 1e2)
+    gamma_Is : array-like of float, default=(1.0, 1e2)
         Weights >= 0 of the intrinsic norm to try; 0 leaves the graph out.
     {graphs}
     {loss}

@@ -29,7 +29,7 @@ from lapwing.problem import Problem
 __all__ = ["PathEstimator", "PathSolution", "Scored", "Scores", "nearest", "widths_of"]
 
 # Widths that gammas=None tries, times 'scale'.
-_WIDTHS = (1.0, 0.25, 4.0)
+_WIDTHS = (1.0, 4.0)
 
 
 class Scored(NamedTuple):

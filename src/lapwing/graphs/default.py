@@ -54,8 +54,9 @@ def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
     return KNNGraph(min(5, n - 1), power=2)
 
 
-# k and p beside those of the default graph that paths of parameters try.
-_TRIED = ((5, 1), (10, 1), (10, 2))
+# k and p that paths of parameters try: few neighbours for series of images, p = 3 for clusters in
+# many dimensions (`lapwing.estimators.manifold_cv` has the figures).
+_TRIED = ((5, 2), (5, 1), (5, 3), (10, 2), (10, 1), (10, 3), (2, 2), (2, 1))
 
 
 def default_graphs(X: Any, *, regression: bool = False) -> list[GraphRecipe]:
@@ -71,12 +72,13 @@ def default_graphs(X: Any, *, regression: bool = False) -> list[GraphRecipe]:
     Returns
     -------
     list of GraphRecipe
-        With ``n_neighbors`` 5 and 10 and ``power`` 1 and 2, each once where points are few.
+        With ``n_neighbors`` 5 and 10 and ``power`` 1 to 3, and 2 neighbours with 1 and 2; each once
+        where points are few.
     """
     first = default_graph(X, regression=regression)
     if not isinstance(first, KNNGraph):
         return [first]
     most = np.shape(X)[0] - 1
     tried = [(first.n_neighbors, first.power)]
-    tried += [(min(k, most), p) for k, p in ((5, 2), *_TRIED)]
+    tried += [(min(k, most), p) for k, p in _TRIED]
     return [KNNGraph(k, power=p, normalized=first.normalized) for k, p in dict.fromkeys(tried)]
