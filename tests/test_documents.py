@@ -16,8 +16,11 @@ from lapwing._app.demo import run_demo
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/cli.md")]
-PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+DOCUMENTS = [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/choosing.md", "docs/cli.md")
+]
+PROGRAMS = re.findall(r"```python\n(.*?)```", README + CHOOSING, re.DOTALL)
 SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
 
 # Printed shares of right answers, which may differ by a point or two from machine to machine.
@@ -51,7 +54,8 @@ def test_every_program_runs_by_itself_and_prints_what_is_shown(
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) >= 2
+    for page, least in ((README, 2), (CHOOSING, 3)):
+        assert page.count("```python\n") >= least
 
 
 def test_commands_print_what_is_shown() -> None:
@@ -93,10 +97,95 @@ def test_the_table_of_estimators_can_be_typed() -> None:
     assert estimators <= made, f"the README's table leaves out {sorted(estimators - made)}"
 
 
+# What the README calls otherwise than the tables of benchmarks/RESULTS.md.
+CALLED = {"Uspst, pairs of digits": "Uspst", "Coil, pairs of objects": "Coil"}
+CALLED |= {"Uspst, one-vs-rest": "1-vs-rest"}
+
+
+def test_measured_figures_are_those_of_the_results() -> None:
+    """Every "ours [paper's]" is a pair that a benchmark printed for the same set, rounded."""
+    printed: dict[str, set[tuple[float, float]]] = {}
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    for line in results.splitlines():
+        if line.startswith("| "):
+            pairs = re.findall(r"([\d.]+)(?: \([\d.]+\))? \[([\d.]+)", line)
+            name = line.split("|")[1].strip()
+            printed.setdefault(name, set()).update((float(a), float(b)) for a, b in pairs)
+    unheard, rows = [], 0
+    for line in section("Measured").splitlines():
+        pairs = [(float(a), float(b)) for a, b in re.findall(r"([\d.]+) \[([\d.]+)\]", line)]
+        if not pairs:
+            continue
+        rows += 1
+        shown = line.split("|")[1].strip()
+        name = CALLED.get(shown, shown.partition(" (")[0])
+        for pair in pairs:
+            near = (
+                max(abs(a - b) for a, b in zip(pair, other, strict=True))
+                for other in printed.get(name, ())
+            )
+            if not any(distance < 0.0501 for distance in near):
+                unheard.append((shown, pair))
+    assert rows > 8
+    assert unheard == []
+
+
+def test_figures_of_few_labels_are_those_of_the_results() -> None:
+    """The first table of the README and the line on sparse text: medians over the draws."""
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    (table,) = re.findall(
+        r"^#### Text with one and with ten labels.*?\n\n(.*?)\n\n", results, re.M | re.S
+    )
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    wrong = {(row[0], row[1]): row[3] for row in cells}
+    shown = re.search(
+        r"newsgroup posts of two topics .*\| ([\d.]+) % \(`S3VC`\) \| ([\d.]+) % \|", README
+    )
+    assert shown is not None
+    assert shown.groups() == (wrong["2", "S3VC('linear')"], wrong["2", "SVC(kernel='linear')"])
+    right = re.search(
+        r"(\d+) % right; `LapSVC\(\)` has (\d+) %, with a cosine graph (\d+) %", README
+    )
+    assert right is not None
+    names = ("S3VC('linear')", "LapSVC()", "LapSVC(graph=KNNGraph(metric='cosine'))")
+    assert right.groups() == tuple(f"{100 - float(wrong['20', name]):.0f}" for name in names)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_names_that_contributors_are_sent_to_exist() -> None:
+    """ "`NAME` and `OTHER` in `file.py`": who follows the text finds them there."""
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    sent = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", text)
+    assert len(sent) > 10
+    missing = [
+        f"{name} in {path}"
+        for names, path in sent
+        for name in re.findall(r"\w+", names.replace(" and ", " "))
+        if not re.search(rf"^(?:class |def )?{name}\b", source(path), re.MULTILINE)
+    ]
+    assert missing == []
+
+
+def test_words_in_backquotes_stand_in_the_source() -> None:
+    files = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    code = "\n".join(
+        file.read_text(encoding="utf-8") for file in files if file != Path(__file__).resolve()
+    )
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"`([A-Za-z_]\w+)`", text))
+    assert len(words) > 30
+    assert sorted(word for word in words if not re.search(rf"\b{word}\b", code)) == []
+
+
+def source(path: str) -> str:
+    """The text of a file that is named from the root, src or src/lapwing."""
+    found = [ROOT / base / path for base in ("", "src", "src/lapwing")]
+    return next(file.read_text(encoding="utf-8") for file in found if file.exists())
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

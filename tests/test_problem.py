@@ -90,15 +90,15 @@ TWO = np.array([True, True, False, False])
 
 
 def test_weights_default_to_one_and_are_float64() -> None:
-    np.testing.assert_array_equal(check_weights(None, TWO), np.ones(4))
+    np.testing.assert_array_equal(check_weights(None, TWO, np.ones(4)), np.ones(4))
     for given_weights in ([2, 0, 1, 1], np.array([2, 0, 1, 1], dtype=np.float32)):
-        weights = check_weights(given_weights, TWO)
+        weights = check_weights(given_weights, TWO, np.ones(4))
         assert weights.dtype == np.float64
         np.testing.assert_array_equal(weights, [2, 0, 1, 1])
 
 
 def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
-    np.testing.assert_array_equal(check_weights([1, 1, -5, 0], TWO), [1, 1, -5, 0])
+    np.testing.assert_array_equal(check_weights([1, 1, -5, 0], TWO, np.ones(4)), [1, 1, -5, 0])
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,22 @@ def test_weights_of_unlabelled_rows_are_not_looked_at() -> None:
         ([1, 1, 1], r"sample_weight\.shape == \(3,\), expected \(4,\)"),
         ([1, np.nan, 1, 1], r"Input sample_weight contains NaN"),
         ([1, np.inf, 1, 1], r"Input sample_weight contains infinity"),
+        ([1, 1e300, 1, 1], r"at most 1e\+100, .* the largest is 1e\+300\. Divide all of them"),
     ],
 )
 def test_wrong_weights(weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        check_weights(weights, TWO)
+        check_weights(weights, TWO, np.ones(4))
+
+
+def test_weights_count_with_those_of_the_classes() -> None:
+    factors = np.array([1e60, 2.0, 1e300, 1.0])
+    np.testing.assert_array_equal(check_weights([1, 3, 1, 1], TWO, factors)[:2], [1e60, 6])
+    for weights in ([1e60, 1, 1, 1], [1e300, 1, 1, 1]):
+        with pytest.raises(ValueError, match="must be at most 1e\\+100"):
+            check_weights(weights, TWO, factors)
+    with pytest.raises(ValueError, match="must be at most 1e\\+100"):
+        check_weights(None, TWO, factors[[2, 1, 0, 3]])
 
 
 # ---- the problem -------------------------------------------------------------------------------

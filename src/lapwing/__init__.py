@@ -9,52 +9,25 @@ and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` an
 
 import logging as _logging
 
+from lapwing import estimators as _estimators
 from lapwing._host.publish import publish as _publish
 from lapwing._version import __version__
-from lapwing.estimators import (
-    S3VC,
-    AnchorGraphClassifier,
-    EigenfunctionClassifier,
-    LapERLSClassifier,
-    LapERLSRegressor,
-    LapESVC,
-    LapESVR,
-    LapRLSClassifier,
-    LapRLSClassifierCV,
-    LapRLSRegressor,
-    LapRLSRegressorCV,
-    LapSVC,
-    LapSVCCV,
-    LapSVR,
-)
+from lapwing.estimators import *  # noqa: F403 - a new estimator is named there only
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.kernels import Kernel
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
-    "S3VC",
     "AffinityGraph",
     "AnchorGraph",
-    "AnchorGraphClassifier",
-    "EigenfunctionClassifier",
     "KNNGraph",
     "Kernel",
     "Landmarks",
-    "LapERLSClassifier",
-    "LapERLSRegressor",
-    "LapESVC",
-    "LapESVR",
-    "LapRLSClassifier",
-    "LapRLSClassifierCV",
-    "LapRLSRegressor",
-    "LapRLSRegressorCV",
-    "LapSVC",
-    "LapSVCCV",
-    "LapSVR",
     "Linear",
     "TransformerGraph",
     "__version__",
 ]
+__all__ += _estimators.__all__
 
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
 _publish(__name__, globals(), [name for name in __all__ if name != "__version__"])

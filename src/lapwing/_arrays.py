@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["BLOCK_BYTES", "Array", "even_blocks", "is_sparse", "row_blocks"]
+__all__ = ["BLOCK_BYTES", "Array", "even_blocks", "is_sparse", "row_blocks", "times_power_of_2"]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -22,6 +22,20 @@ def is_sparse(X: Any) -> bool:
     A plain bool: the type that ``scipy.sparse.issparse`` narrows to has no arithmetic.
     """
     return bool(sp.issparse(X))
+
+
+def times_power_of_2(X: Any, exponent: int) -> Any:
+    """X 2^exponent for a dense or sparse X, exact unless it leaves the range of its precision.
+
+    Also for powers that the precision itself cannot hold.
+    """
+    if exponent == 0:
+        return X
+    if not is_sparse(X):
+        return np.ldexp(X, exponent)
+    scaled = X.copy()
+    scaled.data = np.ldexp(X.data, exponent)
+    return scaled
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -9,14 +9,15 @@ __all__ = [
     "ConstantFitWarning",
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
+    "FewLabelsWarning",
     "LapwingWarning",
     "LongFitWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
-    "NothingHeldOutWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
     "SingleClassWarning",
+    "TiedPointsWarning",
     "UnlabeledComponentWarning",
     "UnlabeledMarkerWarning",
 ]
@@ -42,6 +43,10 @@ class SingleClassWarning(LapwingWarning):
     """All unlabelled points were given the same class."""
 
 
+class TiedPointsWarning(LapwingWarning):
+    """Answers follow the order of the columns, as nothing else tells most points apart."""
+
+
 class BalanceWarning(LapwingWarning):
     """The shares of the classes that S3VC was to hold contradict the labelled points."""
 
@@ -51,7 +56,7 @@ class ClassPriorWarning(LapwingWarning):
 
 
 class ConstantFitWarning(LapwingWarning):
-    """A regression hardly varies where its targets do."""
+    """Fitted values hardly vary where the labels or targets do."""
 
 
 class FeatureScaleWarning(LapwingWarning):
@@ -62,12 +67,12 @@ class FewEigenvectorsWarning(LapwingWarning):
     """Virtual labels have fewer eigenvectors than there are classes to tell apart."""
 
 
+class FewLabelsWarning(LapwingWarning):
+    """There are too few labels to hold out as many as was asked for, or any."""
+
+
 class LongFitWarning(LapwingWarning):
     """A fit that takes minutes is about to begin, and another estimator takes seconds."""
-
-
-class NothingHeldOutWarning(LapwingWarning):
-    """No label can be left out to compare parameters, so that the usual ones were taken."""
 
 
 class OutlierWarning(LapwingWarning):

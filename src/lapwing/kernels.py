@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse, row_blocks, times_power_of_2
 from lapwing._host.memory import require_memory
 from lapwing.linalg import center_of, column_variances, shifted
 
@@ -30,6 +30,8 @@ __all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "sca
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
+# Powers of 2 up to which sums of squares, and what their differences lose, stay in float32.
+_PLAIN_EXPONENT = 40
 _TOO_LARGE = (
     "Use fewer unlabelled points, float32 features (half the memory), kernel='linear' (never "
     "forms the matrix), or a sparse precomputed kernel."
@@ -74,14 +76,14 @@ def _power(base: Array, degree: float) -> Array:
 
 def _poly(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block = _dot(a, b)
-    block *= kernel.gamma
+    block *= kernel.gamma_in_units
     block += kernel.coef0
     return _power(block, kernel.degree)
 
 
 def _sigmoid(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block = _dot(a, b)
-    block *= kernel.gamma
+    block *= kernel.gamma_in_units
     block += kernel.coef0
     return np.tanh(block, out=block)
 
@@ -94,19 +96,22 @@ def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block += a.norms[:, None]
     block += b.norms
     np.maximum(block, 0, out=block)
-    block *= -kernel.gamma
+    # A point so far off that its square overflows has the distance inf - inf.
+    block[np.isinf(a.norms)] = np.inf
+    block[:, np.isinf(b.norms)] = np.inf
+    block *= -kernel.gamma_in_units
     return np.exp(block, out=block)
 
 
 def _laplacian(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block: Array = np.asarray(manhattan_distances(a.points, b.points))
-    block *= -kernel.gamma
+    block *= -kernel.gamma_in_units
     np.exp(block, out=block)
     return block
 
 
 def _prepare_plain(X: Any, kernel: Kernel) -> _Operand:
-    return _Operand(X)
+    return _Operand(times_power_of_2(X, -kernel.unit_exponent))
 
 
 def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
@@ -117,15 +122,31 @@ def _prepare_distance(X: Any, kernel: Kernel) -> _Operand:
     """
     if kernel.center is not None:
         X = shifted(X, kernel.center)
+    X = times_power_of_2(X, -kernel.unit_exponent)
     return _Operand(X, row_norms(X, squared=True))
 
 
 def _prepare_cosine(X: Any, kernel: Kernel) -> _Operand:
+    X = _near_one(X)
     norms = row_norms(X)
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     if is_sparse(X):
         return _Operand(sp.diags_array(scale) @ X)
     return _Operand(X * scale[:, None])
+
+
+def _near_one(X: Any) -> Any:
+    """Rows times powers of 2, at a size whose squares neither overflow nor underflow."""
+    largest = abs(X).max(axis=1)
+    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest).ravel()
+    exponents = np.frexp(largest)[1]
+    if not (np.abs(exponents) > _PLAIN_EXPONENT).any():
+        return X
+    if not is_sparse(X):
+        return np.ldexp(X, -exponents[:, None])
+    scaled = X.copy()
+    scaled.data = np.ldexp(X.data, -np.repeat(exponents, np.diff(X.indptr)))
+    return scaled
 
 
 def _always(kernel: Kernel) -> bool:
@@ -157,6 +178,8 @@ class Formula:
         Whether it is computed from squared distances, whose digits a centre saves.
     unit_diagonal : bool
         Whether k(x, x) = 1, which rounding would miss.
+    gamma_degree : int
+        d where points times t and gamma times t^-d give the same values; 0 without gamma.
     positive_definite : callable
         Whether a kernel with given parameters has positive semi-definite Gram matrices for sure.
     """
@@ -166,19 +189,29 @@ class Formula:
     prepare: Callable[[Any, Kernel], _Operand] = _prepare_plain
     centred: bool = False
     unit_diagonal: bool = False
+    gamma_degree: int = 0
     positive_definite: Callable[[Kernel], bool] = _always
 
 
 # All that is known of kernels by name is read off here: a new one is a function above and a line.
 KERNELS: dict[str, Formula] = {
     "rbf": Formula(
-        "exp(-gamma |x - z|^2)", _rbf, _prepare_distance, centred=True, unit_diagonal=True
+        "exp(-gamma |x - z|^2)",
+        _rbf,
+        _prepare_distance,
+        centred=True,
+        unit_diagonal=True,
+        gamma_degree=2,
     ),
-    "poly": Formula("(gamma x'z + coef0)^degree", _poly, positive_definite=_whole_power),
+    "poly": Formula(
+        "(gamma x'z + coef0)^degree", _poly, gamma_degree=2, positive_definite=_whole_power
+    ),
     "linear": Formula("x'z", _linear),
-    "laplacian": Formula("exp(-gamma |x - z|_1)", _laplacian, unit_diagonal=True),
+    "laplacian": Formula("exp(-gamma |x - z|_1)", _laplacian, unit_diagonal=True, gamma_degree=1),
     "cosine": Formula("x'z / (|x| |z|)", _linear, _prepare_cosine),
-    "sigmoid": Formula("tanh(gamma x'z + coef0)", _sigmoid, positive_definite=_never),
+    "sigmoid": Formula(
+        "tanh(gamma x'z + coef0)", _sigmoid, gamma_degree=2, positive_definite=_never
+    ),
 }
 
 
@@ -191,10 +224,9 @@ class Kernel:
     name : str or callable
         One of `KERNELS`, ``'precomputed'``, or a function (X, Z) -> matrix of kernel values.
     gamma : float
-        Width: rbf exp(-gamma |x - z|^2), so gamma = 1 / (2 sigma^2); laplacian
-        exp(-gamma |x - z|_1); poly (gamma x'z + coef0)^degree; sigmoid tanh(gamma x'z + coef0).
+        Width, as the kernel's formula in `KERNELS` has it: 1 / (2 sigma^2) of 'rbf'.
     degree, coef0 : float
-        Of the polynomial and sigmoid kernels.
+        Of the kernels whose formula has them.
     center : ndarray of shape (n_features,) or None
         Where distances are measured from, so that they lose few digits.
     """
@@ -217,9 +249,30 @@ class Kernel:
         return formula is not None and formula.positive_definite(self)
 
     @property
+    def unit_exponent(self) -> int:
+        """e: points are divided by 2^e before they are squared, and gamma is multiplied to match.
+
+        0 unless gamma is so far from 1 that squares of points which it suits leave the range of
+        float32. Powers of 2 round nothing.
+        """
+        formula = self._formula
+        if formula is None or formula.gamma_degree == 0:
+            return 0
+        exponent = math.frexp(self.gamma)[1]
+        return 0 if abs(exponent) <= _PLAIN_EXPONENT else -(exponent // formula.gamma_degree)
+
+    @property
+    def gamma_in_units(self) -> float:
+        """The gamma that goes with the divided points."""
+        formula = self._formula
+        degree = 0 if formula is None else formula.gamma_degree
+        return math.ldexp(self.gamma, degree * self.unit_exponent)
+
+    @property
     def has_width(self) -> bool:
         """Whether gamma is a parameter of it."""
-        return self._formula is not None and "gamma" in self._formula.text
+        formula = self._formula
+        return formula is not None and formula.gamma_degree > 0
 
     @property
     def _formula(self) -> Formula | None:
@@ -271,6 +324,7 @@ class Kernel:
         K = np.empty((n, n), dtype=X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused tile by tile, with advice
             self._fill(K, formula.prepare(X, self), formula.block)
+        # |x - x|^2 from products is rounding and not 0: a duplicate could be nearer than the point.
         if formula.unit_diagonal:
             np.fill_diagonal(K, 1)
         return K
@@ -278,6 +332,7 @@ class Kernel:
     def _fill(self, K: Array, points: _Operand, block: Callable[..., Array]) -> None:
         """Compute the tiles on and above the diagonal, and mirror them."""
         n = K.shape[0]
+        self._refuse_overflow(points.norms)  # which values of points very far off do not show
         tiles = [slice(s, min(s + _TILE, n)) for s in range(0, n, _TILE)]
         for i, rows in enumerate(tiles):
             for columns in tiles[i:]:
@@ -290,13 +345,16 @@ class Kernel:
                 if rows != columns:
                     K[columns, rows] = tile.T
 
-    def _refuse_overflow(self, tile: Array) -> None:
+    def _refuse_overflow(self, values: Array | None) -> None:
         # NaN and inf survive a sum: one pass, and no array of flags.
-        if not np.isfinite(tile.sum(dtype=np.float64)) and not np.isfinite(tile).all():
+        if values is None or np.isfinite(values.sum(dtype=np.float64)):
+            return
+        if not np.isfinite(values).all():
             raise ValueError(
                 f"kernel={self.name!r} with gamma={self.gamma:g}, degree={self.degree:g} gives NaN "
-                f"or infinite values in {tile.dtype}. Scale the features, e.g. by StandardScaler, "
-                "or use a smaller gamma or degree (a broken degree needs gamma x'z + coef0 >= 0)."
+                f"or infinite values in {values.dtype}. Scale the features, e.g. by "
+                "StandardScaler, or use a smaller gamma or degree (a broken degree needs "
+                "gamma x'z + coef0 >= 0)."
             )
 
     def expand(self, X: Any, basis: Any, alpha: Array) -> Array:
@@ -347,9 +405,13 @@ class Kernel:
                 yield rows, _checked_block(self.name(X[rows], Z), shape, X.dtype)
             return
         formula = KERNELS[self.name]
-        right = formula.prepare(Z, self)
+        with np.errstate(over="ignore", invalid="ignore"):
+            right = formula.prepare(Z, self)
+        self._refuse_overflow(right.norms)
         for rows in blocks:
-            yield rows, formula.block(formula.prepare(X[rows], self), right, self)
+            with np.errstate(over="ignore", invalid="ignore"):  # of new points very far off
+                block = formula.block(formula.prepare(X[rows], self), right, self)
+            yield rows, block
 
 
 def _checked_block(given: Any, shape: tuple[int, int], dtype: Any) -> Array:
@@ -413,11 +475,12 @@ def make_kernel(
         raise ValueError(f"degree={degree!r} must be a number > 0.")
     if not math.isfinite(coef0):
         raise ValueError(f"coef0={coef0!r} must be finite.")
-    if float(gamma) > float(np.finfo(X.dtype).max):
+    if not math.isfinite(gamma):
         raise ValueError(
-            f"gamma={gamma:g} overflows {X.dtype}: the features are too small in scale. Scale "
-            "them, e.g. by StandardScaler."
+            f"gamma={gamma:g} overflows: the features are too small in scale. Scale them, e.g. by "
+            "StandardScaler."
         )
+    # Kept in the kernel: new points are to be measured from where the fit did.
     center = center_of(X) if KERNELS[kernel].centred else None
     if center is not None and not center.any():
         center = None  # of points whose columns are mostly 0: nothing to keep

@@ -130,6 +130,7 @@ def medians(X: Any) -> Array:
     ----------
     X : ndarray or sparse of shape (n, d), n >= 1
     """
+    # Evenly spaced rows, not drawn ones: every run has the same centre, which only has to be near.
     step = -(-X.shape[0] // _SAMPLE_ROWS)
     if not is_sparse(X):
         return np.asarray(np.median(X[::step], axis=0).astype(X.dtype))
@@ -143,7 +144,7 @@ def medians(X: Any) -> Array:
 
 
 def _typical_square(X: Array) -> float:
-    return float(np.median(np.einsum("ij,ij->i", X, X)))
+    return float(np.median(np.einsum("ij,ij->i", X, X, dtype=np.float64)))
 
 
 def shifted(X: Any, center: Array) -> Any:

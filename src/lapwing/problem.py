@@ -16,7 +16,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, is_sparse
 
-__all__ = ["Problem", "check_weights", "distinct_rows", "make_problem"]
+__all__ = ["Problem", "check_weight_sizes", "check_weights", "distinct_rows", "make_problem"]
+
+_LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +90,23 @@ class Problem:
         )
 
 
-def check_weights(sample_weight: Any, labeled: Array) -> Array:
+def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> Array:
     """Weights of all rows, as float64; those of unlabelled rows only have to be finite.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,) or None
+    labeled : ndarray of bool of shape (n_rows,)
+    class_weights : ndarray of shape (n_rows,)
+        Factors of them.
 
     Raises
     ------
     ValueError
-        Wrong length, negative or NaN, or no labelled row of positive weight.
+        Wrong length, negative or NaN, too large, or no labelled row of positive weight.
     """
     if sample_weight is None:
-        return np.ones(len(labeled))
+        return check_weight_sizes(class_weights, labeled)
     weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]
@@ -107,6 +116,26 @@ def check_weights(sample_weight: Any, labeled: Array) -> Array:
     if not (weights[labeled] > 0).any():
         raise ValueError(
             "sample_weight is zero on every labelled row, so no label is left to learn from."
+        )
+    with np.errstate(over="ignore"):
+        return check_weight_sizes(weights * class_weights, labeled)
+
+
+def check_weight_sizes(weights: Array, rows: Array) -> Array:
+    """The weights, unless some of those of the rows (a mask) are so large that sums overflow.
+
+    Raises
+    ------
+    ValueError
+        Naming the largest and what to do.
+    """
+    largest = float(weights[rows].max(initial=0.0))
+    if largest > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"Weights of rows (sample_weight times class_weight) must be at most "
+            f"{_LARGEST_WEIGHT:g}, as sums of larger ones overflow; the largest is {largest:.3g}. "
+            "Divide all of them by the largest. What matters is their size beside the other terms "
+            "of the objective."
         )
     return weights
 
@@ -161,6 +190,7 @@ def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[A
     """Equal labels of one vertex become one observation with the sum of their weights."""
     if len(np.unique(index)) == len(index):
         return index, targets, weights
+    # By their labels too: two labels of one point that contradict stay two observations.
     keys = np.column_stack([index, targets])
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(inverse.ravel(), weights, minlength=len(first))
@@ -181,6 +211,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
         dense = X.toarray() if is_sparse(X) else X
         _, first, inverse = np.unique(dense, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
+    # In order of appearance: without repeated rows the points are X itself, not X sorted.
     rank = np.empty(len(first), dtype=np.intp)
     order = np.argsort(first)
     rank[order] = np.arange(len(first))
@@ -189,6 +220,7 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
 
 def _row_hashes(X: Any) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
+    # A fixed seed: the same rows have the same hashes in every process.
     rng = np.random.default_rng(0x1AB)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if is_sparse(X):
@@ -196,6 +228,7 @@ def _row_hashes(X: Any) -> Array:
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(bits, dtype=np.uint64)])
         return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
+    # Blocks of some 32 MB, as the bits are a copy of the values.
     step = max(1, 2**22 // max(1, X.shape[1]))
     for start in range(0, X.shape[0], step):
         hashes[start : start + step] = _bits(X[start : start + step]) @ odd

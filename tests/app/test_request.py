@@ -14,6 +14,7 @@ from lapwing._app import cli, commands, fitting, workflow
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
+from tests.helpers.members import check_examples
 
 FULL = [
     "a b.csv", "c.csv", "--label", "kind of", "--id", "row", "--features", "x,z", "--features", "w",
@@ -125,8 +126,13 @@ def test_the_documentation_lists_the_methods() -> None:
         assert any(
             line.startswith(f"| `{name}`") and f"| `{method.name}` | {method.learns_by} |" in line
             for line in lines
-        )
+        ), f"docs/cli.md lacks | `{name}` | `{method.name}` | {method.learns_by} |"
 
 
 def test_every_estimator_has_a_method() -> None:
-    assert {method.name for method in COMMAND_METHODS.values()} == set(estimators.__all__)
+    check_examples(
+        [method.name for method in COMMAND_METHODS.values()],
+        estimators.__all__,
+        registry="__all__ of lapwing.estimators",
+        place="COMMAND_METHODS in lapwing._app.methods",
+    )

@@ -221,9 +221,19 @@ def test_one_huge_weight_leaves_the_other_labels(cls: Any) -> None:
 def test_weights_are_limited_by_what_they_are_weighed_against() -> None:
     weights = np.array([1.0, 1e16])
     assert limited_weights(2.0, weights, 10.0, 1.0).tolist() == [2.0, 1e9]
-    assert limited_weights(2.0, weights, 1e-3, 1e-3).tolist() == [2.0, 2e8]
-    assert limited_weights(1e300, weights, 1.0, 1.0)[0] == 1e300
-    np.testing.assert_array_equal(limited_weights(3.0, np.ones(4), 1e-9, 0.0), 3.0)
+    assert limited_weights(2.0, weights, 1e-3, 1e-2).tolist() == [2.0, 1e6]
+    assert limited_weights(1e300, weights, 1.0, 1.0).tolist() == [1e8, 1e8]
+
+
+@pytest.mark.parametrize("lam", [1e12, 1e20, 1e300])
+@pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
+def test_labels_are_met_at_any_lam(cls: Any, lam: float) -> None:
+    """On eigenvectors labels of 1e20 left no digit for the other terms: a third was right."""
+    model = cls(lam=lam).fit(X, Y)
+    expected = cls(lam=1e6).fit(X, Y)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    np.testing.assert_allclose(model.virtual_labels_, expected.virtual_labels_, atol=1e-2)
+    np.testing.assert_array_equal(model.transduction_[model.labeled_], Y[model.labeled_])
 
 
 @pytest.mark.parametrize("name", ["C", "lam", "mu"])

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.metrics.pairwise import rbf_kernel
 
+import lapwing
 from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
@@ -27,10 +28,13 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing.estimators.manifold import ManifoldEstimator
 from lapwing.exceptions import UnlabeledComponentWarning
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 from tests.helpers.manifold import dense_smoothness, given_graph, gram, is_linear
+from tests.helpers.members import check_examples
+from tests.helpers.problems import loss_slope, loss_value
 
 FLAT = KNNGraph(6, normalized=False)
 
@@ -93,7 +97,6 @@ EXAMPLES: dict[str, tuple[Any, Callable[..., Data]]] = {
         labeled_curve,
     ),
 }
-LOSSES = {"LapRLSClassifier": "squared", "LapRLSRegressor": "squared", "LapSVR": "epsilon"}
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
@@ -118,6 +121,20 @@ BASELINES: dict[str, tuple[Any, Callable[..., Data]]] = {
     ),
 }
 every_estimator = pytest.mark.parametrize("name", [*EXAMPLES, *BASELINES])
+
+
+def test_every_manifold_estimator_has_an_example() -> None:
+    public = {name: getattr(lapwing, name) for name in lapwing.__all__}
+    check_examples(
+        {type(estimator).__name__ for estimator, _ in EXAMPLES.values()},
+        [
+            name
+            for name, thing in public.items()
+            if isinstance(thing, type) and issubclass(thing, ManifoldEstimator)
+        ],
+        registry="__all__ of lapwing",
+        place="EXAMPLES in tests/estimators/test_every.py",
+    )
 
 
 def example(name: str) -> tuple[Any, Data]:
@@ -183,10 +200,10 @@ def test_stationarity(name: str) -> None:
     w, score = weights[at][:, None], f[at]
     K, S = gram(estimator, X), dense_smoothness(estimator)
     h = f - estimator.intercept_
-    loss = getattr(estimator, "loss", LOSSES.get(type(estimator).__name__))
-    if loss in ("squared", "squared_hinge"):
+    loss = estimator._loss()
+    if loss.kind.differentiable:
         u = np.zeros_like(f)
-        u[at] = w * (Y - score) * (1.0 if loss == "squared" else Y * score < 1)
+        u[at] = -w * loss_slope(loss, Y, score)
     else:
         # Points at a kink may have any subgradient: what the rest of the equation leaves for them
         # must be one. Of all expansions of h the fitted one has u = gamma_A alpha + gamma_I L f.
@@ -195,18 +212,12 @@ def test_stationarity(name: str) -> None:
             pytest.skip("the multipliers of a linear function are not kept")
         u = estimator.gamma_A * alpha + S @ f
         np.testing.assert_allclose(u[~at], 0, atol=1e-8)
-        excess, sign = (
-            (1 - Y * score, Y)
-            if loss == "hinge"
-            else (np.abs(Y - score) - estimator.epsilon, np.sign(Y - score))
-        )
-        share = 2 * u[at] * sign / w  # libsvm's convention has no 1/2
-        kink = np.abs(excess) < 1e-6
-        assert kink.any()
-        inside = share[kink] if loss == "hinge" or estimator.epsilon else np.abs(share[kink])
-        assert (inside > -1e-6).all()
-        assert (inside < 1 + 1e-6).all()
-        np.testing.assert_allclose(share[~kink], excess[~kink] > 0, atol=1e-6)
+        # The slopes on either side of a score: one number, but for scores at a kink.
+        left, right = (loss_slope(loss, Y, score + step) for step in (-1e-6, 1e-6))
+        assert (left < right).any()
+        slope = -u[at] / w
+        assert (slope > left - 1e-6).all()
+        assert (slope < right + 1e-6).all()
     size = np.abs(K[:, at] @ (w * Y)).max()
     residual = K @ (u - S @ f) - estimator.gamma_A * h
     np.testing.assert_allclose(residual, 0, atol=1e-7 * size)
@@ -221,24 +232,16 @@ def test_objective_is_that_of_the_paper(name: str) -> None:
     estimator.fit(X, y, sample_weight=weights)
     at, Y, f = labeled_rows(y), coded_targets(estimator, y), scores(estimator, X)
     S = dense_smoothness(estimator)
-    margin = Y * f[at]
-    losses = {
-        "squared_hinge": lambda: np.maximum(1 - margin, 0) ** 2,
-        "hinge": lambda: np.maximum(1 - margin, 0),
-        "squared": lambda: (Y - f[at]) ** 2,
-        "epsilon": lambda: np.maximum(np.abs(Y - f[at]) - estimator.epsilon, 0),
-    }
-    loss = getattr(estimator, "loss", LOSSES.get(type(estimator).__name__))
+    loss = estimator._loss()
     if is_linear(estimator):
         norm = (estimator.coef_**2).sum(axis=1)
     else:
         norm = np.einsum("ij,ik,kj->j", estimator.alpha_, gram(estimator, X), estimator.alpha_)
-    total = (
-        weights[at] @ losses[loss]() + estimator.gamma_A * norm + np.einsum("ij,ik,kj->j", f, S, f)
-    )
+    printed = 2 * loss_value(loss, Y, f[at])
+    total = weights[at] @ printed + estimator.gamma_A * norm + np.einsum("ij,ik,kj->j", f, S, f)
     # Only the squared hinge is printed with an overall 1/2: LapSVM paper, (4), (7) and (14).
     np.testing.assert_allclose(
-        estimator.objective_, total * (0.5 if loss == "squared_hinge" else 1.0), rtol=1e-6
+        estimator.objective_, total * (0.5 if loss.name == "squared_hinge" else 1.0), rtol=1e-6
     )
 
 

@@ -20,7 +20,7 @@ from lapwing import (
 )
 from lapwing.estimators import manifold_path, path
 from lapwing.estimators.parameters import check_parameters
-from lapwing.exceptions import NothingHeldOutWarning
+from lapwing.exceptions import FewLabelsWarning
 from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
@@ -202,7 +202,7 @@ def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
         y[np.flatnonzero(y == 2)[1:]] = -1
     else:
         y[np.flatnonzero(~np.isnan(y))[1:]] = np.nan
-    with pytest.warns(NothingHeldOutWarning, match="No parameters were chosen.*at least two rows"):
+    with pytest.warns(FewLabelsWarning, match="No parameters were chosen.*at least two rows"):
         fitted = clone(estimator).fit(X, y)
     usual = estimator._plain()
     assert np.isnan(fitted.best_score_)
@@ -218,7 +218,7 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest() 
     X, y, _ = labeled_clusters(3, n=40, n_labels=1)
     grid: dict[str, Any] = {"gamma_As": [10.0, 0.1], "gamma_Is": [0.0, 50.0], "graphs": [FLAT]}
     scale = float(1 / X.var(axis=0).sum())
-    with pytest.warns(NothingHeldOutWarning):
+    with pytest.warns(FewLabelsWarning):
         fitted = LapRLSClassifierCV(**grid, gammas=[9 * scale, 2 * scale]).fit(X, y)
     expected = {"gamma_A": 0.1, "gamma_I": 50.0, "gamma": 2 * scale, "graph": FLAT}
     assert fitted.best_params_ == expected

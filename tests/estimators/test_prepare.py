@@ -37,6 +37,7 @@ from lapwing import (
 )
 from lapwing.estimators.template import prepare, solve
 from lapwing.kernels import Kernel
+from lapwing.spaces import mapped
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters, labeled_curve
 
@@ -87,8 +88,6 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "EigenfunctionClassifier": (EigenfunctionClassifier(), {"lam": 5.0}),
 }
 every_example = pytest.mark.parametrize("name", EXAMPLES)
-# Machines of pairs and coordinates of landmarks are made of kernel values in every solution.
-OF_PARTS = ("S3VC", "LapESVR, landmarks", "LapERLSRegressor, landmarks")
 
 
 def data_for(estimator: Any) -> tuple[Any, Any, Any, Any]:
@@ -269,7 +268,7 @@ KERNEL_VALUES = ((Kernel, "gram"), (Kernel, "cross_blocks"))
 def test_no_kernel_and_no_graph_is_made_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     estimator, changes = EXAMPLES[name]
     X, y, other, weights = data_for(estimator)
-    made = GRAPHS_AND_LANDMARKS if name in OF_PARTS else (*GRAPHS_AND_LANDMARKS, *KERNEL_VALUES)
+    made = (*GRAPHS_AND_LANDMARKS, *KERNEL_VALUES)
     with counted(monkeypatch, *made) as first:
         prepared = prepare(estimator, X, y)
         solve(estimator, prepared)
@@ -283,9 +282,24 @@ def test_no_kernel_and_no_graph_is_made_again(name: str, monkeypatch: pytest.Mon
     assert later == []
 
 
+def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator, _ = EXAMPLES["S3VC"]
+    X, y, _, _ = data_for(estimator)
+    factors = (mapped, "pivoted_cholesky")
+    with counted(monkeypatch, factors) as first:
+        prepared = prepare(estimator, X, y)
+        solution = solve(estimator, prepared)
+    assert first
+    with counted(monkeypatch, factors) as later:
+        again = solve(estimator, prepared)
+    assert later == []
+    np.testing.assert_array_equal(again.values, solution.values)
+
+
 @pytest.mark.parametrize("name", ["LapESVR, landmarks", "LapERLSRegressor, landmarks"])
-def test_landmarks_keep_their_basis(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_landmarks_keep_their_basis(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinates are computed when they are applied; their factorisation is not done again."""
+    monkeypatch.setattr("lapwing.spaces.mapped._KEPT_BYTES", 0)
     estimator, changes = EXAMPLES[name]
     X, y, _, _ = data_for(estimator)
     prepared = prepare(estimator, X, y)
@@ -294,7 +308,10 @@ def test_landmarks_keep_their_basis(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert calls == []
 
 
-def test_machines_of_pairs_only_form_the_matrices_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_many_points_only_form_the_matrices_of_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("lapwing.estimators.s3vm._HELD_POINTS", 0)
     estimator, _ = EXAMPLES["S3VC"]
     X, y, _, _ = data_for(estimator)
     sizes = []

@@ -16,12 +16,15 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapESVC,
+    LapESVR,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
     LapSVR,
 )
-from lapwing.estimators import diagnostics, manifold
+from lapwing.estimators import diagnostics, embedded, manifold
+from lapwing.estimators.choice import LONG, seconds_of_columns
 from lapwing.exceptions import LongFitWarning
 
 
@@ -81,9 +84,43 @@ def test_a_long_fit_is_announced_before_it_begins(
 ) -> None:
     X, y = data()
     y = np.where(y < 0, np.nan, y) if is_regressor(estimator) else y
-    monkeypatch.setattr(manifold, "_LONG", 1e-9)
+    monkeypatch.setattr(manifold, "LONG", 1e-9)
     with pytest.warns(LongFitWarning, match=faster):
         estimator.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (
+            LapESVC(),
+            r"LapESVC solves its 3 columns one after another and .* for 60 points\. Use Lap",
+        ),
+        (LapESVC(space=Landmarks(9)), r"its 3 columns .* Use LapERLSClassifier, which solves all"),
+        (LapESVC("linear"), r"its 3 columns .* e\.g\. space=Landmarks\(300\)\."),
+        (LapESVR(), r"LapESVR solves its column and .* Use LapERLSRegressor"),
+    ],
+    ids=str,
+)
+def test_columns_that_take_minutes_are_announced_before_the_graph(
+    estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_graph(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("the graph was made")
+
+    X, _ = data()
+    y = np.where(np.arange(60) < 9, np.arange(60) % 3, -1)
+    y = np.where(y < 0, np.nan, y) if is_regressor(estimator) else y
+    monkeypatch.setattr("lapwing.estimators.template.build_laplacian", no_graph)
+    monkeypatch.setattr(embedded, "LONG", 1e-9)
+    with pytest.warns(LongFitWarning, match=message), pytest.raises(AssertionError, match="graph"):
+        estimator.fit(X, y)
+
+
+def test_hundreds_of_columns_take_minutes() -> None:
+    assert seconds_of_columns(1200, 1200, 300) > LONG
+    assert seconds_of_columns(1200, 1200, 10) < LONG
+    assert seconds_of_columns(70_000, 1000, 10) > LONG
 
 
 def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(
@@ -91,7 +128,7 @@ def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(
 ) -> None:
     X, y = data()
     LapSVC().fit(X, y)  # warnings are errors
-    monkeypatch.setattr(manifold, "_LONG", 1e-9)
+    monkeypatch.setattr(manifold, "LONG", 1e-9)
     LapSVC(solver="pcg", stopping="stability").fit(X, y)
     LapSVC("linear").fit(X, y)
 

@@ -49,7 +49,7 @@ def test_the_registry_holds_all_by_name():
         check_examples(
             suite,
             LOSSES,
-            registry="LOSSES in lapwing.losses.labeled",
+            registry="LOSSES in lapwing.losses.registry",
             place=f"{name} in tests/helpers/problems.py",
         )
     assert examples == LOSSES

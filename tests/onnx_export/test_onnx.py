@@ -46,6 +46,7 @@ from lapwing import (
 )
 from lapwing.kernels import KERNELS
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
+from lapwing.onnx_export.export import TRANSLATED_KERNELS
 
 RNG = np.random.default_rng(1)
 N = 60
@@ -100,7 +101,7 @@ def check(model: Any, points: Any) -> None:
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("kernel", [*KERNELS])
+@pytest.mark.parametrize("kernel", [*TRANSLATED_KERNELS])
 def test_kernels_agree(kernel: str, y: Any) -> None:
     # tanh is no kernel for every parameter: a flat one is nearly linear.
     more = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
@@ -108,6 +109,19 @@ def test_kernels_agree(kernel: str, y: Any) -> None:
     model = LapSVC(kernel, graph=None, gamma_I=0.01, **more)
     model.fit(points.transform(X), y)
     check(model, points.transform(NEW))
+
+
+def test_translations_are_of_kernels() -> None:
+    assert len(TRANSLATED_KERNELS) >= 6
+    assert TRANSLATED_KERNELS.keys() <= KERNELS.keys()
+
+
+@pytest.mark.parametrize("unit", [2.0**120, 2.0**-120])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
+def test_kernels_of_points_of_another_magnitude_agree(kernel: str, unit: float) -> None:
+    gamma = 0.1 / (unit if kernel == "laplacian" else unit**2)
+    model = LapSVC(kernel, gamma=gamma, gamma_I=0.01).fit(CENTERED * unit, Y)
+    check(model, (NEW - X.mean(axis=0)) * unit)
 
 
 def test_a_kernel_without_translation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

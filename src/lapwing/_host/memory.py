@@ -32,6 +32,7 @@ def available_memory() -> int | None:
     if limit:
         return _parse_limit(limit)
     known = [free for free in (_free_on_machine(), _free_in_cgroup()) if free is not None]
+    # A container sees the machine's memory, and is killed at its own limit.
     return min(known) if known else None
 
 
@@ -95,6 +96,7 @@ def _free_in_cgroup() -> int | None:
             free = int((folder / limit).read_text()) - int((folder / usage).read_text())
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
+        # Large files that were read just now would else count as memory in use.
         return max(0, free + _reclaimable(folder / "memory.stat"))
     return None
 

@@ -121,6 +121,7 @@ def code_known(y: Any, classes: Array) -> Array:
     ValueError
         Naming those that are not.
     """
+    # By kind and value: True == 1 in Python.
     known = classes.tolist()
     position = {(kind_of(label), label): code for code, label in enumerate(known)}
     labels = [(kind_of(label), label) for label in read_column(y).tolist()]
@@ -200,6 +201,7 @@ def _labels(known: Array, marker: Any) -> Array:
             "marks unlabelled points, leave unlabeled='auto', or write the marker in its place."
         )
     if known.dtype.kind == "O":
+        # np.unique cannot sort mixed types, and its TypeError names no label.
         kinds = {kind_of(value) for value in known}
         if len(kinds) > 1:
             raise ValueError(

@@ -93,6 +93,7 @@ def check_count(name: str, value: object, *, least: int = 1) -> int:
 def _draw(labels: NDArray[Any], count: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
     classes, codes = np.unique(labels, return_inverse=True)
     labeled = np.zeros(labels.size, dtype=bool)
+    # By class and not in one draw: a class without a label could not be learnt at all.
     for code, name in enumerate(classes):
         members = np.flatnonzero(codes == code)
         if members.size < count:

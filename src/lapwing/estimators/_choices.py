@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from lapwing.graphs import GRAPHS
+from lapwing.kernels import KERNELS
 from lapwing.losses.base import TargetKind
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS
@@ -12,7 +14,7 @@ from lapwing.solvers.manifold.registry import SOLVERS
 
 __all__ = ["CHOICES"]
 
-_WIDTH = 92
+_WIDTH = 92  # of a line of source, less the indents of a class's docstring and of an entry
 _SIGNS = {name: LOSSES[name] for name in loss_names(TargetKind.SIGNS)}
 _OWN = "Or an object of `{}`; `lapwing.losses` says how to write one."
 
@@ -31,14 +33,31 @@ def _entry(head: str, *sentences: str) -> str:
     return f"{head}\n{textwrap.indent(body, '    ')}"
 
 
-def _methods() -> str:
-    items = []
-    for name, method in METHODS.items():
-        text = f"- {name!r} {method.summary}."
-        items.append(textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
-    return "method : str or Method, default='gradient'\n" + textwrap.indent(
-        "\n".join(items), "    "
+def _items(summaries: Mapping[str, str]) -> str:
+    return "\n".join(
+        textwrap.fill(f"- {name!r} {text}.", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for name, text in summaries.items()
     )
+
+
+def _methods() -> str:
+    items = _items({name: method.summary for name, method in METHODS.items()})
+    return "method : str or Method, default='gradient'\n" + textwrap.indent(items, "    ")
+
+
+def _solvers() -> str:
+    auto = (
+        "picks from the numbers of points, labels and features and the free memory; `solver_` and "
+        "the log of ``logging.getLogger('lapwing')`` say what and why"
+    )
+    items = _items({name: solver.summary for name, solver in SOLVERS.items()} | {"auto": auto})
+    head = f"solver : {{'auto', {', '.join(map(repr, SOLVERS))}}}, default='auto'"
+    return f"{head}\n    All reach the same optimum.\n\n{textwrap.indent(items, '    ')}"
+
+
+def _kernels_with(parameter: str) -> str:
+    """The kernels whose formula has a parameter."""
+    return _listed(name for name, formula in KERNELS.items() if parameter in formula.text)
 
 
 _SIGN_FORMULAS = _formulas((name, loss.formula) for name, loss in _SIGNS.items())
@@ -49,7 +68,36 @@ _AUTO: dict[str, list[str]] = {}
 for _name, _method in METHODS.items():
     _AUTO.setdefault(_method.unlabeled_loss, []).append(_name)
 
+_KERNEL = (
+    _formulas((name, formula.text) for name, formula in KERNELS.items()) + ".",
+    "'precomputed': X is the kernel matrix, dense or sparse, and the graph must be given as an "
+    "affinity. Or a function (X, Z) -> matrix of kernel values.",
+)
+
 CHOICES = {
+    "kernel": _entry(
+        "kernel : str or callable, default='rbf'",
+        *_KERNEL,
+        "With 'linear' the kernel matrix is never formed.",
+    ),
+    "embedded_kernel": _entry("kernel : str or callable, default='rbf'", *_KERNEL),
+    "degree": _entry("degree : float, default=3", f"Of {_kernels_with('degree')}."),
+    "coef0": _entry("coef0 : float, default=1.0", f"Of {_kernels_with('coef0')}."),
+    "graph": _entry(
+        "graph : graph recipe, sparse matrix, neighbours transformer or None, default=None",
+        f"A recipe of `lapwing.graphs`: {', '.join(f'`{name}`' for name in GRAPHS)}. A matrix is "
+        "taken as a symmetric affinity between the rows of X.",
+        "None chooses by the points (`lapwing.graphs.default_graph`): for classes "
+        "``KNNGraph(n_neighbors=5, power=2)``, or ``KNNGraph(n_neighbors=10, power=1)`` up to 3 "
+        "features; for regressions ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.",
+    ),
+    "solver": _solvers(),
+    "kinked_solver": _entry(
+        f"solver : {{'auto', {', '.join(map(repr, _FOR_KINKS))}}}, default='auto'",
+        f"The loss has kinks: of the solvers only {_listed(_FOR_KINKS)} will do. 'dual' solves for "
+        "the labelled columns of the deformed kernel, O(n^3), then a support vector regression of "
+        "the size of the labels.",
+    ),
     "loss": _entry(
         f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default='squared_hinge'",
         f"On labelled points: {_SIGN_FORMULAS}. {_OWN.format('lapwing.losses.Loss')}",

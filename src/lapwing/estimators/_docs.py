@@ -16,27 +16,12 @@ __all__ = ["document"]
 T = TypeVar("T", bound=type)
 
 _ENTRIES = CHOICES | {
-    "kernel": """
-kernel : str or callable, default='rbf'
-    'rbf' exp(-gamma |x - z|^2), 'poly' (gamma x'z + coef0)^degree, 'linear' x'z (the kernel matrix
-    is never formed), 'laplacian' exp(-gamma |x - z|_1), 'cosine', 'sigmoid'
-    tanh(gamma x'z + coef0), 'precomputed' (X is the kernel matrix, dense or sparse, and the graph
-    must be given as an affinity), or a function (X, Z) -> matrix of kernel values.
-""",
     "gamma": """
 gamma : float or 'scale', default='scale'
     Width of the kernel, 1 / (2 sigma^2) for 'rbf'. 'scale' is one over the total variance of X,
     sum_j Var(x_j), so that two typical points have the kernel value exp(-2); it equals
     scikit-learn's for standardised features, and does not change when a feature is shifted.
     'auto' is 1 / n_features.
-""",
-    "degree": """
-degree : float, default=3
-    Of the 'poly' kernel.
-""",
-    "coef0": """
-coef0 : float, default=1.0
-    Of the 'poly' and 'sigmoid' kernels.
 """,
     "gamma_A": """
 gamma_A : float, default=1e-4
@@ -115,13 +100,6 @@ memory : str, joblib.Memory or None, default=None
     Where to cache the eigenpairs, so that fits to the same graph with other weights need not
     compute them again.
 """,
-    "embedded_kernel": """
-kernel : str or callable, default='rbf'
-    'rbf' exp(-gamma |x - z|^2), 'poly' (gamma x'z + coef0)^degree, 'linear' x'z, 'laplacian'
-    exp(-gamma |x - z|_1), 'cosine', 'sigmoid' tanh(gamma x'z + coef0), 'precomputed' (X is the
-    kernel matrix, dense or sparse, and the graph must be given as an affinity), or a function
-    (X, Z) -> matrix of kernel values.
-""",
     "virtual_labels_": """
 virtual_labels_ : ndarray of shape (n_samples, n_columns)
     g of every training point, from which `transduction_` comes; rows left out of the fit (of
@@ -144,28 +122,6 @@ X_fit_ : {ndarray, sparse matrix} of shape (n_basis, n_features)
 basis_ : ndarray
     Rows of X that the points of the expansion are; with landmarks and linear functions those that
     the points of the problem are. Equal rows are one point.
-""",
-    "graph": """
-graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-    `KNNGraph`, `AffinityGraph`, `AnchorGraph` or `TransformerGraph`; a matrix is taken as a
-    symmetric affinity between the rows of X. None chooses by the points
-    (`lapwing.graphs.default_graph`): for classes ``KNNGraph(n_neighbors=5, power=2)``, or
-    ``KNNGraph(n_neighbors=10, power=1)`` up to 3 features; for regressions
-    ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.
-""",
-    "solver": """
-solver : {'auto', 'newton', 'pcg', 'dual'}, default='auto'
-    All reach the same optimum.
-
-    - 'dual' solves for the labelled columns of the deformed kernel once, O(n^3), then for all
-      classes on problems of the size of the labels: the choice up to some 12000 points.
-    - 'pcg' is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all
-      classes together, and only applies kernel and graph: for more points, sparse kernels, and
-      early stopping.
-    - 'newton' is Newton's method on the primal, O(n^3) a step and class; for the linear kernel
-      of the size of the features.
-    - 'auto' picks from the numbers of points, labels and features and the free memory;
-      `solver_` and the log of ``logging.getLogger('lapwing')`` say what and why.
 """,
     "stopping": """
 stopping : {None, 'stability', 'validation', 'mixed'}, default=None

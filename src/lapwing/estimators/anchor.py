@@ -11,8 +11,8 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian
 from lapwing.problem import Problem

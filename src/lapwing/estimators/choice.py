@@ -15,7 +15,9 @@ from lapwing.solvers.manifold import registry
 from lapwing.spaces import FullKernelSpace
 
 __all__ = [
+    "LONG",
     "SOLVERS",
+    "SPEED",
     "Choice",
     "EmbeddingChoice",
     "check_solver",
@@ -24,6 +26,7 @@ __all__ = [
     "choose_solver",
     "gradient_traffic",
     "matrix_points",
+    "seconds_of_columns",
 ]
 
 _LOG = logging.getLogger("lapwing")
@@ -35,7 +38,7 @@ SOLVERS = ("auto", *registry.SOLVERS)
 _MAX_POINTS = 12_000
 _MAX_LABELS = 3000
 _MAX_FEATURES = 2000
-_PCG_STEPS = 300
+_PCG_STEPS = 300  # to the optimum; MNIST3VS8 takes 270
 
 
 # Points up to which embedded regression with the full kernel takes some 15 s: one factorisation of
@@ -44,6 +47,12 @@ _MATRIX_POINTS = {"squared": 10_000, "epsilon_insensitive": 4000}
 # Points from which conjugate gradient on features takes less time than a factorisation (with any
 # g), if there are at least so many times more points than features.
 _OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
+
+SPEED = 2e10  # multiplications a second in a factorisation, of an ordinary machine
+LONG = 120.0  # seconds from which a fit is announced
+# Factorisations of a column by the interior point method: 8 to 10 were counted, and products with
+# the eigenvectors take as long as half of another.
+_COLUMN_FACTORS = 15
 
 
 class Choice(NamedTuple):
@@ -163,6 +172,17 @@ class EmbeddingChoice(NamedTuple):
 def matrix_points(loss: Loss) -> int:
     """Points up to which the full kernel is the default of embedded regression."""
     return _MATRIX_POINTS[loss.name]
+
+
+def seconds_of_columns(n: int, n_coordinates: int, n_columns: int) -> float:
+    """About how long the interior point method takes, which solves columns one after another.
+
+    Parameters
+    ----------
+    n, n_coordinates, n_columns : int
+        Points, coordinates of the function (n of a kernel matrix), columns.
+    """
+    return n_columns * _COLUMN_FACTORS * float(n) * n_coordinates**2 / SPEED
 
 
 def choose_embedding(loss: Loss, objective: EmbeddedObjective) -> EmbeddingChoice:

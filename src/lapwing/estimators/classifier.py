@@ -15,7 +15,8 @@ from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
+from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
 __all__ = ["ManifoldClassifier", "SemiSupervisedClassifier"]
@@ -71,7 +72,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         super()._answer(X, problem, solution)
-        diagnostics.warn_single_class(self.transduction_[~self.labeled_])
+        if not diagnostics.warn_single_class(self.transduction_[~self.labeled_]):
+            self._warn_constant(X, problem, solution, "Decision values")
 
     def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from lapwing.exceptions import (
     LapwingWarning,
     LongFitWarning,
     NoImprovementWarning,
-    NothingHeldOutWarning,
     OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -46,6 +46,7 @@ __all__ = [
     "warn_few_eigenvectors",
     "warn_fewer_eigenvectors_than_classes",
     "warn_imprecise",
+    "warn_long_columns",
     "warn_long_fit",
     "warn_lost_class",
     "warn_missed_prior",
@@ -68,7 +69,11 @@ _SPECKS = 0.01  # of all points
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _SAMPLE = 500  # points on which a kernel is looked at that is never formed for all
-_FOLLOWS = 0.05
+# Share of the targets' spread below which a regression does not follow them. Decision values may be
+# small and right (2.6e-7 with scikit-learn's check of class weights); of a null solution they are
+# rounding.
+_FOLLOWS, _NULL = 0.05, 1e-8
+_WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
 _MISSED = 0.01  # of the points
 _PRECISE = 1e-3  # relative gradient beyond which digits are missed
 
@@ -167,10 +172,11 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
     )
 
 
-def warn_single_class(predicted: Array) -> None:
-    """Warn if all of at least two unlabelled rows are given the same class."""
+def warn_single_class(predicted: Array) -> bool:
+    """Warn if all of at least two unlabelled rows are given the same class, and tell whether."""
     given = np.unique(predicted)
-    if len(predicted) >= 2 and len(given) == 1:
+    single = len(predicted) >= 2 and len(given) == 1
+    if single:
         warn(
             f"All {len(predicted)} unlabelled points were given class {given.tolist()[0]!r}. "
             "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
@@ -179,6 +185,7 @@ def warn_single_class(predicted: Array) -> None:
             "gamma_I).",
             SingleClassWarning,
         )
+    return single
 
 
 def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
@@ -194,17 +201,46 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
         )
 
 
-def warn_constant_values(values: Array, targets: Array) -> None:
-    """Warn if a regression does not follow its own targets: its values hardly vary on them."""
-    spread = float(np.std(targets))
-    if len(targets) >= 3 and spread > 0 and float(np.std(values)) < _FOLLOWS * spread:
-        warn(
-            f"The fitted values vary by {float(np.std(values)):.2g} where the targets vary by "
-            f"{spread:.2g} (standard deviations at the labelled points): the fit is nearly "
-            "constant. Usual causes: targets on the wrong scale (scale y to about one; LapSVR's "
-            "epsilon is in units of y), or too much smoothing (a smaller gamma_I or gamma_A).",
-            ConstantFitWarning,
+def warn_constant_values(
+    values: Array, targets: Array, parameters: Mapping[str, Any], *, regression: bool, what: str
+) -> bool:
+    """Warn if values at labelled points hardly vary where their targets do, and tell whether.
+
+    Parameters
+    ----------
+    values : ndarray of shape (l, c)
+    targets : ndarray of shape (l, k)
+        For classifiers -1 and +1.
+    parameters : mapping of str
+        The estimator's, of which the warning tells the weights.
+    regression : bool
+    what : str
+        The subject of the warning, in the plural.
+    """
+    spread, wanted = (float(np.std(part, axis=0).max()) for part in (values, targets))
+    follows = _FOLLOWS if regression else _NULL
+    if len(targets) < (3 if regression else 2) or wanted == 0 or spread >= follows * wanted:
+        return False
+    if regression:
+        text = (
+            f"vary by {spread:.2g} where the targets vary by {wanted:.2g} (standard deviations at "
+            "the labelled points): the fit is nearly constant. Usual causes: targets on the wrong "
+            "scale (scale y to about one; LapSVR's epsilon is in units of y), or"
         )
+    else:
+        text = (
+            f"vary by {spread:.2g} where the labels are -1 and 1 (standard deviations at the "
+            "labelled points): the fit is constant but for rounding, which may decide its classes. "
+            "Usual causes: sample weights near 0, a kernel to which all points look alike (another "
+            "gamma), or"
+        )
+    weights = [f"{name}={parameters[name]!r}" for name in _WEIGHTS if name in parameters]
+    warn(
+        f"{what} {text} weights of the objective that are too far apart ({', '.join(weights)}): "
+        "take values nearer to the defaults.",
+        ConstantFitWarning,
+    )
+    return True
 
 
 def warn_missed_prior(volumes: Array, targets: Array) -> None:
@@ -355,7 +391,19 @@ def warn_nothing_held_out(regression: bool) -> None:
         f"No parameters were chosen: {rows} left to fit to if one label is left out. The usual "
         "ones are in best_params_. Label at least two rows"
         f"{'' if regression else ' of every class'}.",
-        NothingHeldOutWarning,
+        FewLabelsWarning,
+    )
+
+
+def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regression: bool) -> None:
+    """Warn before columns that are solved one after another take minutes."""
+    faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
+    columns = "its column" if n_columns == 1 else f"its {n_columns} columns one after another"
+    warn(
+        f"{name} solves {columns} and will take about {max(2, round(seconds / 60))} minutes or "
+        f"more for {n} points. Use {faster}, which solves all columns with one factorisation, or "
+        "fewer coordinates, e.g. space=Landmarks(300).",
+        LongFitWarning,
     )
 
 
@@ -423,12 +471,14 @@ def check_finite_answers(*arrays: Array) -> None:
 
 
 def check_linear_scale(X: Any) -> None:
-    """Refuse points whose dot products overflow."""
-    largest = float(abs(X).max())
-    limit = float(np.sqrt(np.finfo(X.dtype).max / X.shape[1]))
-    if not largest <= limit:
+    """Refuse points whose dot products overflow, or underflow."""
+    largest, info = float(abs(X).max()), np.finfo(X.dtype)
+    highest = float(np.sqrt(info.max / X.shape[1]))
+    lowest = float(np.sqrt(info.tiny / info.eps))  # a digit less is lost to numbers below tiny
+    if not largest <= highest or 0 < largest < lowest:
+        what = "underflow" if largest < lowest else "overflow"
         raise ValueError(
-            f"X holds values up to {largest:.3g}, whose dot products overflow {X.dtype}. Scale the "
+            f"X holds values up to {largest:.3g}, whose dot products {what} {X.dtype}. Scale the "
             "features, e.g. by StandardScaler."
         )
 

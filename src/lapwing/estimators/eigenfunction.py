@@ -9,8 +9,8 @@ import numpy as np
 
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import penalized_least_squares
@@ -135,6 +135,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         return False
 
     def _graph(self) -> WantedGraph:
+        # Densities along directions stand in for the graph: no neighbours are searched.
         return WantedGraph(False)
 
     def _prepare(
@@ -166,6 +167,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
                 self.lam * problem.weights,
                 np.diag(functions.eigenvalues),
             )
+        # The first eigenfunction is the constant one: its coefficient is the bias.
         function = EigenfunctionSum(functions, fit.coef[1:], functions.constant * fit.coef[0])
         return Solution(function, function(problem.X), {"objective_": fit.objective})
 

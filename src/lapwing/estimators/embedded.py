@@ -16,15 +16,10 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import choose_embedding, matrix_points
+from lapwing.estimators.choice import LONG, choose_embedding, matrix_points, seconds_of_columns
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
-from lapwing.estimators.template import (
-    Prepared,
-    SemiSupervisedEstimator,
-    Solution,
-    Targets,
-    WantedGraph,
-)
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
@@ -99,6 +94,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
         if self.n_eigenvectors is None:
             return None
+        # One a class is the least that tells classes apart.
         wanted = max(_EIGENVECTORS, 2 * n_columns)
         if self.n_eigenvectors != "auto":
             wanted = int(self.n_eigenvectors)
@@ -108,6 +104,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
+        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
         if pairs.n_components > k:
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs
@@ -120,6 +117,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         kernel = self._make_kernel(problem)
         assert kernel is not None
         if not kernel.surely_positive_definite:
+            # A sample is looked at: with landmarks the whole matrix is never formed.
             diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         recipe = self.space
         if isinstance(recipe, str):
@@ -134,10 +132,29 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if not self._linear() and self._takes_full_kernel(problem):
             exact = self.n_eigenvectors is None
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
+        loss, n_columns = self._loss(), problem.targets.shape[1]
+        if not loss.kind.differentiable:
+            seconds = seconds_of_columns(problem.n_points, self._n_coordinates(problem), n_columns)
+            if seconds > LONG:
+                diagnostics.warn_long_columns(
+                    type(self).__name__, problem.n_points, n_columns, seconds, self._regression
+                )
+
+    def _n_coordinates(self, problem: Problem) -> int:
+        """Of the function side, as far as it is known before it is made."""
+        n = problem.n_points
+        if self._linear():
+            return min(n, int(problem.X.shape[1]))
+        if self._takes_full_kernel(problem):
+            return n
+        space = Landmarks() if isinstance(self.space, str) else self.space
+        wanted = getattr(space, "n_components", None)
+        return n if wanted is None else min(n, int(wanted))
 
     def _takes_full_kernel(self, problem: Problem) -> bool:
         if not isinstance(self.space, str):
             return self.space is None
+        # A matrix that was given is there already: landmarks would save nothing.
         return self._pairwise() or problem.n_points <= matrix_points(self._loss())
 
     def _linear(self) -> bool:
@@ -154,6 +171,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         C, mu = float(self.C), float(self.mu)
         weights = limited_weights(float(self.lam), problem.weights, C, mu)
         diagnostics.check_target_scale(problem.targets, weights, problem.X.dtype)
+        # L^p has the eigenvectors of L. The pairs are of L itself, so that those once computed
+        # serve every p and mu.
         return EmbeddedObjective(
             prepared.space,
             problem.index,
@@ -174,6 +193,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         previous: Mapping[str, Any] | None = None,
     ) -> EmbeddedSolution:
         objective, loss = self._objective(prepared), self._loss()
+        # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
+        # answers are turned into these units and back.
         units = Units.of(
             objective.targets, objective.weights, centred=self._levels_are_free(prepared)
         )
@@ -231,6 +252,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         self, prepared: Prepared, result: EmbeddedResult, solver: str
     ) -> EmbeddedSolution:
         function = prepared.space.function(result.coef, result.intercept)
+        # The tube leaves points without a multiplier; new points need no kernel value with them.
         if isinstance(function, KernelExpansion):
             function = function.pruned()
         pairs = prepared.eigenpairs
@@ -240,6 +262,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             {
                 "objective_": result.objective,
                 "optimality_": result.optimality,
+                # scikit-learn's checks want one iteration at the least, and a factorisation has
+                # none.
                 "n_iter_": max(1, result.n_iter),
                 "status_": str(result.status),
                 "solver_": solver,

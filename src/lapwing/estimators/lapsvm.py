@@ -185,9 +185,7 @@ class LapSVR(ManifoldRegressor):
     epsilon : float, default=0.1
         Half the width of the tube, >= 0, in the units of y, in which errors cost nothing.
     {graph}
-    solver : {'auto', 'dual'}, default='auto'
-        The loss has kinks: there is only 'dual', which solves for the labelled columns of the
-        deformed kernel, O(n^3), then a support vector regression of the size of the labels.
+    {kinked_solver}
     fit_intercept : bool, default=True
         Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
         Laplacian, which is not zero on constants, shrinks it.
@@ -242,6 +240,7 @@ class LapSVR(ManifoldRegressor):
     True
     """
 
+    # No stopping, warm start or seed: the dual has no iterates to stop at or to go on from.
     def __init__(
         self,
         kernel: Any = "rbf",

@@ -18,21 +18,18 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
+    LONG,
+    SPEED,
     check_solver,
     choose_for_kernel_matrix,
     choose_solver,
     gradient_traffic,
 )
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.refits import Refits, removable
-from lapwing.estimators.template import (
-    Prepared,
-    SemiSupervisedEstimator,
-    Solution,
-    Targets,
-    WantedGraph,
-)
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
 from lapwing.losses.base import Loss
@@ -52,8 +49,6 @@ __all__ = ["ManifoldEstimator", "StoppableEstimator"]
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10
-_SPEED = 2e10  # multiplications a second in a factorisation
-_LONG = 120.0  # seconds from which a fit is announced
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +132,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
     ) -> Prepared:
         kernel = self._make_kernel(problem)
         if kernel is not None:
+            # Before the search for neighbours, which may take minutes.
             kernel.forecast(problem.X)
             self._forecast(problem)
         with progress.stage("graph"):
@@ -153,22 +149,26 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         n, n_columns = problem.n_points, problem.targets.shape[1]
         solver = self.solver
         if solver == "auto":
+            # There is no objective yet, which `choose_solver` looks at; the sizes tell as much.
             kinks = not self._loss().kind.differentiable
             solver = "dual" if kinks else choose_for_kernel_matrix(n, len(problem.index)).solver
+        # When the predictions settle cannot be told from the sizes.
         if solver == "pcg" and self._stops_early():
             return
         if solver == "pcg":
             itemsize = problem.X.dtype.itemsize
             seconds = gradient_traffic(n, n_columns, itemsize) / _BANDWIDTH
         else:
-            seconds = float(n) ** 3 / _SPEED
-        if seconds > _LONG:
+            seconds = float(n) ** 3 / SPEED
+        if seconds > LONG:
             diagnostics.warn_long_fit(type(self).__name__, n, seconds, self._regression)
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         if kernel is None:
             diagnostics.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
+        # Held: conjugate gradient multiplies by the matrix in every iteration, and the direct
+        # solvers read its entries.
         space = FullKernelSpace.computed(kernel, problem.X, problem.rows).stored()
         if not kernel.surely_positive_definite and not kernel.precomputed:
             diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
@@ -208,6 +208,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         rule: StoppingRule | None = None,
     ) -> ManifoldSolution:
         choice = choose_solver(self.solver, objective, early_stopping=early_stopping)
+        # Of a factorisation no share can be shown as done.
         steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
             result = self._run_solver(choice.solver, objective, start, rule, tick)
@@ -253,6 +254,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         tick: Tick,
     ) -> Result:
         def on_iteration(iteration: Iteration) -> bool:
+            # A function, as making the attributes takes copies that few callbacks ask for.
             def attributes() -> Mapping[str, Any]:
                 state = iteration.state()
                 coef, intercept = to_host(state.coef), to_host(state.intercept)
@@ -271,6 +273,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             diagnostics.warn_not_converged(
                 solution.solver, result.n_iter, self.max_iter, optimality, self.tol
             )
+        # What was stopped early or by a callback is as imprecise as was asked for.
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
         if prepared.laplacian is not None:
@@ -374,5 +377,6 @@ class StoppableEstimator(ManifoldEstimator):
         dtype = objective.space.dtype
         intercept = np.zeros(objective.n_columns)
         if objective.fit_intercept:
+            # A class prior shifts the function after the solve: the minimum is without the shift.
             intercept = previous["intercept_"] - previous.get("class_offsets_", 0.0)
         return objective.state(coef.astype(dtype), intercept.astype(dtype))

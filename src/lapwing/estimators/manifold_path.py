@@ -13,8 +13,8 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
 from lapwing.estimators.path import PathEstimator, Scored, nearest, widths_of
+from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.template import Prepared, Targets, WantedGraph
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel

@@ -17,13 +17,10 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
+from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import removable
-from lapwing.estimators.template import (
-    Prepared,
-    SemiSupervisedEstimator,
-    Solution,
-)
+from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.problem import Problem
 
 __all__ = ["PathEstimator", "PathSolution", "Scored", "Scores", "nearest", "widths_of"]

@@ -9,16 +9,14 @@ family: every fit is `solve` of what was prepared once.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
+from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.estimators.progress import SILENT
-
-if TYPE_CHECKING:
-    from lapwing.estimators.template import Prepared, SemiSupervisedEstimator, Solution
 
 __all__ = ["Refits", "relabeled", "removable", "without"]
 
@@ -34,7 +32,7 @@ class Refits:
     prepared : Prepared
     """
 
-    estimator: SemiSupervisedEstimator
+    estimator: Any
     prepared: Prepared
 
     def covering(self, points: Array) -> Self:
@@ -43,7 +41,8 @@ class Refits:
 
     def solve(self, prepared: Prepared) -> Solution:
         """The solution for other labels of the points, by `Prepared.relabeled`."""
-        return self.estimator._solve(prepared, SILENT)
+        found: Solution = self.estimator._solve(prepared, SILENT)
+        return found
 
     def values(self, prepared: Prepared) -> Array:
         """Its decision values on the points (n, c), no more."""

@@ -10,9 +10,9 @@ from sklearn.base import RegressorMixin
 from lapwing._arrays import Array
 from lapwing.classes.labels import as_targets, read_targets
 from lapwing.classes.slips import doubt_targets
-from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
-from lapwing.estimators.template import SemiSupervisedEstimator, Solution, Targets, only_labeled
+from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
 __all__ = ["ManifoldRegressor", "SemiSupervisedRegressor", "StoppableRegressor"]
@@ -30,8 +30,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
         super()._answer(X, problem, solution)
-        values = solution.values[problem.index, 0]
-        diagnostics.warn_constant_values(values, problem.targets[:, 0])
+        self._warn_constant(X, problem, solution, "The fitted values")
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]

@@ -16,6 +16,7 @@ from lapwing.classes.voting import n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
@@ -26,7 +27,6 @@ from lapwing.estimators.s3vm_choice import (
     read_balance,
     worst,
 )
-from lapwing.estimators.template import Prepared, Solution, Targets, WantedGraph
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.losses.base import TargetKind
 from lapwing.losses.registry import as_loss
@@ -59,6 +59,7 @@ from lapwing.spaces import (
 __all__ = ["S3VC"]
 
 _SINGLE_PRECISION = 5e-3
+_HELD_POINTS = 5000  # whose kernel matrix is held for machines of pairs: 200 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,8 +344,10 @@ class S3VC(SemiSupervisedClassifier):
             space = LinearSpace(X)
         elif whole:
             return self._full_space(kernel, problem)
-        else:  # the matrix of all points is never formed, only those of the pairs
-            return FullKernelSpace.computed(kernel, X, problem.rows)
+        else:
+            pairs = FullKernelSpace.computed(kernel, X, problem.rows)
+            # Beyond, only the matrices of the pairs are formed, and again in every round.
+            return pairs.stored() if problem.n_points <= _HELD_POINTS else pairs
         if not isinstance(space, LinearSpace):
             return space
         if not deformed:

@@ -13,7 +13,7 @@ from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.losses.base import TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
-from lapwing.problem import Problem
+from lapwing.problem import Problem, check_weight_sizes
 from lapwing.solvers import Status
 from lapwing.solvers.low_density.machines import Balance, Observations
 from lapwing.solvers.low_density.methods import as_method, check_losses
@@ -67,6 +67,11 @@ def check_combination(estimator: Any) -> None:
                 f"{name}={getattr(estimator, name)!r} must be at most {_LARGEST:g}: beyond, the "
                 "norm is below the rounding of the losses. Scale the features instead."
             )
+    if estimator.gamma_I > _LARGEST:
+        raise ValueError(
+            f"gamma_I={estimator.gamma_I!r} must be at most {_LARGEST:g}: beyond, the graph leaves "
+            "no digits to the losses and the kernel's norm. Use a smaller gamma_I."
+        )
     check_losses(
         estimator.method,
         as_loss(estimator.loss, TargetKind.SIGNS),
@@ -146,7 +151,7 @@ def _fractions(balance: Mapping[Any, Any], classes: Array) -> Array:
 
 
 def check_unlabeled_weights(problem: Problem) -> None:
-    """Refuse a negative weight of an unlabelled row.
+    """Refuse a negative or much too large weight of an unlabelled row.
 
     Raises
     ------
@@ -160,6 +165,7 @@ def check_unlabeled_weights(problem: Problem) -> None:
             f"sample_weight must not be negative: the unlabelled row {row} has "
             f"{problem.row_weights[row]}. S3VC weighs unlabelled rows as well."
         )
+    check_weight_sizes(problem.row_weights, ~problem.labeled_rows)
 
 
 def observe(problem: Problem, n_classes: int) -> Observations:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,28 +25,23 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from lapwing._arrays import Array, is_sparse
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
-from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import (
     AffinityGraph,
-    Eigenpairs,
-    GraphRecipe,
     Laplacian,
     as_graph,
     build_laplacian,
     default_graph,
 )
+from lapwing.graphs.magnitude import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
 
 __all__ = [
-    "Prepared",
     "SemiSupervisedEstimator",
-    "Solution",
-    "Targets",
-    "WantedGraph",
     "is_fitted_name",
     "only_labeled",
     "prepare",
@@ -54,73 +49,7 @@ __all__ = [
 ]
 
 
-class Targets(NamedTuple):
-    """y, read: one row a row of X."""
-
-    columns: Array  # (n_rows, c), read only where labelled
-    labeled: Array  # (n_rows,) bool
-    class_weights: Array  # (n_rows,) factors of the sample weights
-    attributes: Mapping[str, Any]  # what decoding needs, as the fitted attributes that it is
-    doubt: LapwingWarning | None = None  # of how y was read
-
-
-class WantedGraph(NamedTuple):
-    """Whether a fit has a graph, decided once, and which one if the user gave any."""
-
-    wanted: bool
-    given: GraphRecipe | None = None
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether it is a matrix about the user's rows, which can then not be merged."""
-        return isinstance(self.given, AffinityGraph)
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What can be solved again where only labels, weights or parameters of the objective change.
-
-    Attributes
-    ----------
-    targets : Targets
-        y, read.
-    problem : Problem
-    laplacian : Laplacian, AnchorLaplacian or None
-        None: there is no graph.
-    space : Space or what a family has in its place
-    eigenpairs : Eigenpairs or None
-        Of the Laplacian, where the family wants some.
-    """
-
-    targets: Targets
-    problem: Problem
-    laplacian: Any
-    space: Any
-    eigenpairs: Eigenpairs | None = None
-
-    def relabeled(self, targets: Targets, sample_weight: Any = None) -> Prepared:
-        """The same points with other labels; see `Problem.relabeled`."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
-        problem = self.problem.relabeled(targets.labeled, targets.columns, weights)
-        return replace(self, targets=targets, problem=problem)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What solving a prepared problem has found.
-
-    Attributes
-    ----------
-    function : FittedFunction
-    values : ndarray of shape (n, c)
-        Decision values on the points, of which the transductive answers are taken.
-    attributes : mapping of str
-        Fitted attributes beside those of the function.
-    """
-
-    function: FittedFunction
-    values: Array
-    attributes: Mapping[str, Any]
+_LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 
 def prepare(estimator: SemiSupervisedEstimator, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -175,7 +104,7 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     if not labeled.any():
         raise ValueError(
             f"score needs labelled rows, and all {len(labeled)} are unlabelled. Hold out rows with "
-            "labels, e.g. with StratifiedKFold, which spreads them over the folds."
+            "labels, e.g. with lapwing.model_selection.LabeledStratifiedKFold."
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
@@ -356,11 +285,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         self, X: Any, targets: Targets, sample_weight: Any, graph: WantedGraph
     ) -> Problem:
         """The problem; equal rows become one vertex where neither kernel nor graph is given."""
-        weights = check_weights(sample_weight, targets.labeled) * targets.class_weights
+        weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         pairwise = self._pairwise()
         if pairwise:
             self._check_precomputed(X, graph)
         else:
+            check_magnitude(X)
             diagnostics.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
             diagnostics.warn_outlying_rows(X)
         problem: Problem = make_problem(
@@ -415,11 +345,26 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         values = solution.values[problem.vertex]
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
+            # Rows of weight 0 are no points of the problem: they are answered as new ones.
             values[left_out] = solution.function(X[left_out])
         values = self._shift(values)
         if self._kept_values is not None:
             self._set({self._kept_values: values})
         self.transduction_ = self._transduce(values)
+
+    def _warn_constant(self, X: Any, problem: Problem, solution: Solution, values: str) -> None:
+        """Warn if the answers hardly vary, or those that the function gives beside them."""
+        warn_of = partial(
+            diagnostics.warn_constant_values,
+            parameters=self.get_params(deep=False),
+            regression=self._regression,
+        )
+        told = warn_of(solution.values[problem.index], problem.targets, what=values)
+        if told or self._kept_values is None or _is_bare(solution.function):
+            return
+        some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
+        predicted = solution.function(X[problem.rows[problem.index[some]]])
+        warn_of(predicted, problem.targets[some], what="What `predict` rests on, the values of f,")
 
     def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""
@@ -444,6 +389,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         return isinstance(kernel, str) and kernel == "precomputed"
 
 
+def _is_bare(function: FittedFunction) -> bool:
+    """Whether it is its intercept alone: solvers that leave coefficients at 0 warn of that."""
+    known = function.attributes
+    return not any(known[name].any() for name in ("alpha_", "coef_") if name in known)
+
+
 def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
     """Attributes that do not change when the user writes into X later."""
     memory = X.data if is_sparse(X) else X
@@ -461,6 +412,7 @@ def _canonical(X: Any) -> Any:
     They take squared norms entry by entry, wrong where one is stored twice, and some know 32-bit
     indices only.
     """
+    # `sum_duplicates` works in place.
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

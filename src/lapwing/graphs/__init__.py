@@ -1,7 +1,7 @@
 """Graphs of points: recipes for affinities, and the Laplacian as an operator.
 
-A recipe (`KNNGraph`, `AffinityGraph`, `TransformerGraph`, `AnchorGraph`) is given to an estimator
-as ``graph=``; `build_laplacian` turns it and the points into a `Laplacian`.
+A recipe (one of `GRAPHS`, such as `KNNGraph`) is given to an estimator as ``graph=``;
+`build_laplacian` turns it and the points into a `Laplacian`.
 """
 
 from lapwing._host.publish import publish as _publish
@@ -39,4 +39,5 @@ __all__ = [
     "smallest_eigenpairs",
 ]
 
-_publish(__name__, globals(), [name for name in __all__ if name != "GRAPHS"])
+# Model files name these; registries, in capitals, are no classes and have no module to set.
+_publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

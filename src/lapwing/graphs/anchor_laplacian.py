@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing.graphs.base import CSR, check_power, tidy
+from lapwing.graphs.base import CSR, check_power, check_values, tidy
 from lapwing.graphs.scaled import ScaledLaplacian
 
 __all__ = ["AnchorLaplacian"]
@@ -118,11 +118,7 @@ class AnchorLaplacian:
             A new array.
         """
         values = np.array(F, dtype=np.float64)
-        if values.ndim not in (1, 2) or values.shape[0] != self.n_points:
-            raise ValueError(
-                f"F has shape {values.shape}, but the graph has {self.n_points} points: the shape "
-                f"must be ({self.n_points},) or ({self.n_points}, n_columns)."
-            )
+        check_values(values, self.n_points)
         masses = self.masses if values.ndim == 1 else self.masses[:, None]
         for _ in range(self.power):
             values -= self.Z @ ((self._transposed @ values) / masses)
@@ -152,6 +148,7 @@ class AnchorLaplacian:
             The diagonal itself for p = 1.
         """
         own = self.Z.power(2) @ (1 / self.masses)
+        # That of the power itself needs its columns; a preconditioner lives with this.
         return np.asarray((1 - own) ** self.power)
 
     @property
@@ -184,6 +181,7 @@ class AnchorLaplacian:
         for _ in range(self.power):  # Z'LZ = G - G Lambda^-1 G, errata E14, and so on
             product = product - product @ step
         dense = product.toarray()
+        # p products round mirrored entries otherwise.
         return np.asarray((dense + dense.T) / 2)
 
     def affinity(self) -> CSR:

@@ -28,6 +28,8 @@ from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing._host.warn import warn
+from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.base import CSR, check_points, tidy
 from lapwing.graphs.magnitude import check_magnitude
@@ -97,7 +99,25 @@ class Anchors:
         return self._weigh(X, *self.nearest(X))
 
     def nearest(self, X: Any) -> tuple[Array, Array]:
-        """Squared distances (n, s), float64 and ascending, to the nearest anchors, and which."""
+        """Find the nearest anchors of points.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        squared : ndarray of shape (n, s)
+            Squared distances, float64 and ascending.
+        indices : ndarray of shape (n, s)
+            Which anchors they are to.
+
+        Raises
+        ------
+        ValueError
+            If points lie so far off that distances overflow.
+        """
         n, s = X.shape[0], min(self.n_nearest, len(self.points))
         squared, indices = np.empty((n, s)), np.empty((n, s), dtype=np.int64)
         center, scale = self._frame()
@@ -188,8 +208,9 @@ def _means(drawn: Any, m: int, rng: Any) -> Array:
     # One-hot points are as far from one centre as from another. What rounding would decide then,
     # by the order of the columns, is decided by moves that are larger than rounding.
     moves = 1 + _MOVE * np.cos(_SPREAD * lots(drawn)[0])
-    points = divide_rows(points, (size * moves).astype(drawn.dtype))
-    return np.asarray(means.fit(points).cluster_centers_ * size + center)
+    points = divide_rows(points.astype(np.float64), size * moves)  # float32 would round them away
+    centers = means.fit(points).cluster_centers_ * size + center
+    return np.asarray(centers.astype(drawn.dtype))
 
 
 @dataclass(frozen=True)
@@ -251,6 +272,13 @@ class AnchorGraph(BaseEstimator):
     Notes
     -----
     Distances are in the units of X: scale the features first if their units differ.
+
+    The anchors do not depend on the order of the rows, nor on that of the columns unless X itself
+    is the same when columns are swapped, as a whole grid or all combinations of some codes are. A
+    choice of a few points among those that such a swap turns into one another has to follow the
+    order of the columns, as nothing else tells them apart: on whole grids it changed 5 to 12 % of
+    the answers, on all combinations of codes up to half. Where most points are such, a
+    `TiedPointsWarning` says so.
 
     References
     ----------
@@ -386,7 +414,7 @@ class AnchorGraph(BaseEstimator):
                 )
             return np.asarray(points)
         rng = check_random_state(self.random_state)
-        order = _order(X, distinct_rows(X)[0])
+        order, tied = _order(X, distinct_rows(X)[0])
         m = self.n_anchors
         if m is None:
             m = max(_FEWEST, min(len(order) // 10, _MOST))
@@ -396,6 +424,13 @@ class AnchorGraph(BaseEstimator):
             f"{m} anchors with {n_features} features",
             "Use fewer anchors (n_anchors), or reduce the features, e.g. by TruncatedSVD.",
         )
+        if m < len(order) < 2 * tied:
+            warn(
+                f"{tied} of {len(order)} distinct points are told from others only by the order of "
+                "columns that are alike, as in a whole grid: which of them are anchors, and with "
+                "it many answers, follows that order. Use KNNGraph(), or give the anchors.",
+                TiedPointsWarning,
+            )
         choice = ANCHORS[self.anchors]
         n_drawn = min(len(order), choice.drawn * m)
         drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
@@ -428,10 +463,13 @@ def _unit(X: Any) -> float:
     return 2.0 ** min(max(exponent, -limit), limit)
 
 
-def _order(X: Any, rows: Array) -> Array:
+def _order(X: Any, rows: Array) -> tuple[Array, int]:
     """Rows in an order of their own, whatever order they and the columns came in.
 
-    So a permutation of X leaves the anchors as they are.
+    So a permutation of X leaves the anchors as they are. The number is that of the rows whose place
+    among others follows the order of the columns all the same.
     """
     first, second = lots(X)
-    return np.asarray(rows[np.lexsort((second[rows], np.round(first[rows], _LOT_DIGITS)))])
+    key = np.round(first[rows], _LOT_DIGITS)
+    sizes = np.unique(key, return_counts=True)[1]
+    return np.asarray(rows[np.lexsort((second[rows], key))]), int(sizes[sizes > 1].sum())

@@ -18,6 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from lapwing._arrays import Array
+
 __all__ = [
     "CSR",
     "GraphRecipe",
@@ -25,6 +27,7 @@ __all__ = [
     "check_normalized",
     "check_points",
     "check_power",
+    "check_values",
     "tidy",
 ]
 
@@ -48,7 +51,18 @@ class GraphRecipe(Protocol):
         """The p of L^p."""
 
     def affinity(self, X: Any, /) -> CSR:
-        """Symmetric non-negative affinity (n, n) of the points X, its diagonal empty."""
+        """Weights of the edges between points.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, n_features)
+            The points.
+
+        Returns
+        -------
+        csr_array of shape (n, n)
+            Symmetric, non-negative, its diagonal empty.
+        """
 
 
 def check_power(power: Any) -> int:
@@ -140,6 +154,15 @@ def _without_diagonal(W: CSR) -> CSR:
     rows = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
     W.data[rows == W.indices] = 0
     return tidy(W)
+
+
+def check_values(values: Array, n_points: int) -> None:
+    """Refuse what is no vector (n,) or block (n, n_columns) of values at the points."""
+    if values.ndim not in (1, 2) or values.shape[0] != n_points:
+        raise ValueError(
+            f"F has shape {values.shape}, but the graph has {n_points} points: the shape must be "
+            f"({n_points},) or ({n_points}, n_columns)."
+        )
 
 
 def tidy(W: CSR) -> CSR:

@@ -48,11 +48,21 @@ _BANDWIDTH = 0.2  # default, in standard deviations of the first direction
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """Principal directions."""
+    """Principal directions.
 
-    mean: Array  # (n_features,) float64
-    directions: Array  # (n_features, q) float64
-    deviations: Array  # (q,) standard deviations along them, descending
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        Of the training points, float64.
+    directions : ndarray of shape (n_features, q)
+        One a column, float64.
+    deviations : ndarray of shape (q,)
+        Standard deviations along them, descending.
+    """
+
+    mean: Array
+    directions: Array
+    deviations: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +103,7 @@ class Eigenfunctions:
         Parameters
         ----------
         X : ndarray or csr of shape (n, n_features)
+            The points.
 
         Returns
         -------
@@ -112,8 +123,11 @@ class Eigenfunctions:
         Parameters
         ----------
         X : ndarray or csr of shape (n, n_features)
+            The points.
         alpha : ndarray of shape (k, c)
+            Coefficients, a column a function.
         intercept : ndarray of shape (c,)
+            What is added to each column.
 
         Returns
         -------

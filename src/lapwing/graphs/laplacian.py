@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, even_blocks
 from lapwing._host.threads import available_threads, share
-from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power
+from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power, check_values
 from lapwing.graphs.scaled import ScaledLaplacian
 
 __all__ = ["Laplacian"]
@@ -153,11 +153,7 @@ class Laplacian:
             A new array, in C order.
         """
         values = np.asarray(F)
-        if values.ndim not in (1, 2) or values.shape[0] != self.n_points:
-            raise ValueError(
-                f"F has shape {values.shape}, but the graph has {self.n_points} points: the shape "
-                f"must be ({self.n_points},) or ({self.n_points}, n_columns)."
-            )
+        check_values(values, self.n_points)
         dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
         values = np.asarray(values, dtype=dtype, order="C")
         L = self._matrix_in(dtype)

@@ -196,6 +196,13 @@ class KNNGraph(BaseEstimator):
         Neighbors
             ``distances`` and ``indices`` of shape (n, n_neighbors), the ``recall`` and the
             ``backend``.
+
+        Raises
+        ------
+        ValueError
+            For points that are empty or not finite, or parameters out of range.
+        ImportError
+            If faiss is asked for and not installed.
         """
         check_recipe(
             self,

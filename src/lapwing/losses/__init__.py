@@ -67,6 +67,7 @@ Before a fit an object is compared with its own differences (`lapwing.losses.che
 that is not that of `value`, a break that is not named or a loss that is not convex is refused.
 """
 
+from lapwing._host.publish import publish as _publish
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, as_loss, as_unlabeled_loss
@@ -90,3 +91,6 @@ __all__ = [
     "as_loss",
     "as_unlabeled_loss",
 ]
+
+# Model files name these; registries, in capitals, are no classes and have no module to set.
+_publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

@@ -72,18 +72,73 @@ class Loss(_Declared):
 
     @abstractmethod
     def value(self, y: Any, f: Any) -> Any:
-        """Loss of each score, in the half convention."""
+        """Loss of each score, in the half convention.
+
+        Parameters
+        ----------
+        y : array of shape (...)
+            Targets: -1 and +1, or values (`targets`).
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            Half the loss that one would print.
+        """
 
     @abstractmethod
     def derivative(self, y: Any, f: Any) -> Any:
-        """Derivative (a subderivative at kinks) with respect to the score."""
+        """Derivative with respect to the score.
+
+        Parameters
+        ----------
+        y : array of shape (...)
+            Targets: -1 and +1, or values (`targets`).
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            Of `value`; a subderivative at kinks.
+        """
 
     @abstractmethod
     def curvature(self, y: Any, f: Any) -> Any:
-        """Second derivative; at the scores in `breaks` that of either side, or 0."""
+        """Second derivative with respect to the score.
+
+        Parameters
+        ----------
+        y : array of shape (...)
+            Targets: -1 and +1, or values (`targets`).
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            Of `value`; at the scores in `breaks` that of either side, or 0.
+        """
 
     def breaks(self, y: Any) -> tuple[Any, ...]:
-        """Scores at which the derivative or the curvature jumps, one array like y for each."""
+        """Scores at which the derivative or the curvature jumps.
+
+        Parameters
+        ----------
+        y : array of shape (...)
+            Targets.
+
+        Returns
+        -------
+        tuple of arrays of the shape of y
+            One for each jump; smooth losses have none.
+
+        Raises
+        ------
+        NotImplementedError
+            If a loss that is not smooth does not say where.
+        """
         if self.kind is Kind.SMOOTH:
             return ()
         raise NotImplementedError(
@@ -92,9 +147,17 @@ class Loss(_Declared):
         )
 
     def smoothed(self, variance: Any) -> Loss | None:
-        """The loss convolved with a Gaussian of the given variance of each score.
+        """The loss convolved with a Gaussian.
 
-        None where there is no formula; `lapwing.losses.smoothed.smooth` averages then.
+        Parameters
+        ----------
+        variance : float or array of the shape of the scores
+            Of the Gaussian at each score.
+
+        Returns
+        -------
+        Loss or None
+            None where there is no formula; `lapwing.losses.smoothed.smooth` averages then.
         """
         return None
 
@@ -122,15 +185,48 @@ class UnlabeledLoss(_Declared):
 
     @abstractmethod
     def value(self, f: Any) -> Any:
-        """Loss of each score."""
+        """Loss of each score.
+
+        Parameters
+        ----------
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            The loss itself: there is no half convention.
+        """
 
     @abstractmethod
     def derivative(self, f: Any) -> Any:
-        """Derivative with respect to the score."""
+        """Derivative with respect to the score.
+
+        Parameters
+        ----------
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            Of `value`.
+        """
 
     @abstractmethod
     def curvature(self, f: Any) -> Any:
-        """Second derivative, 0 at kinks."""
+        """Second derivative with respect to the score.
+
+        Parameters
+        ----------
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        array of the shape of f
+            Of `value`; 0 at kinks.
+        """
 
     @property
     def label_loss(self) -> Loss | None:
@@ -155,9 +251,17 @@ class UnlabeledLoss(_Declared):
         return None
 
     def smoothed(self, variance: Any) -> UnlabeledLoss | None:
-        """The loss convolved with a Gaussian of the given variance of each score.
+        """The loss convolved with a Gaussian.
 
-        None where there is no formula; a little smoothing is done by averages then.
+        Parameters
+        ----------
+        variance : float or array of the shape of the scores
+            Of the Gaussian at each score.
+
+        Returns
+        -------
+        UnlabeledLoss or None
+            None where there is no formula; a little smoothing is done by averages then.
         """
         return None
 

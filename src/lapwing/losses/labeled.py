@@ -92,7 +92,13 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """1/2 max(0, |y - f| - epsilon): support vector regression, half the usual loss."""
+    """1/2 max(0, |y - f| - epsilon): support vector regression, half the usual loss.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Half the width of the tube, >= 0, in which errors cost nothing.
+    """
 
     epsilon: float = 0.1
     kind: ClassVar[Kind] = Kind.KINKED

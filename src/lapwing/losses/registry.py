@@ -59,6 +59,7 @@ def as_loss(loss: Any, targets: TargetKind) -> Loss:
     Returns
     -------
     Loss
+        The object itself, or that of the name with its default parameters.
 
     Raises
     ------
@@ -74,11 +75,13 @@ def as_loss(loss: Any, targets: TargetKind) -> Loss:
         return LOSSES[loss]()
     if not isinstance(loss, Loss):
         raise TypeError(f"loss={loss!r} must be {_wanted(names, 'Loss')}.{_called(loss, Loss)}")
+    # The reverse is fine: -1 and +1 are numbers, as in least squares for classes.
     if targets is TargetKind.VALUES and loss.targets is TargetKind.SIGNS:
         raise ValueError(
             f"loss={loss!r} is for classes: its targets are -1 and +1. Use "
             f"{_wanted(names, 'Loss')} with targets = TargetKind.VALUES."
         )
+    # The library's own are compared with their differences in its tests, not in every fit.
     if type(loss) is not LOSSES.get(loss.name):
         check_loss(loss)
     return loss
@@ -97,6 +100,7 @@ def as_unlabeled_loss(loss: Any, parameters: Mapping[str, Any]) -> UnlabeledLoss
     Returns
     -------
     UnlabeledLoss
+        The object itself, or that of the name with the estimator's parameters.
 
     Raises
     ------
@@ -107,6 +111,7 @@ def as_unlabeled_loss(loss: Any, parameters: Mapping[str, Any]) -> UnlabeledLoss
     """
     if isinstance(loss, str) and loss in UNLABELED_LOSSES:
         make = UNLABELED_LOSSES[loss]
+        # `s` of the estimator reaches the bump; a loss that has no `s` is not given one.
         own = make().get_params(deep=False)
         return make(**{name: value for name, value in parameters.items() if name in own})
     if not isinstance(loss, UnlabeledLoss):

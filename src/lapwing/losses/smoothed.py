@@ -43,6 +43,11 @@ class ModifiedLogistic(Loss):
 
     A differentiable stand-in for the hinge: log(2)/g = 0.035 above it at the margin, never zero
     (errata Q6). The paper's g = 20 is in a figure's caption.
+
+    Parameters
+    ----------
+    slope : float, default=20.0
+        g > 0: the larger, the nearer to the hinge.
     """
 
     slope: float = 20.0

@@ -25,6 +25,13 @@ class GaussianBump(UnlabeledLoss):
     """exp(-s f^2 / a) / sqrt(a): both papers' loss for a = 1, with s = 3.
 
     Its convolution with a Gaussian of variance v is a bump of a + 2 s v (continuation paper, (8)).
+
+    Parameters
+    ----------
+    s : float, default=3.0
+        The larger, the narrower.
+    a : float or ndarray, default=1.0
+        1 + 2 s v of one that is smoothed, or one each score.
     """
 
     s: float = 3.0

@@ -25,7 +25,7 @@ __all__ = [
     "read_header",
 ]
 
-FORMAT = 1
+FORMAT = 1  # of the archive; files of a later one are refused
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)
 _ZIP_START = b"PK\x03\x04"

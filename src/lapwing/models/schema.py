@@ -205,7 +205,23 @@ def _pack_texts(node: dict[str, Any], members: dict[str, bytes]) -> None:
 
 
 def texts_from(array: Array) -> Array:
-    """Undo `_pack_texts`: an array of Python texts from one of NumPy's."""
+    """Make an array of Python's texts from one of NumPy's; model files name this function.
+
+    Parameters
+    ----------
+    array : ndarray of str
+        Texts of a fixed length, as files hold them.
+
+    Returns
+    -------
+    ndarray of object
+        The same texts.
+
+    Raises
+    ------
+    ValueError
+        If the array holds something else.
+    """
     if array.dtype.kind != "U":
         raise ValueError("an array of texts holds something else")
     return array.astype(object)

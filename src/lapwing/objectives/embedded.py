@@ -39,6 +39,7 @@ __all__ = [
     "spectral_side",
 ]
 
+# Half the digits of float64: the other half is left to the least weight.
 _DIGITS = 1e8
 _ALL = slice(None)
 
@@ -198,14 +199,13 @@ class GraphSide:
 
 
 def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
-    """Lambda = lam weights, cut off at 1e8 times the least of it, C and mu.
+    """Lambda = lam weights, cut off at 1e8 times the larger one of C and mu.
 
-    On a few eigenvectors the weights of all labels meet in one matrix, in which a weight of 1e16
+    On a few eigenvectors labels, loss and graph meet in one matrix, in which a weight of 1e16
     leaves no digit for one of 1. Beyond the limit g misses the label by a factor of some 1e-8.
     """
     with np.errstate(over="ignore"):
-        Lambda = lam * weights
-        return np.minimum(Lambda, _DIGITS * max(float(Lambda.min()), C, mu))
+        return np.minimum(lam * weights, _DIGITS * max(C, mu))
 
 
 def spectral_side(
@@ -264,7 +264,9 @@ def graph_side(
         As for `spectral_side`.
     """
     curvature = smoothness(np.eye(n_points))
+    # p products round mirrored entries otherwise, and factorisations read one half only.
     curvature = (curvature + curvature.T) / 2
+    # A point may carry several observations, which `+=` on an index would count once.
     np.add.at(curvature, (index, index), weights)
     pull = np.zeros((n_points, targets.shape[1]))
     np.add.at(pull, index, weights[:, None] * targets)

@@ -60,6 +60,7 @@ class CenteredFeatures:
 
     def rows(self, rows: Array) -> CenteredFeatures:
         """The features of some points, by the same centre."""
+        # In coordinates the norm is that of w, so that rows of features are a linear space.
         return replace(self, space=LinearSpace(self.space.features[rows]))
 
     @property
@@ -72,6 +73,8 @@ class CenteredFeatures:
 
     def values(self, coef: Array) -> Array:
         """w'(phi(x) - mu) on the points, float64."""
+        # Products in the precision of the features, which is that of X; sums of them in float64, in
+        # which the line search compares values that differ by little.
         features, coef = self.space.features, coef.astype(np.float64, copy=False)
         w = coef.astype(self.space.dtype, copy=False)
         values = features @ w if is_sparse(features) else matvec(features, w)
@@ -135,12 +138,9 @@ class LowDensityObjective:
     def free_bias(self) -> bool:
         return self.bias[0] < self.bias[1]
 
-    @cached_property
-    def _one_observation_a_point(self) -> bool:
-        return len(np.unique(self.index)) == len(self.index)
-
     def zero(self) -> Function:
         """The zero function, w = 0, with the admissible b nearest to 0."""
+        # The balance may keep b away from 0.
         lower, upper = self.bias
         return Function(np.zeros(self.features.n_coef), float(min(max(0.0, lower), upper)))
 
@@ -153,6 +153,7 @@ class LowDensityObjective:
         return self._value(function.coef, self.values(function))
 
     def _value(self, w: Array, f: Array) -> float:
+        # Losses are halves (`lapwing.losses`), and C is of the whole one.
         fit = 2 * self.weights @ self.loss.value(self.targets, f[self.index])
         density = self.unlabeled_weights @ self.unlabeled_loss.value(f[self.unlabeled])
         return float(w @ w / 2 + fit + density)
@@ -167,10 +168,8 @@ class LowDensityObjective:
             f[self.unlabeled]
         )
         slopes = 2 * self.weights * self.loss.derivative(self.targets, f[self.index])
-        if self._one_observation_a_point:
-            u[self.index] += slopes
-        else:
-            np.add.at(u, self.index, slopes)
+        # A point may carry several observations, which `+=` on an index would count once.
+        np.add.at(u, self.index, slopes)
         return self.features.represent(u) + w, float(u.sum())
 
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:

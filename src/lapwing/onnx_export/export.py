@@ -179,11 +179,11 @@ def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
         n_columns = function.coef.shape[1]
     else:
         assert isinstance(function, KernelExpansion)
-        translate = _KERNELS.get(str(function.kernel.name))
+        translate = TRANSLATED_KERNELS.get(str(function.kernel.name))
         if translate is None:
             raise OnnxExportError(
                 f"kernel={function.kernel.name!r} has no translation to ONNX. Use one of "
-                f"{', '.join(map(repr, _KERNELS))}."
+                f"{', '.join(map(repr, TRANSLATED_KERNELS))}."
             )
         block = translate(build, X, function.basis, function.kernel)
         product = build.op("MatMul", block, _double(build, function.coef))
@@ -246,12 +246,19 @@ def _scaled(build: Builder, tensor: str, factor: float) -> str:
     return build.op("Mul", tensor, build.constant(np.float64(factor)))
 
 
+def _in_units(build: Builder, X: str, kernel: Kernel) -> str:
+    """Points divided as the estimator divides them."""
+    return _scaled(build, X, 2.0**-kernel.unit_exponent) if kernel.unit_exponent else X
+
+
 def _linear(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("MatMul", X, _transposed(build, basis))
 
 
 def _affine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
-    product = _scaled(build, _linear(build, X, basis, kernel), kernel.gamma)
+    right = KERNELS["poly"].prepare(basis, kernel)
+    product = build.op("MatMul", _in_units(build, X, kernel), _transposed(build, right.points))
+    product = _scaled(build, product, kernel.gamma_in_units)
     return build.op("Add", product, build.constant(np.float64(kernel.coef0)))
 
 
@@ -270,11 +277,12 @@ def _rbf(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     assert right.norms is not None
     if kernel.center is not None:
         X = build.op("Sub", X, _double(build, kernel.center))
+    X = _in_units(build, X, kernel)
     block = _scaled(build, build.op("MatMul", X, _transposed(build, right.points)), -2.0)
     block = build.op("Add", block, _squared_norms(build, X))
     block = build.op("Add", block, _double(build, right.norms))
     block = build.op("Max", block, build.constant(np.float64(0)))
-    return build.op("Exp", _scaled(build, block, -kernel.gamma))
+    return build.op("Exp", _scaled(build, block, -kernel.gamma_in_units))
 
 
 def _cosine(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
@@ -324,7 +332,8 @@ def _laplacian(build: Builder, X: str, basis: Any, kernel: Kernel) -> str:
     return build.op("Exp", _scaled(build, distances, -kernel.gamma))
 
 
-_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
+# A kernel of the registry may do without: a model with it is refused, and the message says so.
+TRANSLATED_KERNELS: Mapping[str, Callable[[Builder, str, Any, Kernel], str]] = {
     "rbf": _rbf,
     "poly": _poly,
     "linear": _linear,

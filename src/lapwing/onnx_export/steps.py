@@ -66,6 +66,7 @@ class Columns:
     def take(self, build: Builder, which: Sequence[int]) -> str:
         """A tensor (n, len(which)) of some columns."""
         if len(self.names) == 1:
+            # A Gather of all columns would only copy them.
             if list(which) == list(range(self.n_columns)):
                 return self.names[0]
             return build.op(
@@ -124,6 +125,7 @@ def _positions(columns: Any, step: ColumnTransformer) -> list[int]:
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if isinstance(columns, slice):
+        # Slices of names include their end, as scikit-learn reads them.
         first = 0 if columns.start is None else names.index(columns.start)
         last = n - 1 if columns.stop is None else names.index(columns.stop)
         return list(range(first, last + 1))
@@ -157,6 +159,7 @@ def _shift_and_divide(build: Builder, X: str, shift: Any, divisor: Any) -> str:
     if shift is not None:
         X = build.op("Sub", X, build.constant(np.asarray(shift, dtype=np.float64)))
     if divisor is not None:
+        # Not a product with the inverse, which rounds otherwise than scikit-learn's division.
         X = build.op("Div", X, build.constant(np.asarray(divisor, dtype=np.float64)))
     return X
 
@@ -173,12 +176,13 @@ def _robust(build: Builder, step: Any, X: str, p: int) -> Columns:
 
 
 def _max_abs(build: Builder, step: Any, X: str, p: int) -> Columns:
-    if getattr(step, "clip", False):
+    if step.clip:
         raise OnnxExportError("MaxAbsScaler(clip=True) cannot be exported to ONNX.")
     return Columns([_shift_and_divide(build, X, None, step.scale_)], p)
 
 
 def _min_max(build: Builder, step: Any, X: str, p: int) -> Columns:
+    # As scikit-learn computes it, so that both round alike.
     X = build.op("Mul", X, build.constant(np.asarray(step.scale_, dtype=np.float64)))
     X = build.op("Add", X, build.constant(np.asarray(step.min_, dtype=np.float64)))
     if step.clip:
@@ -207,6 +211,7 @@ def _one_hot(build: Builder, step: Any, X: str, p: int) -> Columns:
     parts, width = [], 0
     for j, values in enumerate(step.categories_):
         column = build.op("Gather", X, build.constant(np.array([j], dtype=np.int64)), axis=1)
+        # What is none of the categories gets zeros only, as with handle_unknown='ignore'.
         equal = build.op("Equal", column, build.constant(_categories(values)[None, :]))
         parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
         width += len(values)
@@ -221,6 +226,7 @@ def _categories(values: Array) -> Array:
                 "texts or all numbers, none of them missing."
             )
         return values.astype(object)
+    # Equal is false for two NaN, in ONNX as in NumPy.
     if np.isnan(values.astype(np.float64)).any():
         raise OnnxExportError("OneHotEncoder with a missing value as category has no ONNX form.")
     return values.astype(np.float64)

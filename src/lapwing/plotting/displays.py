@@ -96,6 +96,7 @@ def decision_map(
     if resolution < 2:
         raise ValueError(f"resolution must be 2 or more, got {resolution}.")
     classes = np.asarray(estimator.classes_)
+    # Missing values mark unlabelled rows with any estimator, whatever its own marker is.
     labels = read_column([None] * len(points) if y is None else y)
     check_consistent_length(points, labels)
     hidden = unlabeled_among(labels, None if y is None else unlabeled, classes)

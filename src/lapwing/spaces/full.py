@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,12 @@ from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
 
 __all__ = ["ComputedKernel", "FullKernelSpace"]
+
+_KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
+
+
+def _bytes_of(restrictions: Mapping[bytes, Restriction]) -> int:
+    return sum(one.space.features.nbytes for one in restrictions.values())
 
 
 class ComputedKernel(LinearOperator):
@@ -97,15 +103,18 @@ class FullKernelSpace:
         return self.K @ coef
 
     def represent(self, u: Any) -> Any:
+        # Phi = G = K, hence G^-1 Phi'u = u: the LapSVM paper's preconditioning by K, for nothing.
         return u
 
     def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+        # a'K b from the values K b, which are there: no second product with K.
         return column_dot(a, values_b)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> QuadraticSystem:
         n = self.n_points
+        # A float64 K is used as it is. With a graph there are S K and the factor beside it.
         copies = 0 if isinstance(self.K, np.ndarray) and self.K.dtype == np.float64 else 1
         copies += 0 if smoothness is None else 2
         require_memory(
@@ -135,7 +144,20 @@ class FullKernelSpace:
             return self
         return replace(self, K=self.K.kernel.gram(self.K.X))
 
+    @cached_property
+    def _restrictions(self) -> dict[bytes, Restriction]:
+        return {}
+
     def restrict(self, rows: Array) -> Restriction:
+        known, key = self._restrictions, np.asarray(rows).tobytes()
+        if key not in known:
+            made = self._restricted(rows)
+            if made.space.features.nbytes + _bytes_of(known) > _KEPT_BYTES:
+                return made
+            known[key] = made
+        return known[key]
+
+    def _restricted(self, rows: Array) -> Restriction:
         kernel, basis = self._known_kernel(), None
         if isinstance(self.K, ComputedKernel):
             basis = self.K.X[rows]
@@ -144,6 +166,8 @@ class FullKernelSpace:
             block = self.K[rows][:, rows]
             basis = None if self.basis is None else self.basis[rows]
         own = rows if self.rows is None else self.rows[rows]
+        # Coordinates and not an expansion: their norm is that of the vector, which the methods of
+        # low density want, and no digits are lost to a low rank (errata L14).
         part = full_map(kernel, block, basis, own)
         assert part.pivots is not None
         at = rows if kernel.precomputed else rows[part.pivots]

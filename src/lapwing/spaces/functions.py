@@ -65,6 +65,7 @@ class LinearFunction:
 
     @property
     def attributes(self) -> Mapping[str, Any]:
+        # A row a function, as scikit-learn's `coef_`.
         return {"coef_": np.ascontiguousarray(self.coef.T), "intercept_": self.intercept}
 
     @classmethod
@@ -97,6 +98,7 @@ class KernelExpansion:
     rows: Array | None = None
 
     def __call__(self, X: Any) -> Array:
+        # New rows come with their kernel values on all rows of the fit, the pruned ones too.
         if self.kernel.precomputed and self.rows is not None and len(self.rows) < X.shape[1]:
             X = X[:, self.rows]
         return self.kernel.expand(X, self.basis, self.coef) + self.intercept
@@ -117,6 +119,7 @@ class KernelExpansion:
         if "kernel_" not in attributes or "alpha_" not in attributes:
             return None
         kernel, basis, alpha = (attributes[name] for name in ("kernel_", "X_fit_", "alpha_"))
+        # Of other kernels the points are kept, and which rows they were decides nothing.
         rows = attributes.get("basis_") if kernel.precomputed else None
         return cls(kernel, basis, alpha, attributes["intercept_"], rows)
 
@@ -145,6 +148,7 @@ class AnchorFunction:
     intercept : ndarray of shape (n_columns,)
     """
 
+    # Any, and so below: spaces must not know graphs.
     anchors: Any
     coef: Array
     intercept: Array
@@ -229,6 +233,7 @@ class VotedFunction:
 
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        # All that tells votes from plain columns: the other attributes are of the pairs.
         if "pairs_" not in attributes:
             return None
         pairs = function_from(attributes, (LinearFunction, KernelExpansion))

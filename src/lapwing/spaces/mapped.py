@@ -10,21 +10,22 @@ a threshold instead of dividing by them (errata C8).
 
 With all points as the basis the map is exact (`full_map`); with a few landmarks it is the subset of
 regressors (QN-S3VM paper, (9)-(10)): O(n r) a product. The coordinates of landmarks are computed
-whenever they are applied, for a million points by a thousand landmarks are 4 GB in float32;
-`stored` holds them, for methods of many passes.
+whenever they are applied, for a million points by a thousand landmarks are 4 GB in float32; those
+of few points are kept, and `stored` holds any, for methods of many passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
@@ -37,6 +38,7 @@ __all__ = ["KernelFeatures", "MappedSpace", "deformed", "full_map", "landmark_ma
 # A restriction to fewer points than this share of the coordinates is factored: products with it
 # then cost less than the factorisation within some hundred of them.
 _SMALL = 0.25
+_KEPT_BYTES = 2**28  # of coordinates that are kept once they are known, to be solved with again
 
 
 class KernelFeatures(LinearOperator):
@@ -56,13 +58,20 @@ class KernelFeatures(LinearOperator):
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Row blocks, computed afresh."""
+        """Row blocks: of features that are few or held already, else computed afresh."""
+        n, r = self.shape
+        if "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES:
+            return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
+        return self._computed()
+
+    def _computed(self) -> Iterator[tuple[slice, Array]]:
         right = self._lift.astype(self.dtype, copy=False)
         for rows, block in self._kernel.cross_blocks(self._X, self._basis):
             yield rows, block @ right
 
-    def stored(self) -> Array:
-        """The features as an array, in the precision of X."""
+    @cached_property
+    def held(self) -> Array:
+        """The features as an array, in the precision of X, kept for whoever asks again."""
         n, r = self.shape
         require_memory(
             float(n) * r * self.dtype.itemsize,
@@ -70,7 +79,7 @@ class KernelFeatures(LinearOperator):
             "Use fewer landmarks, or float32 features.",
         )
         features = np.empty((n, r), dtype=self.dtype)
-        for rows, block in self.blocks():
+        for rows, block in self._computed():
             features[rows] = block
         return features
 
@@ -117,7 +126,7 @@ class MappedSpace(Coordinates):
     def stored(self) -> MappedSpace:
         if not isinstance(self.psi, KernelFeatures):
             return self
-        return replace(self, psi=self.psi.stored())
+        return replace(self, psi=self.psi.held)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool

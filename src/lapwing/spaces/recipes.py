@@ -81,6 +81,12 @@ class Landmarks(BaseEstimator):
         -------
         ndarray or CSR of shape (r, n_features)
             In the precision of X.
+
+        Raises
+        ------
+        ValueError
+            For parameters out of range, centres that do not go with X, or sparse X with
+            ``method='kmeans'``.
         """
         X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
@@ -131,6 +137,11 @@ class Landmarks(BaseEstimator):
         -------
         MappedSpace
             With explicit coordinates of the points, computed whenever they are applied.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is linear or precomputed, or the landmarks cannot be chosen (`select`).
         """
         if kernel is None:
             raise ValueError(

@@ -121,6 +121,8 @@ class DeformedSystem:
             z = sla.lu_solve(lu, right, trans=1, check_finite=False)
             coef, intercept = (z[:n], z[n]) if self._fit_intercept else (z, np.zeros(u.shape[1]))
             values = self._K @ coef + intercept
+            # Seen from the solution: to find a low rank first would cost every kernel another
+            # O(n^3).
             if self._lost(coef, values, weights, u):
                 return self._features.factor(weights)(u)
             return Solution(coef, intercept, values)
@@ -176,6 +178,7 @@ class SupervisedSystem:
 
     def _in_features(self, weights: Array, u: Array) -> Solution:
         """The same solution in feature coordinates, on the points whose coefficients are not 0."""
+        # Others have a coefficient of 0 in the expansion, so that they need no coordinates.
         rows = np.flatnonzero((weights != 0) | u.any(axis=1))
         system = FactoredSystem(
             self._K[np.ix_(rows, rows)], None, self._gamma_A, self._fit_intercept
@@ -197,6 +200,7 @@ class FactoredSystem:
     def __init__(
         self, K: Array, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
     ) -> None:
+        # Pivots below the rounding of the largest entry are rounding themselves.
         tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
         self._F, self._pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
         self._triangle = self._F[self._pivots]
@@ -259,6 +263,7 @@ class PrimalSystem:
                 base[:d, d:] = Phi.T @ constant
                 base[d, :d] = base[:d, d]
                 base[d, d] = constant.sum()
+            # Symmetric but for rounding: the factorisation reads one half.
             base = (base + base.T) / 2
         base.flat[: d * size : size + 1] += gamma_A
         self._base = base

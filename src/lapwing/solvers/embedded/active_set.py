@@ -17,8 +17,8 @@ from lapwing.solvers.embedded.systems import EmbeddedSystem, Fit, Move
 
 __all__ = ["ActiveSet", "Candidate", "Column", "candidate", "polished"]
 
-_ROUNDED = 1e-8
-_LOSS_ROUNDED, _REASON = 1e7, 1e3
+_ROUNDED = 1e-8  # of the objective at g = 0: less is its rounding
+_LOSS_ROUNDED, _REASON = 1e7, 1e3  # roundings of g in the loss; times the energy, at most
 _CORRECTIONS = 5
 _REVISIONS = 8  # of the active set
 _NOTHING = 1e-7  # of C, or of the largest multiplier

@@ -112,6 +112,8 @@ def graph_least_squares(
     def apply(g: Array) -> Array:
         return kernel.inverse(g) + objective.smoothness(g) + held[:, None] * g
 
+    # The diagonal of P^-1 is at most C, which is near enough for a preconditioner: the exact one
+    # would take another pass over the features.
     scale = 1 / (C + held + np.maximum(objective.smoothness.diagonal(), 0))
     g, optimality, n_iter, status = _conjugate_gradient(
         apply, right, scale[:, None], tol, max_iter, on_iteration
@@ -119,6 +121,7 @@ def graph_least_squares(
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)
     misfit = targets - g[index]
+    # g'L^p g is not negative: below 0 it is rounding.
     smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
     value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
     return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
@@ -140,6 +143,7 @@ def _conjugate_gradient(
     p, rz = z, column_dot(r, z)
     relative = np.sqrt(column_dot(r, r)) / size
     n_iter, status = 0, Status.CONVERGED
+    # Not `> tol`: NaN is not solved.
     while (active := np.flatnonzero(~(relative <= tol))).size:
         if n_iter == max_iter:
             status = Status.MAX_ITER

@@ -30,10 +30,10 @@ from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit
 __all__ = ["TubeFit", "fit_tube", "tube_regression"]
 
 _REGULAR = 1e-12
-_STALLED = 5
+_STALLED = 5  # steps that lower complementarity by less than a tenth: there are no more digits
 _ROUNDING = 1e-4  # of the tolerance: complementarity that smaller steps have nothing to gain from
 _HELD = 1e4  # q of points held at the edge of the tube, times C over the size of the slacks
-_SOFT = 1e-5
+_SOFT = 1e-5  # of the largest stiffness of the edges
 _BACK_OFF = 0.995  # of the way to the boundary
 _SIGNS = np.array([[1.0], [-1.0]])  # of r in the two constraints
 

@@ -133,6 +133,7 @@ def descend(
     def watch(intermediate_result: Any) -> None:
         function = problem.unpack(intermediate_result.x)
         if projected_gradient(objective, function, problem.gradient) <= tol * scale:
+            # The one way out that SciPy takes for an end and not for an error.
             raise StopIteration
         if on_step is not None and on_step(function):
             state["status"] = Status.CALLBACK
@@ -149,6 +150,8 @@ def descend(
             "maxcor": _PAIRS,
             "maxiter": max_iter,
             "maxfun": 10 * max_iter,
+            # SciPy's own tolerances are off: they are relative to the value (ftol) or to no scale
+            # at all (gtol). `watch` stops by the gradient relative to the pull of the labels.
             "ftol": 0.0,
             "gtol": 0.0,
         },

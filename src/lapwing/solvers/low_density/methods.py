@@ -143,6 +143,7 @@ def scheduled(
         stages = make(objective)
         if random:
             stages = stages[-kept:]
+        # At the first smoothing there is one minimum (errata C11): any start will do.
         elif not supervised:
             start = objective.zero()
         return schedules.run_stages(

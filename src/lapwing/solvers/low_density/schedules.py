@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 ANNEALING = (0.01, 0.1, 1.0)  # alpha, QN-S3VM paper, Section 4.1.3
+# Continuation paper: Section 4 for the doublings, Section 3 for eleven values of gamma, both ends
+# among them (errata C6).
 _DOUBLINGS = 10
 _STEPS = 11
 

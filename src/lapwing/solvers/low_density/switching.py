@@ -26,6 +26,7 @@ __all__ = ["DOUBLINGS", "assign", "switch", "switch_labels"]
 
 DOUBLINGS = 10
 _REFITS = 100  # a weight
+# Swaps for less than rounding would go back and forth for ever.
 _GAIN = 1e-9  # relative: swaps that gain less are ties
 
 
@@ -89,6 +90,7 @@ def switch_labels(
                 labeled_by(objective, labels, weights),
                 function,
                 tol=tol,
+                # One budget for all descents: `max_iter` bounds the fit, not each of its SVMs.
                 max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
                 on_step=on_step,
             ).after(minimum)

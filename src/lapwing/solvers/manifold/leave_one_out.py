@@ -49,7 +49,8 @@ def left_out_values(
         Its minimum.
     wanted : ndarray of bool of shape (l,)
         Observations to be left out.
-    max_iter, tol
+    max_iter : int, default=100
+    tol : float, default=1e-8
         Of the solver, where a problem has to be solved again.
 
     Returns

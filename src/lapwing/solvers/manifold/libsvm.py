@@ -93,6 +93,8 @@ def _solve_columns(
         rough, b, finished = _fit(objective, dual.machine(tol), T, y)
         candidates = [(rough, b), *_polished(objective, dual, T, y, rough)]
         gaps = [_gap(column, dual, T, y, *candidate) for candidate in candidates]
+        # libsvm ends at a tolerance of its own, and the polished end is not always the better one:
+        # the duality gap of the whole problem decides.
         best = int(np.argmin(gaps))
         (beta[:, j], intercept[j]), gap[j] = candidates[best], gaps[best]
         status = status if finished or gap[j] < tol else Status.MAX_ITER

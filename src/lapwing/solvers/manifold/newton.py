@@ -34,7 +34,7 @@ __all__ = ["newton"]
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12
 
-_ROUNDING = 2e-15
+_ROUNDING = 2e-15  # relative: nine roundings of float64
 _IDLE = 2  # steps in a row that lower nothing
 _FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
 

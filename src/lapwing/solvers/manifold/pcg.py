@@ -87,8 +87,11 @@ def pcg(
         if not unfinished.any():
             stop = Status.CONVERGED
             break
+        # A restart from the coefficients that does not halve the norm has met their rounding:
+        # another would end where it did.
         if previous is not None and not (unfinished & (norm < previous / 2)).any():
             stop = Status.PRECISION
+            # At that end the last run may also have made it worse.
             if norm.max() > previous.max():
                 state, norm = last, previous
             break
@@ -210,8 +213,11 @@ def _turn(z: _Columns, restart: Array) -> tuple[_Columns, Array]:
     """New gradients and Polak-Ribiere directions, and which of these are steepest descents."""
     gradient = z.objective.descent(z.state)
     norm = z.objective.norm(gradient)
+    # In the metric of the space (errata L18): 32 iterations to 1e-9, where the Euclidean product
+    # takes 188.
     overlap = z.objective.inner(gradient, z.gradient)
     rho = (norm**2 - overlap) / np.where(z.norm > 0, z.norm, 1.0) ** 2
+    # A negative rho restarts (PR+): the plain formula need not converge on what is not quadratic.
     steepest = restart | ~(rho > 0)
     direction = _negative(gradient).step(np.where(steepest, 0.0, rho), z.direction)
     return z._replace(gradient=gradient, norm=norm, direction=direction), steepest

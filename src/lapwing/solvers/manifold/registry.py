@@ -47,6 +47,8 @@ class ManifoldSolver:
     Attributes
     ----------
     solve : callable (objective, run) -> Result
+    summary : str, default=""
+        How it works and what it is for, to follow its name in docstrings.
     kinks : bool, default=False
         Whether it takes losses with kinks.
     stops_early : bool, default=False
@@ -56,6 +58,7 @@ class ManifoldSolver:
     """
 
     solve: Callable[[Objective, Run], Result]
+    summary: str = ""
     kinks: bool = False
     stops_early: bool = False
     starts_warm: bool = True
@@ -81,7 +84,23 @@ def _dual(objective: Objective, run: Run) -> Result:
 
 
 SOLVERS: dict[str, ManifoldSolver] = {
-    "newton": ManifoldSolver(_newton),
-    "pcg": ManifoldSolver(_pcg, stops_early=True),
-    "dual": ManifoldSolver(_dual, kinks=True, starts_warm=False),
+    "newton": ManifoldSolver(
+        _newton,
+        "is Newton's method on the primal, O(n^3) a step and class; for the linear kernel of the "
+        "size of the features",
+    ),
+    "pcg": ManifoldSolver(
+        _pcg,
+        "is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all classes "
+        "together, and only applies kernel and graph: for more points, sparse kernels, and early "
+        "stopping",
+        stops_early=True,
+    ),
+    "dual": ManifoldSolver(
+        _dual,
+        "solves for the labelled columns of the deformed kernel once, O(n^3), then for all classes "
+        "on problems of the size of the labels: the choice up to some 12000 points",
+        kinks=True,
+        starts_warm=False,
+    ),
 }

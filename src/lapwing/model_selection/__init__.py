@@ -1,0 +1,38 @@
+"""Choosing and judging a model where most rows have no label.
+
+`LabeledKFold`, `LabeledStratifiedKFold`, `LabeledShuffleSplit` and `LeaveOneLabelOut` hold out
+labelled rows only, and keep all unlabelled rows in each training side; scikit-learn's searches and
+scores take them as ``cv``. `labeled_scorer` makes a scorer that leaves unlabelled rows out, and
+`labeled_cross_val_predict` answers for each label by a model that was not told it.
+
+`leave_one_out` and `reproducibility` say how far an answer can be trusted. They fit an estimator
+again and again to the same points, which costs little more than one fit where the family allows it.
+"""
+
+from lapwing._host.publish import publish as _publish
+from lapwing.model_selection.held_out import HeldOut, labeled_cross_val_predict
+from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
+from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
+from lapwing.model_selection.scorers import labeled_scorer
+from lapwing.model_selection.splitters import (
+    LabeledKFold,
+    LabeledShuffleSplit,
+    LabeledStratifiedKFold,
+    LeaveOneLabelOut,
+)
+
+__all__ = [
+    "HeldOut",
+    "LabeledKFold",
+    "LabeledShuffleSplit",
+    "LabeledStratifiedKFold",
+    "LeaveOneLabelOut",
+    "LeaveOneOut",
+    "Reproducibility",
+    "labeled_cross_val_predict",
+    "labeled_scorer",
+    "leave_one_out",
+    "reproducibility",
+]
+
+_publish(__name__, globals(), __all__)

@@ -1,0 +1,254 @@
+"""Would other labels give the same answer? An estimate of the error without a held-out label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import coded_columns, elect
+from lapwing.estimators.prepared import Prepared
+from lapwing.estimators.refits import relabeled
+from lapwing.model_selection.trials import Trial, start
+
+__all__ = ["Reproducibility", "reproducibility"]
+
+# A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make
+# one and a half; five draws take far fewer.
+_POOL_SHARE = 0.5
+_POOL_SIZE = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Reproducibility:
+    """What `reproducibility` found.
+
+    Parameters
+    ----------
+    share : float
+        Mean share of the rows whose class changes. Regression: mean squared change over the
+        variance of the answer.
+    standard_error : float
+        Of `share`, over the draws; NaN for one draw.
+    draws : ndarray of shape (n_draws,)
+        The share, a draw.
+    of_class : ndarray of shape (n_classes,)
+        Mean share of the rows of each class of the answer that change; NaN for a class that the
+        answer gives to no row. Empty for regressions.
+    of_class_standard_error : ndarray of shape (n_classes,)
+        Of `of_class`.
+    of_rows : ndarray of shape (n_samples,)
+        Share of the draws that leave the class of each row; of a regression, one less the mean
+        squared change over the variance. NaN for rows that are left out of the fit.
+    classes : ndarray of shape (n_classes,)
+        Empty for regressions.
+    """
+
+    share: float
+    standard_error: float
+    draws: Array
+    of_class: Array
+    of_class_standard_error: Array
+    of_rows: Array
+    classes: Array
+
+
+def reproducibility(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_draws: int = 5,
+    *,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> Reproducibility:
+    """Fit again from labels drawn out of the estimator's own answer, and count what changes.
+
+    The estimator answers for all rows. As many labels a class as were given are then drawn at
+    random from *this answer*, the estimator is fitted to those alone, and the rows (the drawn ones
+    aside) on which the new answer differs are counted. If the answer were the truth, this would be
+    the estimator's error: it is what the method can do on these points if it is right. It needs no
+    held-out label and works with one label a class.
+
+    Parameters
+    ----------
+    estimator : estimator of lapwing, or Pipeline that ends in one
+        Stays unfitted.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels, with the unlabelled marker where there is none.
+    n_draws : int, default=5
+        Draws of labels. Graph, kernel and factorisations are made once for all of them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A drawn label weighs as much as those of its class do in the mean.
+    random_state : int, RandomState instance or None, default=None
+        Of the draws.
+
+    Returns
+    -------
+    Reproducibility
+
+    Raises
+    ------
+    TypeError
+        If the estimator is not one of this library.
+
+    Notes
+    -----
+    A stable answer can be stably wrong: a method may find the same wrong clusters from any labels.
+    `leave_one_out` shows that from three labels a class on: use both, and look at the sizes of the
+    classes. An answer of one class is reproduced perfectly.
+
+    Many draws take their labels from a random half of the rows, and from no more than 2000: each
+    draw is as random as without that limit, but draws share rows, which the standard errors say.
+
+    Examples
+    --------
+    >>> from lapwing import LapSVC
+    >>> from lapwing.model_selection import reproducibility
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> y = ["low", None, None, "high", None, None]
+    >>> reproducibility(LapSVC(), X, y, random_state=0).share
+    0.0
+    """
+    return of_trial(start(estimator, X, y, sample_weight), n_draws, random_state)
+
+
+def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reproducibility:
+    """Reproducibility of a trial that has begun."""
+    if n_draws < 1:
+        raise ValueError(f"n_draws={n_draws} must be at least 1.")
+    rng = check_random_state(random_state)
+    answer = trial.answers(trial.values)
+    pools = _pools(trial, answer, n_draws, rng)
+    draws = [_draw(pools, rng) for _ in range(n_draws)]
+    refits = trial.refits.covering(trial.prepared.problem.vertex[np.concatenate(draws)])
+    vertex = trial.prepared.problem.vertex
+    kept = vertex >= 0
+    changes = np.full((n_draws, len(vertex)), np.nan)
+    for number, rows in enumerate(draws):
+        again = trial.answers(refits.values(_drawn(trial, answer, rows)))
+        changes[number, kept] = _change(answer, again, trial.regression)[vertex[kept]]
+        changes[number, rows] = np.nan
+    return _summary(trial, answer, changes, _overlap(pools))
+
+
+class _Pool(NamedTuple):
+    """Rows of one class of the answer, and how many of them a draw labels."""
+
+    rows: Array
+    wanted: int
+    n_members: int  # rows of the class
+
+
+def _pools(trial: Trial, answer: Array, n_draws: int, rng: Any) -> list[_Pool]:
+    """Rows that draws take labels from: all, where so many draws take few of them."""
+    problem = trial.prepared.problem
+    rows = np.flatnonzero(problem.vertex >= 0)
+    limit = min(int(_POOL_SHARE * len(rows)), _POOL_SIZE)
+    labeled = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
+    if trial.regression:
+        groups = [(rows, len(labeled))]
+    else:
+        answered, given = answer[problem.vertex[rows]], elect(trial.prepared.targets.columns)
+        groups = []
+        for code in range(len(trial.classes)):
+            own = labeled[given[labeled] == code]
+            members = rows[answered == code]
+            # A class that the answer gives to nobody keeps its labels: a fit needs some.
+            groups.append((members if len(members) else own, len(own)))
+    if n_draws * len(labeled) <= limit:
+        return [_Pool(members, wanted, len(members)) for members, wanted in groups]
+    share = limit / len(rows)
+    return [
+        _Pool(
+            rng.permutation(members)[: max(2 * wanted, round(share * len(members)))],
+            wanted,
+            len(members),
+        )
+        for members, wanted in groups
+    ]
+
+
+def _draw(pools: list[_Pool], rng: Any) -> Array:
+    """Rows that one draw labels."""
+    return np.concatenate(
+        [rng.choice(pool.rows, min(pool.wanted, len(pool.rows)), replace=False) for pool in pools]
+    )
+
+
+def _overlap(pools: list[_Pool]) -> float:
+    """Bound of the variance that the choice of the pools adds to the mean, over that of a draw.
+
+    A mean over all subsets of w rows of a pool of N is a U-statistic: its variance is at most w / N
+    times that of one subset (Hoeffding 1948), times 1 - N / n for N of n rows without replacement.
+    """
+    return max(
+        pool.wanted / len(pool.rows) * (1 - len(pool.rows) / pool.n_members) for pool in pools
+    )
+
+
+def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared:
+    """The problem with these rows labelled by the answer, and no others."""
+    prepared = trial.prepared
+    problem, columns = prepared.problem, prepared.targets.columns.copy()
+    labeled = np.zeros(len(problem.vertex), dtype=bool)
+    labeled[rows] = True
+    weights = problem.row_weights.copy()
+    given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
+    said = answer[problem.vertex[rows]]
+    if trial.regression:
+        columns[rows] = said[:, None]
+        weights[rows] = problem.row_weights[given].mean()
+        return relabeled(prepared, labeled, columns, weights)
+    codes = elect(columns[given])
+    columns[rows] = coded_columns(said, len(trial.classes))
+    for code in range(len(trial.classes)):
+        weights[rows[said == code]] = problem.row_weights[given[codes == code]].mean()
+    return relabeled(prepared, labeled, columns, weights)
+
+
+def _change(answer: Array, again: Array, regression: bool) -> Array:
+    if not regression:
+        return np.asarray(answer != again, dtype=np.float64)
+    variance = float(answer.var())
+    square = (answer - again) ** 2
+    return np.asarray(square / variance if variance > 0 else np.where(square > 0, np.inf, 0.0))
+
+
+def _summary(trial: Trial, answer: Array, changes: Array, overlap: float) -> Reproducibility:
+    of_draw = _mean(changes, axis=1)
+    vertex = trial.prepared.problem.vertex
+    classes, of_class, spread = np.empty(0), np.empty(0), np.empty(0)
+    if not trial.regression:
+        classes = trial.classes
+        codes = np.where(vertex >= 0, answer[vertex], -1)
+        each = np.array([_mean(changes[:, codes == c], axis=1) for c in range(len(classes))])
+        of_class, spread = _mean(each, axis=1), _standard_error(each, overlap)
+    return Reproducibility(
+        float(of_draw.mean()),
+        float(_standard_error(of_draw[None], overlap)[0]),
+        of_draw,
+        of_class,
+        spread,
+        1 - _mean(changes, axis=0),
+        classes,
+    )
+
+
+def _mean(values: Array, axis: int) -> Array:
+    """Mean of what is there, NaN where nothing is."""
+    there = ~np.isnan(values)
+    count = there.sum(axis=axis)
+    total = np.where(there, values, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _standard_error(values: Array, overlap: float) -> Array:
+    n = values.shape[1]
+    if n < 2:
+        return np.full(len(values), np.nan)
+    return np.asarray(values.std(axis=1, ddof=1) * np.sqrt(1 / n + overlap))

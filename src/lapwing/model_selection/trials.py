@@ -1,0 +1,89 @@
+"""What every trial of an estimator starts with: its points prepared once, and its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from lapwing._arrays import Array
+from lapwing.classes.volumes import prior_offsets
+from lapwing.classes.voting import elect
+from lapwing.estimators.prepared import Prepared
+from lapwing.estimators.refits import Refits
+from lapwing.estimators.template import SemiSupervisedEstimator, prepare
+
+__all__ = ["Trial", "start"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An estimator on its points.
+
+    Attributes
+    ----------
+    refits : Refits
+    """
+
+    refits: Refits
+
+    @property
+    def prepared(self) -> Prepared:
+        return self.refits.prepared
+
+    @property
+    def regression(self) -> bool:
+        return bool(self.refits.estimator._regression)
+
+    @property
+    def classes(self) -> Array:
+        return np.asarray(self.prepared.targets.attributes["classes_"])
+
+    @cached_property
+    def values(self) -> Array:
+        """Decision values on the points (n, c) from the labels as they are."""
+        return self.refits.values(self.prepared)
+
+    def offsets(self, values: Array) -> Array | float:
+        """What a class prior adds to them."""
+        prior = self.prepared.targets.attributes.get("class_prior_")
+        if prior is None:
+            return 0.0
+        # of the rows, as the fit does: equal rows are one point but several members of a class
+        vertex = self.prepared.problem.vertex
+        return prior_offsets(values[vertex[vertex >= 0]], prior).offsets
+
+    def answers(self, values: Array) -> Array:
+        """Class codes, or values (n,) of a regression, of all points."""
+        if self.regression:
+            return values[:, 0]
+        return elect(values + self.offsets(values))
+
+
+def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
+    """Prepare an estimator, or a pipeline that ends in one, for trials.
+
+    The steps before the last are fitted to all points once: they see no labels that a trial would
+    have to forget, unless a step asks for y.
+
+    Raises
+    ------
+    TypeError
+        If it is no estimator of this library.
+    """
+    if isinstance(estimator, Pipeline):
+        steps = clone(estimator[:-1])
+        estimator = estimator[-1]
+        if len(steps):
+            X = steps.fit_transform(X, y)
+    if not isinstance(estimator, SemiSupervisedEstimator):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "
+            "lapwing, or a Pipeline that ends in one."
+        )
+    estimator = clone(estimator)
+    return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))

@@ -1,0 +1,349 @@
+"""Splitters: nothing leaks, no unlabelled row is tested, no class is lost."""
+
+from __future__ import annotations
+
+import doctest
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
+import lapwing.model_selection
+from lapwing.exceptions import FewLabelsWarning
+from lapwing.model_selection import (
+    LabeledKFold,
+    LabeledShuffleSplit,
+    LabeledStratifiedKFold,
+    LeaveOneLabelOut,
+)
+
+FOLDS = (LabeledKFold, LabeledStratifiedKFold)
+EVERY = (*FOLDS, LabeledShuffleSplit, LeaveOneLabelOut)
+FOR_REGRESSION = (LabeledKFold, LabeledShuffleSplit, LeaveOneLabelOut)
+
+
+def sides(splitter: Any, y: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All splits, without the warnings that few labels bring."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewLabelsWarning)
+        return list(splitter.split(np.zeros((len(y), 1)), y))
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> np.ndarray:
+    """Labels of 2 to 4 classes, some classes with one label, one with two at least; -1 is none."""
+    n_classes = draw(st.integers(2, 4))
+    counts = draw(st.lists(st.integers(1, 6), min_size=n_classes, max_size=n_classes))
+    counts[0] += 1
+    labels = np.repeat(np.arange(n_classes) + 2, counts)  # 0 and 1 beside -1 are doubted
+    y = np.r_[labels, np.full(draw(st.integers(0, 8)), -1)]
+    return np.array(draw(st.permutations(list(y))))
+
+
+@st.composite
+def splitters(draw: st.DrawFn, kinds: tuple[type, ...] = EVERY) -> Any:
+    kind = draw(st.sampled_from(kinds))
+    if kind is LeaveOneLabelOut:
+        return kind()
+    seed = draw(st.integers(0, 5))
+    if kind is LabeledShuffleSplit:
+        return kind(3, test_size=draw(st.sampled_from([0.1, 0.4, 2])), random_state=seed)
+    shuffle = draw(st.booleans())
+    n_splits = draw(st.integers(2, 7))
+    return kind(n_splits, shuffle=shuffle, random_state=seed if shuffle else None)
+
+
+@given(columns(), splitters())
+def test_nothing_leaks_and_no_class_is_lost(y: np.ndarray, splitter: Any) -> None:
+    labeled = y != -1
+    for train, test in sides(splitter, y):
+        assert len(test) > 0
+        assert labeled[test].all()
+        assert len(np.intersect1d(train, test)) == 0
+        assert len(np.unique(train)) + len(np.unique(test)) == len(train) + len(test) == len(y)
+        assert np.isin(np.flatnonzero(~labeled), train).all()
+        assert set(y[train]) >= set(y[labeled])
+
+
+@given(columns(), splitters((*FOLDS, LeaveOneLabelOut)))
+def test_each_label_is_held_out_once_unless_it_is_the_only_one(
+    y: np.ndarray, splitter: Any
+) -> None:
+    values, counts = np.unique(y[y != -1], return_counts=True)
+    expected = np.flatnonzero(np.isin(y, values[counts > 1]))
+    splits = sides(splitter, y)
+    np.testing.assert_array_equal(np.sort(np.concatenate([t for _, t in splits])), expected)
+    assert splitter.get_n_splits(None, y) == len(splits)
+
+
+@given(columns(), splitters())
+def test_any_beginning_of_a_training_side_can_be_fitted(y: np.ndarray, splitter: Any) -> None:
+    """`learning_curve` trains on the first rows; see the module."""
+    classes = set(y[y != -1])
+    for train, _ in sides(splitter, y):
+        assert set(y[train[: len(classes)]]) == classes
+        is_labeled = y[train] != -1
+        assert (np.diff(is_labeled.astype(int)) <= 0).all()
+
+
+@given(columns(), st.integers(2, 5))
+def test_shares_differ_by_one_label_at_most(y: np.ndarray, n_splits: int) -> None:
+    tests = [test for _, test in sides(LabeledStratifiedKFold(n_splits), y)]
+    sizes = [len(test) for test in tests]
+    assert max(sizes) - min(sizes) <= 1
+    for label in set(y[y != -1]):
+        share = [int((y[test] == label).sum()) for test in tests]
+        assert max(share) - min(share) <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_splits", [2, 3, 5])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(LabeledStratifiedKFold, StratifiedKFold), (LabeledKFold, KFold)]
+)
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_folds_are_those_of_scikit_learn_on_the_labelled_rows(
+    ours: Any, theirs: Any, n_splits: int, seed: int, shuffle: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.array(rng.permutation(np.repeat(["c", "a", "b"], [5, 9, 14])), dtype=object)
+    y[rng.permutation(28)[:2]] = "c"
+    with_gaps = np.insert(y, [0, 4, 4, 9, 28], None)
+    rows = np.flatnonzero([label is not None for label in with_gaps])
+    options = {"shuffle": shuffle, "random_state": seed if shuffle else None}
+    expected = list(theirs(n_splits, **options).split(y, y))
+    for column, place in [(y, np.arange(28)), (with_gaps, rows)]:
+        found = list(ours(n_splits, **options).split(column, column))
+        assert len(found) == len(expected)
+        for (train, test), (other_train, other_test) in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(test, place[other_test])
+            labeled = train[np.isin(train, place)]
+            np.testing.assert_array_equal(np.sort(labeled), place[other_train])
+
+
+def test_a_fold_of_one_class_hands_a_label_on() -> None:
+    y = np.array([0, 0, 0, 1, 1, 1, -1])  # two folds in this order would hold a class each
+    tests = [test.tolist() for _, test in LabeledKFold(2).split(y, y)]
+    assert tests == [[0, 1, 5], [2, 3, 4]]
+
+
+# ---- random splits -----------------------------------------------------------------------------
+
+
+def test_shuffled_splits_have_the_sizes_and_the_shares() -> None:
+    y = np.r_[np.repeat([1, 2], [40, 20]), np.full(9, -1)]
+    splitter = LabeledShuffleSplit(20, test_size=0.25, train_size=0.5, random_state=0)
+    for train, test in splitter.split(y, y):
+        known = train[y[train] != -1]
+        assert (len(known), len(test), len(train)) == (30, 15, 39)
+        assert (y[test] == 1).sum() in (9, 10, 11)
+        assert (y[known] == 1).sum() in range(18, 23)
+
+
+def test_every_label_is_drawn_as_often_as_any_other() -> None:
+    y = np.r_[np.repeat([0, 1], [6, 3]), np.full(4, -1)]
+    splitter = LabeledShuffleSplit(3000, test_size=3, random_state=0)
+    drawn = np.bincount(np.concatenate([t for _, t in splitter.split(y, y)]), minlength=13) / 3000
+    np.testing.assert_allclose(drawn[:6], drawn[:6].mean(), atol=0.05)
+    np.testing.assert_allclose(drawn[6:9], drawn[6:9].mean(), atol=0.05)
+    assert (drawn[9:] == 0).all()
+    assert drawn[:9] == pytest.approx(1 / 3, abs=0.08)
+
+
+def test_a_seed_repeats_its_draws_and_another_one_does_not() -> None:
+    y = np.r_[np.repeat([0, 1], 10), np.full(5, -1)]
+
+    def draws(seed: int) -> list[list[int]]:
+        splitter = LabeledShuffleSplit(4, test_size=5, random_state=seed)
+        return [test.tolist() for _, test in splitter.split(y, y)]
+
+    assert draws(0) == draws(0) != draws(1)
+    assert len(set(map(tuple, draws(0)))) > 1
+
+
+def test_a_size_of_the_training_side_is_a_number_of_labels() -> None:
+    y = np.r_[np.repeat([0, 1, 2], 6), np.full(30, -1)]
+    for train, _ in LabeledShuffleSplit(3, train_size=3, random_state=0).split(y, y):
+        assert sorted(y[train[:3]]) == [0, 1, 2]
+        assert len(train) == 33
+    with pytest.raises(ValueError, match=r"train_size=2 leaves 2 labels .* 3 classes: train on at"):
+        next(LabeledShuffleSplit(train_size=2).split(y, y))
+
+
+# ---- regression --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FOR_REGRESSION)
+def test_targets_are_not_classes(kind: type) -> None:
+    y = np.array([0.5, -1.0, np.nan, 2.0, 3.0, np.nan, -4.0])
+    held = np.unique(np.concatenate([t for _, t in kind().split(y, y)]))
+    assert set(held) <= {0, 1, 3, 4, 6}
+    assert 1 in held or kind is LabeledShuffleSplit
+    for train, _ in kind().split(y, y):
+        assert {2, 5} <= set(train)
+
+
+def test_whole_numbers_are_classes_unless_told_otherwise() -> None:
+    y = [31, 28, 28, None, 45, -1, 60]
+    with pytest.warns(FewLabelsWarning, match="pass regression=True"):
+        (_, first), (_, second) = LabeledKFold(2).split(y, y)
+    assert (first.tolist(), second.tolist()) == ([1], [2])
+    tests = [t.tolist() for _, t in LabeledKFold(6, regression=True).split(y, y)]
+    assert tests == [[0], [1], [2], [4], [5], [6]]
+
+
+def test_a_marker_of_targets_can_be_chosen() -> None:
+    y = [1.5, -999.0, 2.0, 0.5, np.nan]
+    splits = list(LeaveOneLabelOut(unlabeled=-999.0).split(y, y))
+    assert [test.tolist() for _, test in splits] == [[0], [2], [3]]
+    assert all({1, 4} <= set(train) for train, _ in splits)
+
+
+# ---- markers -----------------------------------------------------------------------------------
+
+MARKED = {
+    "-1": (np.array([0, 1, -1, 0, -1, 1]), "auto"),
+    "-1 beside floats": (np.array([0.0, 1.0, -1.0, 0.0, -1.0, 1.0]), -1),
+    "None in a list": (["a", "b", None, "a", None, "b"], None),
+    "None in an array": (np.array(["a", "b", None, "a", None, "b"], dtype=object), "auto"),
+    "NaN": (np.array([0, 1, np.nan, 0, np.nan, 1]), np.nan),
+    "text": (np.array(["a", "b", "?", "a", "?", "b"]), "?"),
+    "empty text": (["a", "b", "", "a", "", "b"], "auto"),
+    "pandas.NA": (pd.Series([0, 1, pd.NA, 0, pd.NA, 1], dtype="Int64"), "auto"),
+    "pandas texts": (pd.Series(["a", "b", None, "a", None, "b"], dtype="string"), None),
+    "categories": (pd.Series(["a", "b", None, "a", None, "b"], dtype="category"), "auto"),
+    "signs": (np.array([-1, 1, 0, -1, 0, 1]), 0),
+}
+
+
+@pytest.mark.parametrize(("y", "marker"), MARKED.values(), ids=MARKED.keys())
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_marker_is_known(kind: type, y: Any, marker: Any) -> None:
+    options = {"n_splits": 2} if kind is not LeaveOneLabelOut else {}
+    splits = list(kind(**options, unlabeled=marker).split(y, y))
+    held = np.concatenate([test for _, test in splits])
+    assert set(held) <= {0, 1, 3, 5}
+    assert len(set(held)) == 4 or kind is LabeledShuffleSplit
+    assert all({2, 4} <= set(train) for train, _ in splits)
+
+
+def test_what_the_estimators_refuse_is_refused() -> None:
+    y = np.array(["a", "b", "?", "a"])
+    with pytest.raises(ValueError, match=r"Pass unlabeled='\?' if it marks unlabelled rows"):
+        next(LabeledStratifiedKFold(2).split(y, y))
+
+
+# ---- few labels --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_one_label_a_class_leaves_nothing_to_hold_out(kind: type) -> None:
+    y = ["a", None, "b", None, "c"]
+    with pytest.raises(ValueError, match=r"each of the 3 classes has one only.*Label another row"):
+        next(kind().split(y, y))
+
+
+@pytest.mark.parametrize("kind", FOR_REGRESSION)
+def test_whole_numbers_that_are_all_different_may_be_targets(kind: type) -> None:
+    y = [3, 8, -1, 5]
+    with pytest.raises(ValueError, match=r"No label can be held out: .* pass regression=True\.$"):
+        next(kind().split(y, y))
+
+
+@pytest.mark.parametrize("kind", FOR_REGRESSION)
+def test_one_target_leaves_nothing_to_hold_out(kind: type) -> None:
+    y = [0.5, np.nan, np.nan]
+    with pytest.raises(ValueError, match="No target can be held out: y holds one only"):
+        next(kind().split(y, y))
+
+
+@pytest.mark.parametrize("kind", FOR_REGRESSION)
+def test_no_target_at_all(kind: type) -> None:
+    y = [np.nan, np.nan, np.nan]
+    with pytest.raises(ValueError, match="no label: all 3 entries mark unlabelled rows"):
+        next(kind(regression=True).split(y, y))
+
+
+def test_labels_that_are_never_held_out_are_told() -> None:
+    y = ["a", "a", None, "b", "a", "c"]
+    with pytest.warns(FewLabelsWarning) as told:
+        list(LabeledStratifiedKFold(3).split(y, y))
+    (message,) = {str(w.message) for w in told}
+    assert message.startswith("2 of 5 labels are never held out")
+    assert "('b', 'c')" in message
+    assert message.endswith("Label another row of each such class.")
+    many = ["a", "a", None, *"bcdefgh"]
+    with pytest.warns(FewLabelsWarning, match=r"'b', 'c', 'd', 'e', 'f' and 2 more\)"):
+        list(LeaveOneLabelOut().split(many, many))
+
+
+@pytest.mark.parametrize("kind", FOLDS)
+def test_fewer_labels_than_folds_make_fewer_folds(kind: type) -> None:
+    y = ["a", "b", None, "a", "b"]
+    with pytest.warns(FewLabelsWarning, match=r"n_splits=5 is more than the 4 labels .* 4 splits"):
+        splits = list(kind().split(y, y))
+    assert len(splits) == kind().get_n_splits(None, y) == 4
+    assert kind().get_n_splits() == 5
+
+
+# ---- scikit-learn's protocol -------------------------------------------------------------------
+
+
+def representations() -> Iterator[tuple[Any, str]]:
+    folds = "(n_splits=3, random_state=None, {}shuffle=False, unlabeled='?')"
+    yield LabeledKFold(3, unlabeled="?"), "LabeledKFold" + folds.format("regression='auto', ")
+    yield LabeledStratifiedKFold(3, unlabeled="?"), "LabeledStratifiedKFold" + folds.format("")
+    yield LeaveOneLabelOut(), "LeaveOneLabelOut(regression='auto', unlabeled='auto')"
+
+
+@pytest.mark.parametrize(("splitter", "text"), list(representations()))
+def test_splitters_show_their_parameters(splitter: Any, text: str) -> None:
+    assert " ".join(repr(splitter).split()) == text
+    assert check_cv(splitter) is splitter
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_splits": 1}, "n_splits=2 or more"),
+        ({"random_state": 0}, "shuffle"),
+        ({"n_splits": 2.5}, "Integral"),
+    ],
+)
+def test_parameters_of_folds_are_checked_as_in_scikit_learn(options: Any, message: str) -> None:
+    for kind in FOLDS:
+        with pytest.raises(ValueError, match=message):
+            kind(**options)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_wrong_calls(kind: type) -> None:
+    y = [0, 0, 0, 1, 1, 1, -1]
+    with pytest.raises(ValueError, match="y is needed to split"):
+        next(kind().split(y))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(kind().split([[0.0]], y))
+    with pytest.warns(UserWarning, match=f"{kind.__name__} ignores groups"):
+        next(kind().split(y, y, groups=y))
+
+
+@pytest.mark.parametrize(("kind", "wrong"), list(product(FOR_REGRESSION, ["no", None])))
+def test_regression_is_a_choice_of_three(kind: type, wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"regression={wrong!r} must be True, False or 'auto'"):
+        next(kind(regression=wrong).split([0.5, 1], [0.5, 1]))
+
+
+@pytest.mark.parametrize("name", lapwing.model_selection.__all__)
+def test_examples_print_what_they_show(name: str) -> None:
+    thing = getattr(lapwing.model_selection, name)
+    runner = doctest.DocTestRunner(verbose=False)
+    for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs={}):
+        runner.run(test)
+    assert runner.failures == 0

@@ -1,0 +1,404 @@
+"""Splitters and scorers inside scikit-learn's tools, with every marker."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, confusion_matrix, get_scorer, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import SelfTrainingClassifier
+
+from lapwing import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.model_selection import (
+    LabeledKFold,
+    LabeledShuffleSplit,
+    LabeledStratifiedKFold,
+    LeaveOneLabelOut,
+    labeled_cross_val_predict,
+    labeled_scorer,
+)
+
+# Training sides of a few labels and separate clusters: what the estimators say of them is not ours.
+pytestmark = pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
+
+X, CODES = make_blobs(48, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
+NAMES = np.array(["ant", "bee", "cow"])[CODES]
+KNOWN = np.isin(
+    np.arange(48), np.concatenate([np.flatnonzero(code == CODES)[:4] for code in range(3)])
+)
+
+
+def blank(values: Any, marker: Any) -> list[Any]:
+    return [value if known else marker for value, known in zip(list(values), KNOWN, strict=True)]
+
+
+# How y may come, and what the estimator is told of its marker.
+FORMS: dict[str, tuple[Callable[[], Any], Any]] = {
+    "-1": (lambda: np.array(blank(CODES, -1)), "auto"),
+    "None in an array": (lambda: np.array(blank(NAMES, None), dtype=object), None),
+    "None in a list": (lambda: blank(NAMES, None), None),
+    "NaN": (lambda: np.array(blank(CODES, np.nan)), "auto"),
+    "texts": (lambda: np.array(blank(NAMES, "?")), "?"),
+    "empty texts": (lambda: np.array(blank(NAMES, "")), "auto"),
+    "pandas.NA": (lambda: pd.Series(blank(CODES, pd.NA), dtype="Int64"), "auto"),
+    "pandas.NA in texts": (lambda: pd.Series(blank(NAMES, pd.NA), dtype="string"), None),
+    "polars": (lambda: pl.Series(blank(NAMES.tolist(), None)), "auto"),
+}
+every_form = pytest.mark.parametrize(("form", "marker"), FORMS.values(), ids=FORMS.keys())
+Y = FORMS["-1"][0]()
+
+
+def stratified(marker: Any) -> LabeledStratifiedKFold:
+    return LabeledStratifiedKFold(3, unlabeled=marker)
+
+
+# ---- every tool with every marker --------------------------------------------------------------
+
+
+@every_form
+def test_a_search_and_a_score(form: Callable[[], Any], marker: Any) -> None:
+    model = LapRLSClassifier(unlabeled=marker)
+    search = GridSearchCV(
+        model, {"gamma_A": [1e-3, 1e-2]}, cv=stratified(marker), error_score="raise"
+    )
+    search.fit(X, form())
+    assert len(search.classes_) == 3
+    assert search.best_score_ == 1
+    scores = cross_val_score(model, X, form(), cv=LeaveOneLabelOut(unlabeled=marker))
+    assert scores.tolist() == [1.0] * 12
+
+
+@every_form
+def test_a_learning_curve(form: Callable[[], Any], marker: Any) -> None:
+    """Every tick has all labels that fit into it, and then unlabelled rows."""
+    sizes, on_train, on_test = learning_curve(
+        LapSVC(unlabeled=marker),
+        X,
+        form(),
+        cv=stratified(marker),
+        train_sizes=[0.25, 0.5, 1.0],
+        scoring=labeled_scorer("accuracy", unlabeled=marker),
+        error_score="raise",
+    )
+    assert sizes.tolist() == [11, 22, 44]
+    assert (on_train == 1).all()
+    assert np.isfinite(on_test).all()
+    assert (on_test[-1] == 1).all()
+
+
+@every_form
+def test_answers_for_rows_whose_label_was_not_told(form: Callable[[], Any], marker: Any) -> None:
+    model = LapSVC(unlabeled=marker)
+    rows, predictions = labeled_cross_val_predict(model, X, form(), unlabeled=marker)
+    np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
+    truth = NAMES if isinstance(predictions[0], str) else CODES
+    np.testing.assert_array_equal(predictions, truth[rows])
+
+
+@every_form
+def test_a_scorer_sees_labels_only(form: Callable[[], Any], marker: Any) -> None:
+    y = form()
+    model = LapSVC(unlabeled=marker).fit(X, y)
+    truth = NAMES if isinstance(model.classes_[0], str) else CODES
+    for name in ("accuracy", "balanced_accuracy", "f1_macro", "matthews_corrcoef"):
+        score = labeled_scorer(name, unlabeled=marker)(model, X, y)
+        assert score == get_scorer(name)(model, X[KNOWN], truth[KNOWN]) == 1, name
+    first = np.flatnonzero(KNOWN)[0]
+    other = pd.Series(np.array(list(y), dtype=object))
+    other[first] = model.classes_[model.classes_ != other[first]][0]
+    assert labeled_scorer(unlabeled=marker)(model, X, other) == pytest.approx(11 / 12)
+
+
+# ---- regression --------------------------------------------------------------------------------
+
+TARGETS = np.where(KNOWN, X[:, 0] + 0.5 * X[:, 1], np.nan)
+
+
+def test_regression_in_every_tool() -> None:
+    model = LapRLSRegressor()
+    r2 = labeled_scorer("r2")
+    scores = cross_val_score(
+        model, X, TARGETS, cv=LabeledKFold(3, shuffle=True, random_state=0), scoring=r2
+    )
+    assert (scores > 0.6).all()
+    grid = {"gamma_I": [0.1, 1.0]}
+    search = GridSearchCV(model, grid, cv=LabeledShuffleSplit(3, test_size=4, random_state=0))
+    assert search.fit(X, TARGETS).best_score_ > 0.8
+    rows, predictions = labeled_cross_val_predict(
+        model, X, TARGETS, cv=LabeledKFold(4, shuffle=True, random_state=0)
+    )
+    np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
+    assert np.corrcoef(predictions, TARGETS[rows])[0, 1] > 0.9
+    _, on_train, _ = learning_curve(
+        model, X, TARGETS, cv=LabeledKFold(3), train_sizes=[0.5, 1.0], scoring=r2
+    )
+    assert np.isfinite(on_train).all()
+
+
+def test_a_target_of_minus_one_is_a_target() -> None:
+    y = np.full(48, np.nan)
+    y[[0, 1, 2]] = -1.0, 2.0, 3.0
+    model = LapRLSRegressor().fit(X, y)
+    rows, _ = labeled_cross_val_predict(LapRLSRegressor(), X, y, cv=3)
+    assert rows.tolist() == [0, 1, 2]
+    score = labeled_scorer("neg_mean_absolute_error")(model, X, y)
+    assert score == pytest.approx(-np.abs(model.predict(X[:3]) - y[:3]).mean())
+
+
+def test_a_marker_of_targets_is_left_out_of_the_score() -> None:
+    model = LapRLSRegressor().fit(X, TARGETS)
+    marked = np.where(KNOWN, TARGETS, -999.0)
+    scorer = labeled_scorer("r2", unlabeled=-999.0)
+    assert scorer(model, X, marked) == model.score(X, TARGETS)
+
+
+# ---- the answers are those of fits by hand -----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function"])
+@pytest.mark.parametrize("estimator", [LapSVC(), S3VC()], ids=["LapSVC", "S3VC"])
+def test_answers_are_those_of_fits_by_hand(estimator: Any, method: str) -> None:
+    two = CODES < 2
+    y = np.where(CODES < 2, Y, -1)[two] if isinstance(estimator, S3VC) else Y
+    points = X[two] if isinstance(estimator, S3VC) else X
+    cv = LabeledStratifiedKFold(3, shuffle=True, random_state=1)
+    rows, answers = labeled_cross_val_predict(estimator, points, y, cv=cv, method=method)
+    for train, test in cv.split(points, y):
+        fitted = type(estimator)().fit(points[train], y[train])
+        expected = getattr(fitted, method)(points[test])
+        np.testing.assert_array_equal(answers[np.isin(rows, test)], expected)
+
+
+def test_scores_of_all_held_out_labels_together() -> None:
+    """ROC AUC and confusion matrices are of all rows: test sides hold too few."""
+    rows, scores = labeled_cross_val_predict(
+        LapSVC(), X, np.where(Y == 2, -1, Y), cv=LeaveOneLabelOut(), method="decision_function"
+    )
+    assert roc_auc_score(CODES[rows], scores) == 1
+    rows, found = labeled_cross_val_predict(LapSVC(), X, Y, cv=4)
+    np.testing.assert_array_equal(confusion_matrix(CODES[rows], found), 4 * np.eye(3))
+
+
+def test_a_precomputed_kernel_loses_columns_with_its_rows() -> None:
+    K = np.exp(-0.1 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    _, by_kernel = labeled_cross_val_predict(
+        LapSVC("precomputed", gamma_I=0), K, Y, cv=3, method="decision_function"
+    )
+    _, by_points = labeled_cross_val_predict(
+        LapSVC(gamma=0.1, gamma_I=0), X, Y, cv=3, method="decision_function"
+    )
+    np.testing.assert_allclose(by_kernel, by_points, atol=1e-6)
+
+
+def test_weights_are_cut_to_the_training_side() -> None:
+    weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
+    options = {"cv": 3, "method": "decision_function"}
+    _, found = labeled_cross_val_predict(
+        LapSVC(), X, Y, params={"sample_weight": weights}, **options
+    )
+    train, test = next(LabeledStratifiedKFold(3).split(X, Y))
+    fitted = LapSVC().fit(X[train], Y[train], sample_weight=weights[train])
+    place = np.searchsorted(np.flatnonzero(KNOWN), test)
+    np.testing.assert_array_equal(found[place], fitted.decision_function(X[test]))
+    _, unweighted = labeled_cross_val_predict(LapSVC(), X, Y, **options)
+    assert np.abs(found - unweighted).max() > 1e-6
+
+
+def test_other_splitters_are_asked_for_labels_only() -> None:
+    rows, _ = labeled_cross_val_predict(LapSVC(), X, Y, cv=KFold(3, shuffle=True, random_state=0))
+    np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (LabeledShuffleSplit(5, test_size=6, random_state=0), "held out more than once"),
+        ([(np.flatnonzero(KNOWN), np.flatnonzero(~KNOWN))], "No labelled row is on a test side"),
+    ],
+)
+def test_splits_that_give_no_answer_are_refused(cv: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        labeled_cross_val_predict(LapSVC(), X, Y, cv=cv)
+
+
+def test_columns_need_the_same_classes_in_each_fit() -> None:
+    ants = np.flatnonzero(KNOWN & (CODES == 0))
+    bees = np.flatnonzero(KNOWN & (CODES == 1))[:2]
+    cv = [(np.setdiff1d(np.arange(48), part), part) for part in (bees, ants)]
+    rows, _ = labeled_cross_val_predict(LapSVC(), X, Y, cv=cv)
+    assert len(rows) == 6
+    with pytest.raises(ValueError, match=r"side of split 1 has no label of 0.*Use LabeledStrat"):
+        labeled_cross_val_predict(LapSVC(), X, Y, cv=cv, method="decision_function")
+
+
+# ---- scorers -----------------------------------------------------------------------------------
+
+
+def test_names_scorers_and_metrics_are_all_the_same() -> None:
+    model = LapSVC().fit(X, Y)
+    y = np.where(np.arange(48) % 5 == 0, (CODES + 1) % 3, Y)
+
+    def scorer(estimator: Any, points: Any, truth: Any) -> float:
+        return float(np.mean(estimator.predict(points) == truth))
+
+    def metric(truth: Any, found: Any) -> float:
+        return float(np.mean(truth == found))
+
+    expected = model.score(X, y)
+    assert 0 < expected < 1
+    for scoring in ("accuracy", None, scorer, metric, accuracy_score, get_scorer("accuracy")):
+        assert labeled_scorer(scoring)(model, X, y) == pytest.approx(expected)
+    assert labeled_scorer(metric, greater_is_better=False)(model, X, y) == pytest.approx(-expected)
+
+
+def test_scorers_of_decision_values_and_probabilities() -> None:
+    two = CODES < 2
+    model = LapSVC().fit(X[two], Y[two])
+    assert labeled_scorer("roc_auc")(model, X[two], Y[two]) == 1
+    other = SelfTrainingClassifier(LogisticRegression()).fit(X, Y)
+    expected = get_scorer("neg_log_loss")(other, X[KNOWN], CODES[KNOWN])
+    assert labeled_scorer("neg_log_loss")(other, X, Y) == pytest.approx(expected)
+    pipe = make_pipeline(StandardScaler(), LapSVC(unlabeled="?"))
+    y = np.array(blank(NAMES, "?"))
+    assert labeled_scorer("f1_macro", unlabeled="?")(pipe.fit(X, y), X, y) == 1
+
+
+def test_minus_one_is_a_label_where_the_fit_knew_it() -> None:
+    signs = np.array([1.0 if code else -1.0 for code in CODES])
+    model = LapSVC(unlabeled=None).fit(X, np.where(KNOWN, signs, np.nan))
+    assert labeled_scorer("accuracy")(model, X, signs) == 1
+    assert labeled_scorer("recall", unlabeled=None)(model, X, signs) == 1
+
+
+def test_several_scores_with_weights() -> None:
+    weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
+    scoring = {"own": labeled_scorer(), "f1": labeled_scorer("f1_macro")}
+    found = cross_validate(
+        LapSVC(), X, Y, cv=KFold(3, shuffle=True, random_state=0), scoring=scoring
+    )
+    assert found["test_f1"].max() == 1
+    model = LapSVC().fit(X, Y)
+    y = np.where(np.arange(48) % 5 == 0, (CODES + 1) % 3, Y)
+    labeled = y != -1
+    expected = accuracy_score(y[labeled], model.predict(X[labeled]), sample_weight=weights[labeled])
+    assert labeled_scorer("accuracy")(model, X, y, sample_weight=weights) == expected
+    several = sklearn.metrics.check_scoring(model, scoring=scoring)
+    assert several(model, X, y, sample_weight=weights)["own"] == pytest.approx(expected)
+
+
+def test_weights_are_routed_as_the_scorer_inside_asks() -> None:
+    weights = np.where(CODES == 0, 1.0, 0.0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        inside = get_scorer("accuracy").set_score_request(sample_weight=True)
+        model = LapSVC().set_fit_request(sample_weight=False)
+        y = np.where(np.isin(np.arange(48), np.flatnonzero(KNOWN & (CODES == 1))), 2, Y)
+        options = {"cv": LabeledStratifiedKFold(2), "scoring": labeled_scorer(inside)}
+        found = cross_val_score(model, X, y, params={"sample_weight": weights}, **options)
+    assert found.tolist() == [1.0, 1.0]  # only rows of the first class weigh
+
+
+def test_scorers_say_what_is_wrong() -> None:
+    model = LapSVC().fit(X, Y)
+    with pytest.raises(ValueError, match=r"average can be given beside a metric .* is none"):
+        labeled_scorer("f1", average="macro")
+    with pytest.raises(ValueError, match="'no_such_score'"):
+        labeled_scorer("no_such_score")
+    with pytest.raises(ValueError, match=r"all 3 are unlabelled.*LabeledStratifiedKFold"):
+        labeled_scorer("accuracy")(model, X[~KNOWN][:3], [-1, -1, -1])
+    named = LapSVC(unlabeled="?").fit(X, np.array(blank(NAMES, "?")))
+    with pytest.raises(ValueError, match=r"holds the text '\?'.*Pass unlabeled='\?'"):
+        labeled_scorer("accuracy")(named, X, np.array(blank(NAMES, "?")))
+    # A class that the fit did not know is told as wrong, and not refused.
+    assert labeled_scorer("accuracy")(named, X[:2], [NAMES[0], "dog"]) == 0.5
+    inside = repr(get_scorer("r2"))
+    assert repr(labeled_scorer("r2")) == f"labeled_scorer({inside}, unlabeled='auto')"
+
+
+def test_numbers_among_objects_are_scored() -> None:
+    """scikit-learn's own scorers take whole numbers in an array of objects for no classes."""
+    y = np.array(blank(CODES, None), dtype=object)
+    options = {"cv": LabeledStratifiedKFold(3), "error_score": "raise"}
+    with pytest.raises(ValueError, match="mix of unknown and multiclass"):
+        cross_val_score(LapSVC(), X, y, scoring="f1_macro", **options)
+    scores = cross_val_score(LapSVC(), X, y, scoring=labeled_scorer("f1_macro"), **options)
+    assert scores.tolist() == [1.0] * 3
+
+
+# ---- what scikit-learn does by itself, as docs/choosing.md says --------------------------------
+
+
+def test_scikit_learn_cannot_deal_out_none() -> None:
+    """The TypeError is type_of_target's, which sorts y; if it goes, the docs may forget it."""
+    y = np.array(blank(NAMES, None), dtype=object)
+    with pytest.raises(TypeError, match="not supported between"):
+        GridSearchCV(LapSVC(unlabeled=None), {"gamma_A": [0.1]}, cv=3).fit(X, y)
+
+
+def test_cross_val_predict_wants_all_rows_on_test_sides() -> None:
+    with pytest.raises(ValueError, match="only works for partitions"):
+        cross_val_predict(LapSVC(), X, Y, cv=LabeledStratifiedKFold(3))
+
+
+def test_cross_val_predict_makes_a_class_of_the_marker() -> None:
+    found = cross_val_predict(LapRLSClassifier(), X, Y, cv=3, method="decision_function")
+    assert found.shape == (48, 4)
+
+
+def test_permuted_labels_are_split_as_labels() -> None:
+    score, permuted, _ = permutation_test_score(
+        LapRLSClassifier(), X, Y, cv=LabeledStratifiedKFold(2), n_permutations=4, random_state=0
+    )
+    assert score == 1
+    assert (permuted < 0.8).all()
+
+
+def test_calibration_makes_a_class_of_the_marker_with_any_splitter() -> None:
+    meta = CalibratedClassifierCV(LapRLSClassifier(), cv=LabeledStratifiedKFold(2)).fit(X, Y)
+    assert meta.classes_.tolist() == [-1, 0, 1, 2]
+
+
+def test_scores_on_training_sides_need_the_scorer() -> None:
+    options = {"param_name": "gamma_A", "param_range": [1e-2], "cv": LabeledStratifiedKFold(3)}
+    by_name, _ = validation_curve(LapRLSClassifier(), X, Y, scoring="accuracy", **options)
+    ours, _ = validation_curve(
+        LapRLSClassifier(), X, Y, scoring=labeled_scorer("accuracy"), **options
+    )
+    assert (by_name < 0.3).all()
+    assert (ours == 1).all()
+
+
+def test_is_classifier_of_a_search() -> None:
+    """A search can be held out from as a whole: its own folds are of the training side."""
+    search = GridSearchCV(LapSVC(), {"gamma_A": [1e-3]}, cv=LabeledStratifiedKFold(2))
+    assert is_classifier(search)
+    rows, found = labeled_cross_val_predict(search, X, Y, cv=2)
+    np.testing.assert_array_equal(found, CODES[rows])
+
+
+def test_splitters_and_scorers_can_be_sent_to_other_processes() -> None:
+    splitter = pickle.loads(pickle.dumps(LabeledStratifiedKFold(3, unlabeled="?")))
+    assert repr(splitter) == repr(LabeledStratifiedKFold(3, unlabeled="?"))
+    scorer = pickle.loads(pickle.dumps(labeled_scorer("f1_macro")))
+    assert scorer(LapSVC().fit(X, Y), X, Y) == 1

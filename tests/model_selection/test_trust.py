@@ -1,0 +1,242 @@
+"""Leave-one-out and reproducibility, against plain fits."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.model_selection import leave_one_out, reproducibility
+from lapwing.model_selection import reproducibility as reproducibility_function
+from lapwing.model_selection.trials import start
+from tests.estimators.test_prepare import EXAMPLES, data_for
+from tests.helpers.data import labeled_clusters, labeled_curve
+
+# The function of the same name hides the module from an import.
+module = importlib.import_module("lapwing.model_selection.reproducibility")
+
+SOME = ["LapSVC", "LapRLSClassifier", "S3VC", "LapERLSClassifier", "LapRLSRegressor"]
+
+
+def unlabeled(y: Any, rows: Any) -> Any:
+    left = y.copy()
+    left[rows] = np.nan if y.dtype.kind == "f" else -1
+    return left
+
+
+# --- leave-one-out --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_every_label_is_predicted_by_the_fit_without_it(name: str) -> None:
+    estimator, _ = EXAMPLES[name]
+    X, y, _, weights = data_for(estimator)
+    found = leave_one_out(estimator, X, y, sample_weight=weights)
+    rows = np.flatnonzero(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
+    copies = np.isin(found.rows, [10, 11])
+    np.testing.assert_array_equal(found.labels, y[found.rows])
+    assert set(found.rows) <= set(rows)
+    for k in np.flatnonzero(~copies)[::5]:
+        row = found.rows[k]
+        model = clone(estimator).fit(X, unlabeled(y, [row]), sample_weight=weights)
+        if is_classifier(estimator):
+            assert found.predicted[k] == model.transduction_[row]
+        else:
+            assert found.predicted[k] == pytest.approx(model.transduction_[row], abs=1e-6)
+
+
+def test_the_error_is_the_share_of_wrong_answers() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=5)
+    found = leave_one_out(LapRLSClassifier(), X, y)
+    wrong = found.predicted != found.labels
+    assert found.error == wrong.mean() > 0
+    assert found.standard_error == pytest.approx(wrong.std() / np.sqrt(len(wrong)))
+    assert found.decision_values.shape == (15, 3)
+    assert set(found.suspicious) == set(found.rows[wrong])
+
+
+def test_a_wrong_label_is_suspicious_first() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (40, 2))])
+    y = np.full(80, -1)
+    y[:6], y[40:46] = 0, 1
+    y[3] = 1
+    for estimator in (LapSVC(), LapRLSClassifier(), S3VC()):
+        assert leave_one_out(estimator, X, y).suspicious.tolist() == [3]
+
+
+def test_one_label_a_class_leaves_nothing_to_leave_out() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=1)
+    found = leave_one_out(LapSVC(), X, y)
+    assert not found.left_out.any()
+    assert np.isnan([found.error, found.standard_error]).all()
+    assert len(found.suspicious) == 0
+    np.testing.assert_array_equal(found.predicted, found.labels)
+
+
+def test_regressions_say_what_is_not_explained() -> None:
+    X, y, _ = labeled_curve()
+    found = leave_one_out(LapRLSRegressor(), X, y)
+    total = ((found.labels - found.labels.mean()) ** 2).sum()
+    missed = ((found.labels - found.predicted) ** 2).sum()
+    assert found.error == pytest.approx(missed / total)
+    assert np.isnan(found.standard_error)
+    assert len(found.suspicious) == 0
+
+
+def test_a_class_prior_shifts_the_left_out_values_as_the_fit() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=5)
+    estimator = LapRLSClassifier(class_prior=[0.7, 0.2, 0.1])
+    model = clone(estimator).fit(X, y)
+    with_prior = leave_one_out(estimator, X, y).decision_values
+    plain = leave_one_out(LapRLSClassifier(), X, y).decision_values
+    np.testing.assert_allclose(
+        with_prior - plain, np.tile(model.class_offsets_, (15, 1)), atol=1e-9
+    )
+
+
+# --- reproducibility ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The draws are taken as they come; what is made of them is made again by hand."""
+    estimator, _ = EXAMPLES[name]
+    X, y, _, _ = data_for(estimator)
+    drawn: list[Any] = []
+    draw = module._draw
+    monkeypatch.setattr(module, "_draw", lambda *args: drawn.append(draw(*args)) or drawn[-1])
+    found = reproducibility(estimator, X, y, 3, random_state=0)
+    answer = clone(estimator).fit(X, y).transduction_
+    assert len(drawn) == 3
+    for number, rows in enumerate(drawn):
+        labels = unlabeled(y, slice(None))
+        labels[rows] = answer[rows]
+        again = clone(estimator).fit(X, labels).transduction_
+        aside = np.ones(len(y), dtype=bool)
+        aside[rows] = False
+        if is_classifier(estimator):
+            expected = (again != answer)[aside].mean()
+            for code, label in enumerate(found.classes):
+                assert (labels == label).sum() == (y == label).sum(), code
+        else:
+            expected = ((again - answer) ** 2)[aside].mean() / np.var(answer[prepared_rows(X)])
+        assert found.draws[number] == pytest.approx(expected, rel=1e-5)
+    assert found.share == pytest.approx(found.draws.mean())
+    assert found.standard_error >= found.draws.std(ddof=1) / np.sqrt(3) * (1 - 1e-12)
+
+
+def prepared_rows(X: Any) -> Any:
+    return np.sort(np.unique(X, axis=0, return_index=True)[1])
+
+
+@pytest.mark.parametrize(
+    "estimator", [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), S3VC()], ids=repr
+)
+def test_separated_clusters_are_found_again_from_any_labels(estimator: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(5 * k, 0.3, (40, 2)) for k in range(2)])
+    y = np.full(80, -1)
+    y[[0, 40]] = [3, 7]
+    found = reproducibility(estimator, X, y, random_state=0)
+    assert found.share == found.standard_error == 0
+    np.testing.assert_array_equal(found.of_class, [0, 0])
+    np.testing.assert_array_equal(found.of_rows, np.ones(80))
+    np.testing.assert_array_equal(found.classes, [3, 7])
+
+
+def test_labels_that_have_nothing_to_do_with_the_points_are_not_reproduced() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((150, 10)), np.full(150, -1)
+    y[:12] = np.arange(12) % 2
+    found = reproducibility(LapSVC(), X, y, 10, random_state=0)
+    assert found.share > 0.25
+    assert ((found.of_rows >= 0) & (found.of_rows <= 1)).all()
+
+
+def test_the_order_of_rows_and_the_names_of_classes_do_not_matter() -> None:
+    """Beyond the draws' own chance: both means lie within their standard errors."""
+    X, y, _ = labeled_clusters(3, n_labels=4)
+    first = reproducibility(LapRLSClassifier(), X, y, 60, random_state=0)
+    order = np.random.default_rng(1).permutation(len(y))
+    names = np.array(["none", "z", "a", "m"])[y + 1]
+    other = reproducibility(
+        LapRLSClassifier(unlabeled="none"), X[order], names[order], 60, random_state=1
+    )
+    error = np.hypot(first.standard_error, other.standard_error)
+    assert abs(first.share - other.share) < 4 * error
+    spread = np.hypot(first.of_class_standard_error, other.of_class_standard_error[[2, 0, 1]])
+    assert (np.abs(first.of_class - other.of_class[[2, 0, 1]]) < 4 * spread + 0.01).all()
+
+
+def test_a_class_without_rows_keeps_its_labels() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=3)
+    trial = start(LapRLSClassifier(), X, y)
+    answer = np.where(trial.answers(trial.values) == 2, 0, trial.answers(trial.values))
+    rng = np.random.RandomState(0)
+    kept = module._draw(module._pools(trial, answer, 1, rng), rng)[6:]
+    np.testing.assert_array_equal(np.sort(kept), np.flatnonzero(y == 2))
+
+
+def test_the_standard_error_knows_that_draws_share_a_pool() -> None:
+    """Means of many draws scatter from seed to seed by what is said, not by a fraction of it."""
+    X, y, _ = labeled_clusters(3, n_labels=4)
+    found = [reproducibility(LapRLSClassifier(), X, y, 40, random_state=s) for s in range(12)]
+    scatter = np.std([one.share for one in found], ddof=1)
+    said = np.mean([one.standard_error for one in found])
+    assert scatter < said
+    assert scatter > found[0].draws.std(ddof=1) / np.sqrt(40)  # what it would say without
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=3)
+    first, again, other = (
+        reproducibility(LapRLSClassifier(), X, y, random_state=seed) for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first.draws, again.draws)
+    assert (first.draws != other.draws).any()
+
+
+def test_one_draw_has_no_standard_error() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=3)
+    found = reproducibility(LapRLSClassifier(), X, y, 1, random_state=0)
+    assert np.isnan(found.standard_error)
+    with pytest.raises(ValueError, match="n_draws=0 must be at least 1"):
+        reproducibility(LapRLSClassifier(), X, y, 0)
+
+
+# --- what may be tried ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
+def test_pipelines_are_tried_on_what_their_steps_make(trial: Any) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=4)
+    extra = {"random_state": 0} if trial is reproducibility_function else {}
+    scaled = trial(LapSVC(), StandardScaler().fit_transform(X), y, **extra)
+    piped = trial(make_pipeline(StandardScaler(), LapSVC()), X, y, **extra)
+    field = "decision_values" if trial is leave_one_out else "draws"
+    np.testing.assert_allclose(getattr(piped, field), getattr(scaled, field))
+
+
+@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
+def test_other_estimators_are_refused(trial: Any) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=4)
+    with pytest.raises(TypeError, match=r"SVC cannot be tried.* Give an estimator of lapwing"):
+        trial(SVC(), X, y)
+
+
+def test_a_trial_leaves_the_estimator_unfitted() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=4)
+    estimator = LapSVC()
+    leave_one_out(estimator, X, y)
+    reproducibility(estimator, X, y)
+    assert not hasattr(estimator, "classes_")
