@@ -17,6 +17,7 @@ from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
     FewEigenvectorsWarning,
+    FewLabelsWarning,
     LapwingWarning,
     LongFitWarning,
     NoImprovementWarning,
