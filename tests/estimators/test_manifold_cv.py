@@ -20,7 +20,7 @@ from lapwing import (
 )
 from lapwing.estimators import manifold_path, path
 from lapwing.estimators.parameters import check_parameters
-from lapwing.exceptions import FewLabelsWarning
+from lapwing.exceptions import FewLabelsWarning, LongFitWarning
 from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
@@ -222,6 +222,17 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest() 
         fitted = LapRLSClassifierCV(**grid, gammas=[9 * scale, 2 * scale]).fit(X, y)
     expected = {"gamma_A": 0.1, "gamma_I": 50.0, "gamma": 2 * scale, "graph": FLAT}
     assert fitted.best_params_ == expected
+
+
+def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = data_for(LapRLSClassifierCV())
+    monkeypatch.setattr(manifold_path, "LONG", 0.0)
+    message = (
+        rf"LapSVCCV factors {1 + 2 * 3} matrices of {len(X)} rows and will take about 2 minutes or "
+        r"more\. Give it fewer settings, e\.g\. gammas="
+    )
+    with pytest.warns(LongFitWarning, match=message):
+        LapSVCCV(**SMALL).fit(X, y)
 
 
 def test_class_weights_count_in_the_errors() -> None:

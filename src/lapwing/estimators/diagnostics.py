@@ -49,6 +49,7 @@ __all__ = [
     "warn_imprecise",
     "warn_long_columns",
     "warn_long_fit",
+    "warn_long_path",
     "warn_lost_class",
     "warn_missed_prior",
     "warn_no_improvement",
@@ -381,6 +382,17 @@ def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
         f"{name} with the full kernel of {n} points will take about "
         f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
         f"all points and takes seconds{stop}.",
+        LongFitWarning,
+    )
+
+
+def warn_long_path(name: str, size: int, n_factors: int, seconds: float) -> None:
+    """Warn before the factorisations of a grid take minutes."""
+    warn(
+        f"{name} factors {n_factors} matrices of {size} rows and will take about "
+        f"{max(2, round(seconds / 60))} minutes or more. Give it fewer settings, e.g. "
+        "gammas=['scale'], graphs=[KNNGraph()] and few ratios gamma_I / gamma_A, or fewer "
+        "unlabelled points.",
         LongFitWarning,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
+from lapwing.estimators.choice import LONG, SPEED
 from lapwing.estimators.path import PathEstimator, Scored, nearest, widths_of
 from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
@@ -23,6 +24,7 @@ from lapwing.solvers.manifold.path import (
     DeformedPath,
     Observations,
     design_of,
+    n_ratios,
     sees_constants,
 )
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space
@@ -73,7 +75,19 @@ class ManifoldPath(PathEstimator):
             kernels[0].forecast(problem.X)
         with progress.stage("graph"):
             graphs = self._graphs(problem) if graph.wanted else None
-        return Prepared(targets, problem, graphs, self._widths(kernels, problem))
+        widths = self._widths(kernels, problem)
+        self._forecast(widths, graphs)
+        return Prepared(targets, problem, graphs, widths)
+
+    def _forecast(self, widths: tuple[Width, ...], graphs: tuple[Graphed, ...] | None) -> None:
+        """Say before a long path begins how long it will be, and what is faster."""
+        smoothing = np.array([gamma_I for gamma_I in self.gamma_Is if gamma_I > 0])
+        ratios = n_ratios(np.asarray(self.gamma_As, dtype=np.float64), smoothing)
+        n_factors = len(widths) * (1 + len(graphs or ()) * ratios)
+        size = min(widths[0].space.n_points, widths[0].space.n_coef)
+        seconds = n_factors * float(size) ** 3 / 3 / SPEED
+        if seconds > LONG:
+            diagnostics.warn_long_path(type(self).__name__, size, n_factors, seconds)
 
     def _kernels(self, problem: Problem) -> list[Kernel | None]:
         found: list[Kernel | None] = []

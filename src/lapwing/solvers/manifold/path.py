@@ -33,7 +33,7 @@ from lapwing.spaces.base import Array, Smoothness, Space
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.full import FullKernelSpace
 
-__all__ = ["DeformedPath", "Observations", "design_of", "sees_constants"]
+__all__ = ["DeformedPath", "Observations", "design_of", "n_ratios", "sees_constants"]
 
 _SAME_RATIO = 1e-9  # relative
 _BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved
@@ -191,9 +191,16 @@ def sees_constants(objective: Objective) -> bool:
     return objective.constant_energy > FREE_CONSTANT
 
 
+def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
+    """How many factorisations the weights of a grid take, a space and a graph."""
+    return sum(1 for _ in _by_ratio(gamma_As, gamma_Is))
+
+
 def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, Array]]:
     """The distinct gamma_I / gamma_A, and the rows and columns of the grid that have them."""
     ratios = gamma_Is[None, :] / gamma_As[:, None]
+    if not ratios.size:
+        return
     order = np.argsort(ratios, axis=None, kind="stable")
     ordered = ratios.ravel()[order]
     # Equal to rounding: 1e-2 / 1e-4 and 1 / 1e-2 are one ratio.
