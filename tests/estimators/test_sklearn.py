@@ -42,7 +42,6 @@ from lapwing import (
     LapESVC,
     LapRLSRegressor,
     LapSVC,
-    LapSVCCV,
     LapSVR,
 )
 from lapwing.estimators.manifold import ManifoldEstimator
@@ -73,7 +72,6 @@ CHECKED = [
     LapERLSClassifier("linear", fit_intercept=True),
     LapERLSRegressor(space=Landmarks(20)),
     LapESVC(epsilon=0.1, space=Landmarks(20)),
-    LapSVCCV(gamma_As=[1e-2, 1.0], gamma_Is=[1.0], gammas=["scale"]),
     S3VC("linear", C=1.0, multi_class="ovr"),
 ]
 
