@@ -41,6 +41,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "s3vm": Benchmark(
         "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
     ),
+    "tuning": Benchmark(
+        "benchmarks.tuning.command", "Parameters chosen by leave-one-out: cost and errors"
+    ),
 }
 
 

@@ -68,7 +68,7 @@ class FewEigenvectorsWarning(LapwingWarning):
 
 
 class FewLabelsWarning(LapwingWarning):
-    """There are too few labels to hold out as many as was asked for."""
+    """There are too few labels to hold out as many as was asked for, or any."""
 
 
 class LongFitWarning(LapwingWarning):

@@ -269,6 +269,12 @@ class Kernel:
         return math.ldexp(self.gamma, degree * self.unit_exponent)
 
     @property
+    def has_width(self) -> bool:
+        """Whether gamma is a parameter of it."""
+        formula = self._formula
+        return formula is not None and formula.gamma_degree > 0
+
+    @property
     def _formula(self) -> Formula | None:
         """Its entry in `KERNELS`; None for a matrix or a function of the user's."""
         return KERNELS.get(self.name) if isinstance(self.name, str) else None

@@ -28,8 +28,11 @@ from lapwing import (
     LapESVC,
     LapESVR,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
+    LapSVCCV,
     LapSVR,
 )
 from lapwing.estimators.template import prepare, solve
@@ -40,6 +43,12 @@ from tests.helpers.data import labeled_clusters, labeled_curve
 
 N_CLASSES = 3
 
+_PATH: dict[str, Any] = {
+    "gamma_As": [0.01, 0.1],
+    "gamma_Is": [1.0],
+    "gammas": ["scale"],
+    "graphs": [KNNGraph(5), KNNGraph(5, power=1)],
+}
 # An estimator, and other values for parameters that nothing prepared depends on.
 EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "LapSVC": (LapSVC(gamma_A=0.01), {"gamma_A": 0.1, "gamma_I": 5.0, "fit_intercept": True}),
@@ -54,6 +63,12 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "LapRLSClassifier": (LapRLSClassifier(gamma_A=0.01), {"gamma_A": 0.1, "gamma_I": 5.0}),
     "LapRLSRegressor": (LapRLSRegressor(), {"gamma_A": 0.1, "gamma_I": 5.0}),
     "LapSVR": (LapSVR(), {"gamma_A": 0.1, "gamma_I": 5.0, "epsilon": 0.3}),
+    "LapRLSClassifierCV": (
+        LapRLSClassifierCV(**_PATH),
+        {"gamma_As": [0.1, 1.0], "gamma_Is": [0.0, 5.0], "fit_intercept": True},
+    ),
+    "LapRLSRegressorCV": (LapRLSRegressorCV(**_PATH), {"gamma_As": [0.1], "gamma_Is": [5.0]}),
+    "LapSVCCV": (LapSVCCV(**_PATH), {"gamma_As": [0.1], "loss": "hinge"}),
     "S3VC": (S3VC(C=5.0, random_state=0), {"C": 2.0, "C_star": 1.0, "balance": None}),
     "S3VC, graph": (S3VC(C=5.0, gamma_I=0.1), {"C": 2.0, "gamma_I": 1.0}),
     "S3VC, rest": (S3VC(C=5.0, multi_class="ovr"), {"C": 2.0, "method": "continuation"}),

@@ -87,6 +87,7 @@ def test_every_estimator_is_one_of_a_kind() -> None:
 
 @parametrize_with_checks(CHECKED)
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.FewLabelsWarning")
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

@@ -29,9 +29,11 @@ __all__ = [
     "forecast_embedded_tube",
     "forecast_low_density",
     "forecast_manifold",
+    "forecast_manifold_path",
     "machine_speed",
 ]
 
+_PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
@@ -146,6 +148,26 @@ def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
     # Predictions for all rows take the kernel once more, in blocks.
     seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve
     return Forecast(memory, seconds, solver)
+
+
+def forecast_manifold_path(size: Size) -> Forecast:
+    """Forecast a fit of a grid of settings, with the default graphs and widths.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        As one fit by a factorisation, and half of one a width, graph and ratio of the weights; four
+        matrices of all points in float64.
+    """
+    speed, _ = machine_speed()
+    n = size.n
+    one = forecast_manifold(size, kinks=True)
+    return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / speed, "dual")
 
 
 def forecast_low_density(size: Size) -> Forecast:

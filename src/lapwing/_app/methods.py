@@ -21,6 +21,7 @@ from lapwing._app.forecast import (
     forecast_embedded_tube,
     forecast_low_density,
     forecast_manifold,
+    forecast_manifold_path,
 )
 from lapwing._tables.columns import nearest
 from lapwing.estimators import (
@@ -32,8 +33,11 @@ from lapwing.estimators import (
     LapESVC,
     LapESVR,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
+    LapSVCCV,
     LapSVR,
 )
 from lapwing.graphs import AnchorGraph, KNNGraph
@@ -160,6 +164,19 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
     )
 
 
+def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
+    return CommandMethod(
+        estimator,
+        learns_by,
+        forecast=forecast_manifold_path,
+        advice=Advice("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
+        twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
+        teaches=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
+        parts={},
+        **others,
+    )
+
+
 def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> CommandMethod:
     # Without the graph the virtual label of an unlabelled row is free, and costs nothing.
     unattached = {"mu": 0.0, "n_eigenvectors": None}
@@ -184,6 +201,13 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     {
         "lapsvc": _manifold(LapSVC, "a graph of neighbours"),
         "laprls": _manifold(LapRLSClassifier, "a graph of neighbours, least squares"),
+        "lapsvc-cv": _manifold_path(
+            LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
+        ),
+        "laprls-cv": _manifold_path(
+            LapRLSClassifierCV,
+            "a graph of neighbours, least squares; chooses its parameters by leave-one-out",
+        ),
         "s3vc": CommandMethod(
             S3VC,
             "keeping the boundary out of dense places",
@@ -238,6 +262,12 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         ),
         "laprls-regressor": _manifold(
             LapRLSRegressor, "a graph of neighbours, least squares; numbers", regression=True
+        ),
+        "laprls-regressor-cv": _manifold_path(
+            LapRLSRegressorCV,
+            "a graph of neighbours, least squares; numbers; chooses its parameters by "
+            "leave-one-out",
+            regression=True,
         ),
         "lapesvr": _embedded(
             LapESVR,

@@ -6,6 +6,7 @@ from lapwing.estimators.laperls import LapERLSClassifier, LapERLSRegressor
 from lapwing.estimators.lapesvr import LapESVC, LapESVR
 from lapwing.estimators.laprls import LapRLSClassifier, LapRLSRegressor
 from lapwing.estimators.lapsvm import LapSVC, LapSVR
+from lapwing.estimators.manifold_cv import LapRLSClassifierCV, LapRLSRegressorCV, LapSVCCV
 from lapwing.estimators.s3vm import S3VC
 
 __all__ = [
@@ -17,7 +18,10 @@ __all__ = [
     "LapESVC",
     "LapESVR",
     "LapRLSClassifier",
+    "LapRLSClassifierCV",
     "LapRLSRegressor",
+    "LapRLSRegressorCV",
     "LapSVC",
+    "LapSVCCV",
     "LapSVR",
 ]

@@ -32,6 +32,41 @@ gamma_I : float, default=1.0
     Weight >= 0 of the intrinsic norm; 0 leaves the graph out. Only gamma_I / gamma_A decides how
     far the graph deforms the kernel. Neither weight is divided by numbers of points.
 """,
+    "gammas": """
+gammas : array-like of float or 'scale', or None, default=None
+    Widths of the kernel to try; 'scale' is one over the total variance of X. None is 'scale' and
+    four times it. Kernels without a width have one setting.
+""",
+    "graphs": """
+graphs : list of graphs or None, default=None
+    Graphs to try, each as ``graph`` of the plain estimator. None is `KNNGraph` with 5 and 10
+    neighbours and the powers 1 to 3, and with 2 neighbours and 1 and 2. Graphs that differ in the
+    power alone are one search.
+""",
+    "path_max_iter": """
+max_iter : int, default=20000
+    Most iterations of a solver.
+""",
+    "path_tol": """
+tol : float, default=1e-8
+    Of losses with kinks: libsvm's tolerance before its solution is polished.
+""",
+    "best_params_": """
+best_params_ : dict
+    Parameters that were chosen, by their names in the plain estimator.
+""",
+    "best_score_": """
+best_score_ : float
+    Minus the leave-one-out squared error of `best_params_`: the larger the better. NaN where
+    nothing could be held out.
+""",
+    "cv_results_": """
+cv_results_ : dict of str to list or ndarray, an entry a setting
+    'params' and 'param_<name>'; 'left_out_squared_error' (mean over columns and, by weight, over
+    labels; NaN where a setting has no solution), 'left_out_error' (of classifiers: the part of
+    the weights of labels that are missed) and 'fit_time' in seconds, work that several settings
+    share divided among them. Empty where nothing could be held out.
+""",
     "embedded_C": """
 C : float, default=10.0
     Weight > 0 of the loss between f and g at every point: how closely the function follows the

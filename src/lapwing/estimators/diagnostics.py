@@ -18,6 +18,7 @@ from lapwing.exceptions import (
     ConstantFitWarning,
     FeatureScaleWarning,
     FewEigenvectorsWarning,
+    FewLabelsWarning,
     LapwingWarning,
     LongFitWarning,
     NoImprovementWarning,
@@ -51,10 +52,12 @@ __all__ = [
     "warn_imprecise",
     "warn_long_columns",
     "warn_long_fit",
+    "warn_long_path",
     "warn_lost_class",
     "warn_missed_prior",
     "warn_no_improvement",
     "warn_not_converged",
+    "warn_nothing_held_out",
     "warn_outlying_rows",
     "warn_single_class",
     "warn_unlabeled_components",
@@ -400,6 +403,28 @@ def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
         f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "
         f"all points and takes seconds{stop}.",
         LongFitWarning,
+    )
+
+
+def warn_long_path(name: str, size: int, n_factors: int, seconds: float) -> None:
+    """Warn before the factorisations of a grid take minutes."""
+    warn(
+        f"{name} factors {n_factors} matrices of {size} rows and will take about "
+        f"{max(2, round(seconds / 60))} minutes or more. Give it fewer settings, e.g. "
+        "gammas=['scale'], graphs=[KNNGraph()] and few ratios gamma_I / gamma_A, or fewer "
+        "unlabelled points.",
+        LongFitWarning,
+    )
+
+
+def warn_nothing_held_out(regression: bool) -> None:
+    """Warn that there are too few labels for leave-one-out, so that nothing was chosen."""
+    rows = "one row is" if regression else "some class has one label only: no row of it is"
+    warn(
+        f"No parameters were chosen: {rows} left to fit to if one label is left out. The usual "
+        "ones are in best_params_. Label at least two rows"
+        f"{'' if regression else ' of every class'}.",
+        FewLabelsWarning,
     )
 
 

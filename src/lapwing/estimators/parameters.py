@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,23 @@ def _named(
     )
 
 
+def _grid(holds: Callable[[Any], bool], wanted: str) -> tuple[Callable[[Any], bool], str]:
+    """Several values of a parameter, each of which its rule lets through."""
+
+    def all_hold(values: Any) -> bool:
+        listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str)
+        return listed and len(values) > 0 and all(holds(value) for value in values)
+
+    return all_hold, f"a list of {wanted}, at least one"
+
+
+def _optional(
+    rule: tuple[Callable[[Any], bool], str], otherwise: str
+) -> tuple[Callable[[Any], bool], str]:
+    holds, wanted = rule
+    return lambda value: value is None or holds(value), f"{wanted}, or {otherwise}"
+
+
 _FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "True or False")
 
 
@@ -77,6 +94,19 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "gamma_A": (
         lambda v: _number(v) and v > 0,
         "a number > 0: the ambient norm is what makes the problem well posed",
+    ),
+    "gamma_As": _grid(lambda v: _number(v) and v > 0, "finite numbers > 0"),
+    "gamma_Is": _grid(lambda v: _number(v) and v >= 0, "finite numbers >= 0; 0 means no graph"),
+    "gammas": _optional(
+        _grid(
+            lambda v: v == "scale" if isinstance(v, str) else _number(v) and v > 0,
+            "finite numbers > 0 or 'scale'",
+        ),
+        "None for widths around 'scale'",
+    ),
+    "graphs": _optional(
+        (lambda v: isinstance(v, (list, tuple)) and len(v) > 0, "a list of graphs, at least one"),
+        "None for graphs around the default one",
     ),
     "C": (lambda v: _number(v) and v > 0, "a finite number > 0"),
     "C_star": (

@@ -11,7 +11,7 @@ from lapwing.graphs.affinity import AffinityGraph
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.neighbors import KNNGraph
 
-__all__ = ["default_graph"]
+__all__ = ["default_graph", "default_graphs"]
 
 # The term f'L^p f controls the values of f, and not only its average, if p exceeds half the
 # dimension of the manifold. Up to so many features p = 1 is enough, and p = 2 would leave linear
@@ -52,3 +52,33 @@ def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
     if n_features <= _FEW_FEATURES:
         return KNNGraph(min(10, n - 1), power=1)
     return KNNGraph(min(5, n - 1), power=2)
+
+
+# k and p that paths of parameters try: few neighbours for series of images, p = 3 for clusters in
+# many dimensions (`lapwing.estimators.manifold_cv` has the figures).
+_TRIED = ((5, 2), (5, 1), (5, 3), (10, 2), (10, 1), (10, 3), (2, 2), (2, 1))
+
+
+def default_graphs(X: Any, *, regression: bool = False) -> list[GraphRecipe]:
+    """Choose the graphs of a path for points, the default one first.
+
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n, n_features)
+        The points.
+    regression : bool, default=False
+        Whether values are to be smoothed and not classes.
+
+    Returns
+    -------
+    list of GraphRecipe
+        With ``n_neighbors`` 5 and 10 and ``power`` 1 to 3, and 2 neighbours with 1 and 2; each once
+        where points are few.
+    """
+    first = default_graph(X, regression=regression)
+    if not isinstance(first, KNNGraph):
+        return [first]
+    most = np.shape(X)[0] - 1
+    tried = [(first.n_neighbors, first.power)]
+    tried += [(min(k, most), p) for k, p in _TRIED]
+    return [KNNGraph(k, power=p, normalized=first.normalized) for k, p in dict.fromkeys(tried)]

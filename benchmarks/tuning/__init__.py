@@ -1,0 +1,1 @@
+"""Parameters chosen by leave-one-out: what it costs, and what it gains."""

@@ -1,0 +1,197 @@
+"""Estimators that choose their parameters by leave-one-out on the labels.
+
+Prepare: the graphs and the kernels' parameters. Solve: score the whole grid from shared
+factorisations, fit the best setting as the plain estimator does, and answer as that. No numerics
+live here. The choice is part of the solution, so that fits with other labels choose again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import elect
+from lapwing.estimators import diagnostics
+from lapwing.estimators.prepared import Prepared, Solution
+from lapwing.estimators.progress import Stages
+from lapwing.estimators.refits import removable
+from lapwing.estimators.template import SemiSupervisedEstimator
+from lapwing.problem import Problem
+
+__all__ = ["PathEstimator", "PathSolution", "Scored", "Scores", "nearest", "widths_of"]
+
+# Widths that gammas=None tries, times 'scale'.
+_WIDTHS = (1.0, 4.0)
+
+
+class Scored(NamedTuple):
+    """A setting with its leave-one-out scores."""
+
+    params: Mapping[str, Any]
+    left_out: Array  # (l, c), NaN where nothing was held out
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class PathSolution(Solution):
+    """With the plain estimator that was chosen, and its own solution of its own problem."""
+
+    estimator: SemiSupervisedEstimator
+    prepared: Prepared
+    solution: Solution
+
+
+class PathEstimator(SemiSupervisedEstimator):
+    """A grid of settings of a plain estimator; see the module."""
+
+    _plain: ClassVar[type[SemiSupervisedEstimator]]
+
+    @abstractmethod
+    def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
+        """The setting that is taken where nothing can be held out."""
+
+    @abstractmethod
+    def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
+        """Leave-one-out of all settings."""
+
+    @abstractmethod
+    def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
+        """What the plain estimator solves with these parameters."""
+
+    def _judged(self, left_out: Array) -> Array:
+        """Left-out scores as they are compared with the targets."""
+        return left_out
+
+    def _estimator(self, **params: Any) -> Any:
+        """The plain estimator with parameters of a setting; it has the others in common."""
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
+        return self._plain(**(shared | params))
+
+    def _solve(
+        self,
+        prepared: Prepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+    ) -> PathSolution:
+        wanted = removable(prepared, self._regression)
+        with progress.stage("grid"):
+            if wanted.all():
+                scores = Scores.of(
+                    self._along(prepared, wanted), prepared.problem, self._regression, self._judged
+                )
+                params, best = scores.settings[scores.best], scores.best
+                score, results = -float(scores.squared_error[best]), scores.table()
+            else:
+                params, score, results = self._usual(prepared), float("nan"), {}
+        chosen = self._of_setting(prepared, params)
+        estimator = self._estimator(**params)
+        solution = estimator._solve(chosen, progress)
+        return PathSolution(
+            solution.function,
+            solution.values,
+            {
+                **solution.attributes,
+                "best_params_": dict(params),
+                "best_score_": score,
+                "cv_results_": results,
+            },
+            estimator,
+            chosen,
+            solution,
+        )
+
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        assert isinstance(solution, PathSolution)
+        if np.isnan(solution.attributes["best_score_"]):
+            diagnostics.warn_nothing_held_out(self._regression)
+        solution.estimator._diagnose(solution.prepared, solution.solution)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Leave-one-out of a grid, an entry a setting.
+
+    Attributes
+    ----------
+    settings : sequence of mapping
+    squared_error : ndarray of shape (n_settings,)
+        NaN where a setting has no solution.
+    error : ndarray of shape (n_settings,) or None
+        None for regressions.
+    seconds : ndarray of shape (n_settings,)
+    """
+
+    settings: Sequence[Mapping[str, Any]]
+    squared_error: Array
+    error: Array | None
+    seconds: Array
+
+    @classmethod
+    def of(
+        cls,
+        scored: Iterator[Scored],
+        problem: Problem,
+        regression: bool,
+        judged: Callable[[Array], Array],
+    ) -> Scores:
+        """Compare left-out scores with the targets, by the weights of the observations."""
+        settings, squared, wrong, seconds = [], [], [], []
+        part = problem.weights / problem.weights.sum()
+        truth = None if regression else elect(problem.targets)
+        for params, left_out, taken in scored:
+            settings.append(params)
+            squared.append(float(part @ ((judged(left_out) - problem.targets) ** 2).mean(axis=1)))
+            seconds.append(taken)
+            if truth is not None:
+                wrong.append(float(part @ (elect(left_out) != truth)))
+        errors = np.array(squared)
+        unsolved = ~np.isfinite(errors)
+        errors[unsolved] = np.nan
+        if unsolved.all():
+            raise ValueError(
+                "No setting of the grid has a solution whose leave-one-out values are finite. Try "
+                "a larger gamma_A or lam, and scale the features."
+            )
+        found = None if truth is None else np.where(unsolved, np.nan, wrong)
+        return cls(settings, errors, found, np.array(seconds))
+
+    @property
+    def best(self) -> int:
+        """The setting of least squared error, the first of equals."""
+        return int(np.nanargmin(self.squared_error))
+
+    def table(self) -> dict[str, Any]:
+        """The attribute `cv_results_`."""
+        columns: dict[str, Any] = {"params": [dict(params) for params in self.settings]}
+        for name in self.settings[0]:
+            values = [params[name] for params in self.settings]
+            if name == "graph":
+                columns["param_graph"] = np.fromiter(values, dtype=object)
+            else:
+                columns[f"param_{name}"] = np.array(values)
+        if self.error is not None:
+            columns["left_out_error"] = self.error
+        columns["left_out_squared_error"] = self.squared_error
+        columns["fit_time"] = self.seconds
+        return columns
+
+
+def nearest(values: Any, usual: float) -> float:
+    """The value of a grid that is nearest to the usual one, as a ratio."""
+    grid = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return float(grid[np.argmin(np.abs(np.log(grid) - np.log(usual)))])
+
+
+def widths_of(gammas: Any) -> list[tuple[Any, float]]:
+    """Values of gamma with factors of what they stand for."""
+    if gammas is None:
+        return [("scale", factor) for factor in _WIDTHS]
+    return [(gamma, 1.0) for gamma in gammas]

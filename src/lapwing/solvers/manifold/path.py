@@ -1,0 +1,286 @@
+r"""Leave-one-out along grids of gamma_A and gamma_I, from shared factorisations.
+
+In coordinates of the space, K = F F', the labelled block of the deformed kernel
+(`lapwing.solvers.manifold.deformed`) is
+
+.. math:: T(\gamma_A, \gamma_I) = \frac{1}{\gamma_A} F_l \big(I + \rho\, F^T L^p F\big)^{-1} F_l^T,
+          \qquad \rho = \gamma_I / \gamma_A ,
+
+so F serves a kernel, F'L^p F a graph, and a Cholesky factorisation, half the work of the LU of one
+fit, serves all weights of one ratio: 13 of them a 7 x 7 logarithmic grid. L^p F goes on from
+L^(p-1) F, and p is split between both sides of F'L^p F. What is left is of the size of the labels:
+for the squared loss all gamma_A of a ratio come from one eigendecomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import is_sparse, row_blocks
+from lapwing._host.memory import require_memory
+from lapwing.linalg import pivoted_cholesky, spd_factor
+from lapwing.losses.base import Loss
+from lapwing.losses.labeled import Squared
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.manifold.leave_one_out import left_out_values
+from lapwing.solvers.manifold.newton import FREE_CONSTANT
+from lapwing.solvers.manifold.reduced import solve_reduced
+from lapwing.spaces.base import Array, Smoothness, Space
+from lapwing.spaces.coordinates import Coordinates
+from lapwing.spaces.full import FullKernelSpace
+
+__all__ = ["DeformedPath", "Observations", "design_of", "n_ratios", "sees_constants"]
+
+_SAME_RATIO = 1e-9  # relative
+_BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved
+_COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a factor
+
+
+def design_of(space: Space) -> Array:
+    """F (n, r), dense in float64, with the values F w and the norm |w|^2 of the space's functions.
+
+    The features of a space in coordinates, if they are fewer than the points; else a pivoted
+    Cholesky factor of the kernel matrix, as wide as its rank.
+    """
+    n = space.n_points
+    require_memory(
+        _COPIES * 8.0 * n * min(n, space.n_coef),
+        f"Leave-one-out along a grid at n = {n} points",
+        "Fit one setting, which takes less, or fewer unlabelled points.",
+    )
+    if isinstance(space, Coordinates) and space.n_coef <= n:
+        features = space.features
+        dense = features.toarray() if is_sparse(features) else features
+        return np.asarray(dense, dtype=np.float64)
+    K = space.gram()
+    tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
+    return pivoted_cholesky(np.array(K, dtype=np.float64), tol)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What is fitted and held out.
+
+    Attributes
+    ----------
+    index : ndarray of shape (l,)
+        Points that they belong to; a point may carry several.
+    targets : ndarray of shape (l, c)
+    weights : ndarray of shape (l,)
+    wanted : ndarray of bool of shape (l,)
+        Those to be left out.
+    """
+
+    index: Array
+    targets: Array
+    weights: Array
+    wanted: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DeformedPath:
+    """The deformed kernels of one space and one graph.
+
+    Attributes
+    ----------
+    design : ndarray of shape (n, r)
+        F, with a column of ones where the bias is part of the kernel.
+    penalty : ndarray of shape (r,)
+        1, and 0 for the bias.
+    energy : ndarray of shape (r, r) or None
+        F'L^p F; None without a graph.
+    free_intercept : bool
+        Whether there is a bias that is no part of the kernel.
+    """
+
+    design: Array
+    penalty: Array
+    energy: Array | None
+    free_intercept: bool
+
+    @classmethod
+    def without_graph(cls, F: Array, *, fit_intercept: bool) -> DeformedPath:
+        """That of the kernel alone, for gamma_I = 0."""
+        return cls(F, np.ones(F.shape[1]), None, fit_intercept)
+
+    @classmethod
+    def of_powers(
+        cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
+    ) -> dict[int, DeformedPath]:
+        """Those of several powers of one Laplacian.
+
+        Parameters
+        ----------
+        F : ndarray of shape (n, r)
+        laplacian : function
+            F -> L F.
+        seen : mapping of int to bool
+            Whether L^p sees a constant (`sees_constants`), by p.
+        fit_intercept : bool
+        """
+        found: dict[int, DeformedPath] = {}
+        for biased in (False, True):
+            powers = [p for p, sees in seen.items() if (sees and fit_intercept) is biased]
+            design, penalty = F, np.ones(F.shape[1])
+            if biased and powers:
+                design = np.hstack([F, np.ones((len(F), 1))])
+                penalty = np.append(penalty, 0.0)
+            for p, energy in _energies(design, laplacian, powers).items():
+                found[p] = cls(design, penalty, energy, fit_intercept and not biased)
+        return found
+
+    def block(self, points: Array, ratio: float) -> Array:
+        """The kernel matrix (q, q) of some points, for gamma_A = 1 and gamma_I = ratio."""
+        rows = self.design[points]
+        if self.energy is None:
+            return np.asarray(rows @ rows.T)
+        # In Fortran's order, in which the factorisation overwrites it.
+        H = np.multiply(self.energy.T, ratio, order="F")
+        H.flat[:: len(H) + 1] += self.penalty
+        T = rows @ spd_factor(H)(rows.T)
+        return np.asarray((T + T.T) / 2)
+
+    def left_out(
+        self,
+        gamma_As: Array,
+        gamma_Is: Array,
+        observations: Observations,
+        loss: Loss,
+        *,
+        max_iter: int,
+        tol: float,
+    ) -> Array:
+        """Scores of all observations by the solutions without them.
+
+        Parameters
+        ----------
+        gamma_As, gamma_Is : ndarray of shape (a,) and (i,)
+            Every one with every one.
+        observations : Observations
+        loss : Loss
+        max_iter, tol
+            Of the solver of the problems of the labels.
+
+        Returns
+        -------
+        ndarray of shape (a, i, l, c)
+            NaN where not wanted, and where a problem has no solution.
+        """
+        points, at = np.unique(observations.index, return_inverse=True)
+        placed = replace(observations, index=at.ravel())
+        scores = np.full((len(gamma_As), len(gamma_Is), *placed.targets.shape), np.nan)
+        for ratio, rows, columns in _by_ratio(gamma_As, gamma_Is):
+            scores[rows, columns] = _along_weights(
+                self.block(points, ratio),
+                gamma_As[rows],
+                placed,
+                loss,
+                bias=self.free_intercept,
+                max_iter=max_iter,
+                tol=tol,
+            )
+        return scores
+
+
+def sees_constants(objective: Objective) -> bool:
+    """Whether the intrinsic norm sees a constant: a bias is then part of the deformed kernel."""
+    return objective.constant_energy > FREE_CONSTANT
+
+
+def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
+    """How many factorisations the weights of a grid take, a space and a graph."""
+    return sum(1 for _ in _by_ratio(gamma_As, gamma_Is))
+
+
+def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, Array]]:
+    """The distinct gamma_I / gamma_A, and the rows and columns of the grid that have them."""
+    ratios = gamma_Is[None, :] / gamma_As[:, None]
+    if not ratios.size:
+        return
+    order = np.argsort(ratios, axis=None, kind="stable")
+    ordered = ratios.ravel()[order]
+    # Equal to rounding: 1e-2 / 1e-4 and 1 / 1e-2 are one ratio.
+    starts = np.flatnonzero(np.diff(ordered) > _SAME_RATIO * ordered[1:]) + 1
+    for members in np.split(order, starts):
+        rows, columns = np.unravel_index(members, ratios.shape)
+        yield float(ratios[rows[0], columns[0]]), rows, columns
+
+
+def _energies(F: Array, laplacian: Smoothness, powers: Sequence[int]) -> dict[int, Array]:
+    """F'L^p F for every power, L^j F one after the other, two of them in memory."""
+    wanted, found = sorted(set(powers)), {}
+    low, below = 0, F  # L^low F
+    for p in wanted:
+        while low < p // 2:
+            below, low = laplacian(below), low + 1
+        found[p] = below.T @ below if p % 2 == 0 else _symmetric_product(below, laplacian(below))
+    return found
+
+
+def _symmetric_product(A: Array, B: Array) -> Array:
+    """A'B, known to be symmetric: the blocks on and below the diagonal, mirrored."""
+    r = A.shape[1]
+    product = np.empty((r, r))
+    for rows in row_blocks(r, 8 * r, _BLOCK):
+        left = A[:, rows].T @ B[:, : rows.stop]
+        product[rows, : rows.stop] = left
+        product[: rows.start, rows] = left[:, : rows.start].T
+    return product
+
+
+def _along_weights(
+    T: Array,
+    gamma_As: Array,
+    observations: Observations,
+    loss: Loss,
+    *,
+    bias: bool,
+    max_iter: int,
+    tol: float,
+) -> Array:
+    """Left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
+    wanted = observations.wanted
+    if not np.isfinite(T).all():
+        return np.full((len(gamma_As), *observations.targets.shape), np.nan)
+    if type(loss) is Squared:  # a class derived from it may have changed anything
+        scores = _squared(T, gamma_As, observations, bias=bias)
+        return np.where(wanted[:, None], scores, np.nan)
+    found = []
+    for gamma_A in gamma_As.tolist():
+        reduced = Objective(
+            FullKernelSpace(T / gamma_A),
+            loss,
+            observations.index,
+            observations.targets,
+            observations.weights,
+            gamma_A=1.0,
+            fit_intercept=bias,
+        )
+        solution = solve_reduced(reduced, max_iter=max_iter, tol=tol).state
+        found.append(left_out_values(reduced, solution, wanted, max_iter=max_iter, tol=tol))
+    return np.stack(found)
+
+
+def _squared(T: Array, gamma_As: Array, observations: Observations, *, bias: bool) -> Array:
+    r"""Of ridge regression, y_i - beta_i / A^-1_ii (`leave_one_out`), A = T / gamma_A + W^-1.
+
+    With W^1/2 T W^1/2 = U diag(s) U' all A^-1 are W^1/2 U diag(gamma_A / (s + gamma_A)) U' W^1/2.
+    """
+    y, root = observations.targets, np.sqrt(observations.weights)
+    at = observations.index
+    values, U = sla.eigh(T[np.ix_(at, at)] * np.outer(root, root), check_finite=False)
+    U = U * root[:, None]
+    gains = gamma_As[:, None] / (np.maximum(values, 0) + gamma_As[:, None])  # (a, l)
+    diagonal = gains @ (U**2).T
+    beta = np.stack([(U * gain) @ (U.T @ y) for gain in gains])
+    if bias:
+        ones = np.stack([(U * gain) @ U.sum(axis=0) for gain in gains])  # A^-1 1
+        total = ones.sum(axis=1)[:, None]
+        diagonal = diagonal - ones**2 / total
+        beta = beta - ones[:, :, None] * (ones @ y / total)[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(y - beta / diagonal[:, :, None])
