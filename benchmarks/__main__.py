@@ -32,6 +32,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "embedded": Benchmark(
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),
+    "labelling": Benchmark(
+        "benchmarks.labelling.command", "Labels that come later: suggested rows, time of an update"
+    ),
     "lapsvm": Benchmark(
         "benchmarks.lapsvm.command", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"
     ),

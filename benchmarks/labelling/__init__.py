@@ -1,0 +1,1 @@
+"""Labels that come later: which rows to ask for, and what an update costs."""

@@ -1,0 +1,201 @@
+"""Which rows to label next, and what a label costs: errors along the labels, times of updates.
+
+The first table starts with one label a class and asks for five rows at a time, by three rules:
+random rows, the rows whose two largest decision values are closest, and `suggest`. It has the mean
+error on the unlabelled points over all label numbers, and the last one. The second compares
+`add_labels` with a fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.shared.archives import read_set
+from benchmarks.shared.labels import UNLABELED, draw_covering
+from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.tables import Table
+from lapwing import LapERLSClassifier, LapRLSClassifier, LapSVC
+
+MOST = 1500
+BATCH = 5
+FEW_CLASSES = 5
+BUDGET_FEW, BUDGET_MANY = 40, 60  # rows asked for, beside those of the start
+LIMIT = 0.1  # seconds of one more label at 20,000 points
+SETS = (
+    *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
+    *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),
+)
+
+Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
+
+
+class Course(NamedTuple):
+    """Errors of one rule on one set, percent; means over the draws of the start."""
+
+    name: str
+    rule: str
+    mean: float
+    last: float
+
+
+class Update(NamedTuple):
+    """Seconds of a fit and of one more label."""
+
+    name: str
+    n: int
+    fit: float
+    update: float
+
+
+def by_chance(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
+    """Any unlabelled rows."""
+    return rng.choice(np.flatnonzero(~model.labeled_), BATCH, replace=False)
+
+
+def by_margin(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
+    """The unlabelled rows about which the model is least sure."""
+    values = model.decision_function(X)
+    if values.ndim == 1:
+        margin = np.abs(values)
+    else:
+        largest = np.sort(values, axis=1)[:, -2:]
+        margin = largest[:, 1] - largest[:, 0]
+    return np.argsort(np.where(model.labeled_, np.inf, margin))[:BATCH]
+
+
+def by_suggestion(model: LapRLSClassifier, X: Any, rng: np.random.Generator) -> Any:
+    """What the library suggests."""
+    return model.suggest(BATCH)
+
+
+RULES: dict[str, Rule] = {"random": by_chance, "least sure": by_margin, "suggest": by_suggestion}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks labelling``."""
+    parser.add_argument("--quick", action="store_true", help="two sets, two draws, fewer points")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    parser.add_argument("--sets", nargs="*", default=None, help="sets of the first table")
+    parser.add_argument("--draws", type=int, default=5, help="draws of the first labels")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; fails if suggestions are no better than chance, or an update is slow."""
+    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
+    sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
+    draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
+    courses: list[Course] = []
+    for name in sets:
+        with step(name):
+            courses += measure_courses(name, draws)
+    with step("updates"):
+        updates = measure_updates(5000 if arguments.quick else 20_000)
+    raw = {
+        "date": began,
+        "load": load,
+        "courses": [course._asdict() for course in courses],
+        "updates": [update._asdict() for update in updates],
+    }
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    tables = [_course_table(courses), _update_table(updates)]
+    write_results(arguments.output, "labelling", tables, raw)
+    means = {rule: _mean(courses, rule) for rule in RULES}
+    return 0 if means["suggest"] < means["random"] and updates[-1].update <= LIMIT else 1
+
+
+def measure_courses(name: str, draws: int) -> list[Course]:
+    """All rules on one set."""
+    found = read_set(name)
+    rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:MOST])
+    X, truth = found.X[rows].astype(np.float64), found.y[rows]
+    courses = []
+    for label, rule in RULES.items():
+        errors = np.array([course_of(X, truth, rule, draw) for draw in range(draws)])
+        mean = errors.mean(axis=0)
+        courses.append(Course(name, label, 100 * float(mean.mean()), 100 * float(mean[-1])))
+    return courses
+
+
+def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
+    """Errors on the unlabelled points after each batch."""
+    rng = np.random.default_rng(seed)
+    classes = np.unique(truth)
+    budget = BUDGET_FEW if len(classes) < FEW_CLASSES else BUDGET_MANY
+    first = draw_covering(np.arange(len(truth)), truth, len(classes), rng)
+    y = np.full(len(truth), UNLABELED)
+    y[first] = truth[first]
+    errors = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of components without a label, say
+        model = LapRLSClassifier(updatable=True).fit(X, y)
+        for _ in range(budget // BATCH):
+            rows = rule(model, X, rng)
+            model.add_labels(rows, truth[rows])
+            open_rows = ~model.labeled_
+            errors.append(float((model.transduction_ != truth)[open_rows].mean()))
+    return errors
+
+
+def measure_updates(n: int) -> list[Update]:
+    """One more label after a fit, the median of five; embedded regression at the largest size."""
+    rng = np.random.default_rng(0)
+    found = []
+    for name, estimator, size in (
+        ("LapRLSClassifier", LapRLSClassifier(updatable=True), n // 10),
+        ("LapSVC", LapSVC(updatable=True), n // 10),
+        ("LapERLSClassifier", LapERLSClassifier(updatable=True), n),
+    ):
+        truth = rng.integers(10, size=size)
+        X = rng.standard_normal((10, 64))[truth] * 1.5 + rng.standard_normal((size, 64))
+        y = np.where(np.arange(size) < 100, truth, UNLABELED)
+        begun = time.perf_counter()
+        estimator.fit(X, y)
+        fit = time.perf_counter() - begun
+        times = []
+        for row in range(200, 205):
+            begun = time.perf_counter()
+            estimator.add_labels(row, truth[row])
+            times.append(time.perf_counter() - begun)
+        found.append(Update(name, size, fit, float(np.median(times))))
+    return found
+
+
+def _mean(courses: list[Course], rule: str) -> float:
+    return float(np.mean([course.mean for course in courses if course.rule == rule]))
+
+
+def _course_table(courses: list[Course]) -> Table:
+    rows = []
+    for name in dict.fromkeys(course.name for course in courses):
+        of_set = {course.rule: course for course in courses if course.name == name}
+        cells = (f"{of_set[rule].mean:.1f} ({of_set[rule].last:.1f})" for rule in RULES)
+        rows.append((name, *cells))
+    rows.append(("mean", *(f"{_mean(courses, rule):.1f}" for rule in RULES)))
+    return Table(
+        "Error on the unlabelled points while labels come in, % (at the end)",
+        ("set", *RULES),
+        rows,
+        [
+            f"From one label a class, {BATCH} rows at a time: {BUDGET_FEW} rows, or {BUDGET_MANY} "
+            f"from {FEW_CLASSES} classes on. LapRLSClassifier()."
+        ],
+    )
+
+
+def _update_table(updates: list[Update]) -> Table:
+    rows = [
+        (u.name, f"{u.n}", f"{u.fit:.2f}", f"{u.update:.3f}", f"{u.fit / u.update:.0f}")
+        for u in updates
+    ]
+    return Table(
+        "One more label", ("estimator", "points", "fit, s", "add_labels, s", "times"), rows
+    )
