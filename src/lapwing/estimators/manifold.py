@@ -37,6 +37,7 @@ from lapwing.solvers import Iteration, Result, Status
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.leave_one_out import left_out_values
+from lapwing.solvers.manifold.one_step import one_step_values
 from lapwing.solvers.manifold.reduced import solve_reduced
 from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
@@ -53,10 +54,25 @@ _LONG = 120.0  # seconds from which a fit is announced
 
 @dataclass(frozen=True, eq=False)
 class ManifoldSolution(Solution):
-    """With what the solver told."""
+    """With what the solver told, and what it stood on.
+
+    Attributes
+    ----------
+    objective : Objective
+    columns : Representers or None
+        Of the deformed kernel at the labelled points; None if the solver needed none.
+    """
 
     result: Result
     solver: str
+    objective: Objective
+    columns: Representers | None
+
+    def left_out(self) -> Array | None:
+        if self.columns is None or not self.objective.loss.kind.differentiable:
+            return None
+        scores = to_host(self.objective.labeled(self.result.state.values))
+        return one_step_values(self.columns.reduce(self.objective), scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +101,7 @@ class ManifoldRefits(Refits):
             max_iter=self.estimator.max_iter,
             columns=columns,
         )
-        return self.estimator._solution(prepared, objective, result, "dual")
+        return self.estimator._solution(prepared, objective, result, "dual", columns)
 
     def values(self, prepared: Prepared) -> Array:
         objective, columns = self._problem(prepared)
@@ -205,11 +221,19 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         choice = choose_solver(self.solver, objective, early_stopping=early_stopping)
         steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
-            result = self._run_solver(choice.solver, objective, start, rule, tick)
-        return self._solution(prepared, objective, result, choice.solver)
+            columns = None
+            if SOLVERS[choice.solver].reduces:
+                columns = DeformedKernel.of(objective).at(objective.index)
+            result = self._run_solver(choice.solver, objective, start, rule, tick, columns)
+        return self._solution(prepared, objective, result, choice.solver, columns)
 
     def _solution(
-        self, prepared: Prepared, objective: Objective, result: Result, solver: str
+        self,
+        prepared: Prepared,
+        objective: Objective,
+        result: Result,
+        solver: str,
+        columns: Representers | None,
     ) -> ManifoldSolution:
         state = result.state
         history = {name: np.stack(rows) for name, rows in result.history.items()}
@@ -228,6 +252,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             },
             result,
             solver,
+            objective,
+            columns,
         )
 
     def _refits(self, prepared: Prepared) -> Refits:
@@ -246,6 +272,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         start: State | None,
         rule: StoppingRule | None,
         tick: Tick,
+        columns: Representers | None,
     ) -> Result:
         def on_iteration(iteration: Iteration) -> bool:
             def attributes() -> Mapping[str, Any]:
@@ -255,7 +282,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
             return tick(attributes)
 
-        run = Run(start, self.tol, self.max_iter, rule, on_iteration)
+        run = Run(start, self.tol, self.max_iter, rule, on_iteration, columns)
         return SOLVERS[solver].solve(objective, run)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:

@@ -29,10 +29,11 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         doubt = doubt_targets(labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
-        super()._answer(X, problem, solution)
-        values = solution.values[problem.index, 0]
-        diagnostics.warn_constant_values(values, problem.targets[:, 0])
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+        values = super()._answer(X, problem, solution)
+        fitted = solution.values[problem.index, 0]
+        diagnostics.warn_constant_values(fitted, problem.targets[:, 0])
+        return values
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]
