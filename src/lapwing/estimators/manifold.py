@@ -72,7 +72,7 @@ class ManifoldSolution(Solution):
         if self.columns is None or not self.objective.loss.kind.differentiable:
             return None
         scores = to_host(self.objective.labeled(self.result.state.values))
-        return one_step_values(self.columns.reduce(self.objective), scores)
+        return one_step_values(self.columns.reduce(self.objective), self.columns.block(), scores)
 
 
 @dataclass(frozen=True, eq=False)
