@@ -65,6 +65,7 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     Returns
     -------
     SureRows
+        The mask `sure` of the rows, their `probability`, and the `precision` to expect of them.
 
     Raises
     ------
