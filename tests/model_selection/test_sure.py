@@ -30,7 +30,7 @@ def test_probability_is_the_mean_over_the_open_sharpness(n_classes: int) -> None
     draws = np.exp(model.probability_spread_ * np.random.default_rng(0).normal(size=20_000))
     gaps = scores.max(axis=1, keepdims=True) - scores
     best = [1 / np.exp(-model.probability_sharpness_ * t * gaps).sum(axis=1) for t in draws]
-    n = model.probability_n_labels_
+    n = model.probability_n_labels_ - n_classes
     expected = (1 - 0.5 / (n + 1)) * np.mean(best, axis=0)
     np.testing.assert_allclose(sure_rows(model, X).probability, expected, atol=5e-3)
 
@@ -81,8 +81,8 @@ def test_none_is_sure_where_no_label_was_tested(model: Any) -> None:
     assert np.isnan([found.precision, *found.interval]).all()
 
 
-def test_ninety_nine_per_cent_take_forty_nine_labels() -> None:
-    for n_labels, possible in ((24, False), (25, True)):
+def test_ninety_nine_per_cent_take_forty_nine_labels_and_one_a_class() -> None:
+    for n_labels, possible in ((25, False), (26, True)):
         model, X, _ = fitted(n_labels)
         model.transduction_proba_ = np.eye(2)[np.zeros(len(X), dtype=int)]  # certain of all
         assert model.probability_n_labels_ == 2 * n_labels

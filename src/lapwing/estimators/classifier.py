@@ -175,13 +175,13 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         Notes
         -----
         `fit` learns t from the labels where that costs next to nothing: `LapSVC` and
-        `LapRLSClassifier`, with solver 'dual', look at every label as the fit without it would
-        answer. Where it costs fits, and with one label a class, t is what fits the scores of
-        other data; `lapwing.model_selection.calibrate` learns it from
-        the labels then. A class prior is respected: it is in the decision values.
+        `LapRLSClassifier`, with solver 'dual' and losses with a derivative, ask what the fit
+        without each label would say of it. Elsewhere, and with one label a class, t is what
+        fitted other data with scores of this size: `probability_n_labels_` is 0 then. A class
+        prior counts, as its offsets are part of the decision values.
 
-        Few labels cannot say more than how sharp the scores are. A method that is wrong for the
-        data, and agrees with all labels, is wrong and sure.
+        Few labels say no more than how sharp the scores are. Where the method is wrong for the
+        data and no label tells, the probabilities are wrong as well.
         """
         return class_probabilities(self._decision_values(X), self.probability_sharpness_)
 

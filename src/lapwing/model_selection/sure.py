@@ -79,9 +79,9 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     The probability of an answer is the mean of `predict_proba` over the sharpness, which is
     log-normal about `probability_sharpness_` with the spread `probability_spread_`, times 1 - d. d
     is for what sharpness cannot know, clusters that no label has tested: after n tests without such
-    an error its share is expected to be d = (1/2) / (n + 1) (Jeffreys), with n =
-    `probability_n_labels_`. So 99 % takes at least 49 labels that a fit without them was tested on,
-    and 90 % takes four.
+    an error its share is expected to be d = (1/2) / (n + 1) (Jeffreys). n is
+    `probability_n_labels_`, the labels that a fit without them was tested on, less one a class. So
+    99 % takes 49 labels and one a class at the least, and 90 % four and one a class.
 
     `LapSVC` and `LapRLSClassifier` are tested so by each fit. Other estimators are not, and have no
     sure rows: they would have to be fitted again for every label.
@@ -123,7 +123,9 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
 def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) -> SureRows:
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
-    unseen = beta(0.5, sharpness.n_labels + 0.5)
+    # A class takes one label to be known at all; those beyond test it.
+    n_tests = max(0, sharpness.n_labels - shares.shape[1])
+    unseen = beta(0.5, n_tests + 0.5)
     probability = (1 - unseen.mean()) * np.average(best, axis=0, weights=weights)
     ordered = -np.sort(-probability[free])
     expected = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
