@@ -67,9 +67,13 @@ def test_training_rows_with_a_label_are_not_judged() -> None:
 def test_equal_rows_are_all_sure_or_none_is() -> None:
     model, X, _ = fitted()
     rows = np.repeat(X, 3, axis=0)
-    for precision in (0.8, 0.9, 0.95):
-        sure = sure_rows(model, rows, precision=precision).sure.reshape(-1, 3)
+    p = sure_rows(model, rows).probability
+    for precision in np.linspace(p.mean(), p.max(), 12)[1:-1]:
+        found = sure_rows(model, rows, precision=precision)
+        sure = found.sure.reshape(-1, 3)
         np.testing.assert_array_equal(sure.all(axis=1), sure.any(axis=1))
+        assert sure.any()
+        assert found.precision >= precision
 
 
 @pytest.mark.parametrize("model", [LapSVC(), S3VC()])
