@@ -26,6 +26,9 @@ class Benchmark(NamedTuple):
 
 # A new benchmark is one file and one line here.
 BENCHMARKS: dict[str, Benchmark] = {
+    "calibration": Benchmark(
+        "benchmarks.calibration.command", "Probabilities with few labels: calibration, sure rows"
+    ),
     "convert": Benchmark(
         "benchmarks.convert.command", "Turn the papers' public files into the archives read here"
     ),

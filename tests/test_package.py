@@ -45,7 +45,8 @@ PUBLIC = {
     """,
     "lapwing.model_selection": """
         HeldOut LabeledKFold LabeledShuffleSplit LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut
-        Reproducibility labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
+        Reproducibility SureRows labeled_cross_val_predict labeled_scorer leave_one_out
+        reproducibility sure_rows
     """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c

@@ -90,11 +90,13 @@ def check(model: Any, points: Any) -> None:
         assert list(answer) == ["value"]
         np.testing.assert_allclose(answer["value"], model.predict(points), rtol=1e-5, atol=1e-5)
         return
-    assert list(answer) == ["label", "scores"]
+    assert list(answer) == ["label", "scores", "probabilities"]
     expected = model.decision_function(points)
     assert answer["scores"].shape == expected.shape
     assert np.abs(expected).max() > 0.1  # nothing would be told by zeros
     np.testing.assert_allclose(answer["scores"], expected, rtol=1e-5, atol=1e-5)
+    shares = model.predict_proba(points)
+    np.testing.assert_allclose(answer["probabilities"], shares, rtol=1e-4, atol=1e-6)
     labels = model.predict(points)
     assert answer["label"].tolist() == labels.tolist()
     assert len(set(labels.tolist())) > 1

@@ -186,6 +186,18 @@ warm_start : bool, default=False
 random_state : int, RandomState or None, default=None
     Draws the labels that `validation_fraction` holds out; nothing else is random.
 """,
+    "probabilities_": """
+transduction_proba_ : ndarray of shape (n_samples, n_classes)
+    Probabilities of the classes for every training point, labelled ones included; those that
+    `transduction_` is the largest of.
+probability_sharpness_ : float
+    What decision values are multiplied with before they become probabilities; `predict_proba` says
+    where it comes from.
+probability_spread_ : float
+    Standard deviation of its logarithm: what the labels leave open.
+probability_n_labels_ : int
+    Labels that it was learnt from, each by a fit without it; 0 where the scores alone decided.
+""",
     "alpha_": """
 alpha_ : ndarray of shape (n_basis, n_columns)
     Expansion coefficients over `X_fit_`; not with the linear kernel.

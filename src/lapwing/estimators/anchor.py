@@ -78,6 +78,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     alpha_ : ndarray of shape (n_anchors, n_columns)
         Values at the anchors, normalised if asked for: the decision value of a point is their
         mean by its weights.

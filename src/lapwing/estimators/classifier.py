@@ -11,6 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, read_known
+from lapwing.classes.probabilities import (
+    GRAPH_PRIOR,
+    SharpnessPrior,
+    class_probabilities,
+    fit_sharpness,
+)
 from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
@@ -46,6 +52,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     # Which of the parameters that most classifiers have a final class has.
     _weighs_classes: ClassVar[bool] = True
     _holds_prior: ClassVar[bool] = True
+    # What is believed of its scores before any label was left out.
+    _sharpness_prior: ClassVar[SharpnessPrior] = GRAPH_PRIOR
 
     def _read_targets(self, y: Any) -> Targets:
         labels = code_classes(y, self.unlabeled)
@@ -78,10 +86,35 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         weights[labels.labeled] = of_class[known]
         return weights
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
-        super()._answer(X, problem, solution)
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+        values = super()._answer(X, problem, solution)
         if not diagnostics.warn_single_class(self.transduction_[~self.labeled_]):
             self._warn_constant(X, problem, solution, "Decision values")
+        self._sharpen(values, problem, solution)
+        return values
+
+    def _sharpen(self, values: Array, problem: Problem, solution: Solution) -> None:
+        """Learn how sharp the scores are, and the probabilities of all rows by that."""
+        offsets = getattr(self, "class_offsets_", 0.0)
+        # Of points, and each observation once: a weight and as many equal rows are the same.
+        of_points = solution.values + offsets
+        left_out, codes = solution.left_out(), elect(problem.targets)
+        if left_out is not None:
+            # Without the only label of a class another problem would be solved.
+            removable = np.bincount(codes)[codes] > 1
+            left_out, codes = left_out[removable], codes[removable]
+            left_out = left_out + offsets
+        found = fit_sharpness(
+            self._sharpness_prior,
+            of_points[~problem.labeled],
+            of_points[problem.index],
+            left_out,
+            codes,
+        )
+        self.probability_sharpness_ = found.value
+        self.probability_spread_ = found.spread
+        self.probability_n_labels_ = found.n_labels
+        self.transduction_proba_ = class_probabilities(values, found.value)
 
     def _shift(self, values: Array) -> Array:
         if not hasattr(self, "class_prior_"):
@@ -128,6 +161,54 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             second where the value is >= 0.
         """
         return self._transduce(self._decision_values(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        r"""Probabilities of the classes for points.
+
+        The softmax of `probability_sharpness_` times the decision values, a column a class (for
+        two classes f and -f):
+
+        .. math:: P(k \mid x) = \frac{\exp(t f_k(x))}{\sum_j \exp(t f_j(x))}.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. Rows sum to 1, and the largest entry is that of the class
+            that `predict` gives.
+
+        Notes
+        -----
+        `fit` learns t from the labels where that costs next to nothing: `LapSVC` and
+        `LapRLSClassifier`, with solver 'dual' and losses with a derivative, ask what the fit
+        without each label would say of it. Elsewhere, and with one label a class, t is what
+        fitted other data with scores of this size: `probability_n_labels_` is 0 then. A class
+        prior counts, as its offsets are part of the decision values.
+
+        Few labels say no more than how sharp the scores are. Where the method is wrong for the
+        data and no label tells, the probabilities are wrong as well.
+        """
+        return class_probabilities(self._decision_values(X), self.probability_sharpness_)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; -inf where a probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows.

@@ -96,6 +96,7 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
         Coefficients of the functions, the constant left out.
     intercept_ : ndarray of shape (n_columns,)

@@ -67,6 +67,7 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included, by g.
+    {probabilities_}
     {virtual_labels_}
     {embedded_alpha_}
     {coef_}

@@ -68,6 +68,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included, by g.
+    {probabilities_}
     {virtual_labels_}
     {embedded_alpha_}
     {coef_}

@@ -55,6 +55,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     {alpha_}
     {coef_}
     {intercept_}

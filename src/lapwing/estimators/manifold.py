@@ -39,6 +39,7 @@ from lapwing.solvers import Iteration, Result, Status
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.leave_one_out import left_out_values
+from lapwing.solvers.manifold.one_step import one_step_values
 from lapwing.solvers.manifold.reduced import solve_reduced
 from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
@@ -53,10 +54,25 @@ _BANDWIDTH = 1e10
 
 @dataclass(frozen=True, eq=False)
 class ManifoldSolution(Solution):
-    """With what the solver told."""
+    """With what the solver told, and what it stood on.
+
+    Attributes
+    ----------
+    objective : Objective
+    columns : Representers or None
+        Of the deformed kernel at the labelled points; None if the solver needed none.
+    """
 
     result: Result
     solver: str
+    objective: Objective
+    columns: Representers | None
+
+    def left_out(self) -> Array | None:
+        if self.columns is None or not self.objective.loss.kind.differentiable:
+            return None
+        scores = to_host(self.objective.labeled(self.result.state.values))
+        return one_step_values(self.columns.reduce(self.objective), self.columns.block(), scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +101,7 @@ class ManifoldRefits(Refits):
             max_iter=self.estimator.max_iter,
             columns=columns,
         )
-        return self.estimator._solution(prepared, objective, result, "dual")
+        return self.estimator._solution(prepared, objective, result, "dual", columns)
 
     def values(self, prepared: Prepared) -> Array:
         objective, columns = self._problem(prepared)
@@ -211,11 +227,19 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         # Of a factorisation no share can be shown as done.
         steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
-            result = self._run_solver(choice.solver, objective, start, rule, tick)
-        return self._solution(prepared, objective, result, choice.solver)
+            columns = None
+            if SOLVERS[choice.solver].reduces:
+                columns = DeformedKernel.of(objective).at(objective.index)
+            result = self._run_solver(choice.solver, objective, start, rule, tick, columns)
+        return self._solution(prepared, objective, result, choice.solver, columns)
 
     def _solution(
-        self, prepared: Prepared, objective: Objective, result: Result, solver: str
+        self,
+        prepared: Prepared,
+        objective: Objective,
+        result: Result,
+        solver: str,
+        columns: Representers | None,
     ) -> ManifoldSolution:
         state = result.state
         history = {name: np.stack(rows) for name, rows in result.history.items()}
@@ -234,6 +258,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             },
             result,
             solver,
+            objective,
+            columns,
         )
 
     def _refits(self, prepared: Prepared) -> Refits:
@@ -252,6 +278,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         start: State | None,
         rule: StoppingRule | None,
         tick: Tick,
+        columns: Representers | None,
     ) -> Result:
         def on_iteration(iteration: Iteration) -> bool:
             # A function, as making the attributes takes copies that few callbacks ask for.
@@ -262,7 +289,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
             return tick(attributes)
 
-        run = Run(start, self.tol, self.max_iter, rule, on_iteration)
+        run = Run(start, self.tol, self.max_iter, rule, on_iteration, columns)
         return SOLVERS[solver].solve(objective, run)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:

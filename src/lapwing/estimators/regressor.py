@@ -28,9 +28,10 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         doubt = doubt_targets(labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
-        super()._answer(X, problem, solution)
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+        values = super()._answer(X, problem, solution)
         self._warn_constant(X, problem, solution, "The fitted values")
+        return values
 
     def _transduce(self, values: Array) -> Array:
         return values[:, 0]

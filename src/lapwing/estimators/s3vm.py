@@ -12,6 +12,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
+from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.voting import n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -144,6 +145,7 @@ class S3VC(SemiSupervisedClassifier):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -222,6 +224,7 @@ class S3VC(SemiSupervisedClassifier):
 
     _functions = (VotedFunction, LinearFunction, KernelExpansion)
     _holds_prior = False
+    _sharpness_prior = LOW_DENSITY_PRIOR
 
     def __init__(
         self,

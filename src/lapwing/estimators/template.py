@@ -353,8 +353,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "intercept_")
 
-    def _answer(self, X: Any, problem: Problem, solution: Solution) -> None:
-        """Answers for all rows, those left out of the fit included."""
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+        """Answers for all rows, those left out of the fit included; their decision values."""
         values = solution.values[problem.vertex]
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
@@ -364,6 +364,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         if self._kept_values is not None:
             self._set({self._kept_values: values})
         self.transduction_ = self._transduce(values)
+        return values
 
     def _warn_constant(self, X: Any, problem: Problem, solution: Solution, values: str) -> None:
         """Warn if the answers hardly vary, or those that the function gives beside them."""

@@ -20,6 +20,7 @@ from lapwing.model_selection.splitters import (
     LabeledStratifiedKFold,
     LeaveOneLabelOut,
 )
+from lapwing.model_selection.sure import SureRows, sure_rows
 
 __all__ = [
     "HeldOut",
@@ -29,10 +30,12 @@ __all__ = [
     "LeaveOneLabelOut",
     "LeaveOneOut",
     "Reproducibility",
+    "SureRows",
     "labeled_cross_val_predict",
     "labeled_scorer",
     "leave_one_out",
     "reproducibility",
+    "sure_rows",
 ]
 
 _publish(__name__, globals(), __all__)

@@ -61,8 +61,9 @@ def to_onnx(model: Any) -> Any:
     """Translate a fitted model to ONNX.
 
     Inputs are ``X`` (n, n_features) in double precision, or, where some column holds texts, one
-    input (n, 1) a column, named as the column. A classifier's outputs are ``label`` and ``scores``,
-    what `predict` and `decision_function` give; a regressor's is ``value``.
+    input (n, 1) a column, named as the column. A classifier's outputs are ``label``, ``scores`` and
+    ``probabilities``, what `predict`, `decision_function` and `predict_proba` give; a regressor's
+    is ``value``.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def _inputs(onnx: Any, steps: list[Any]) -> tuple[list[Any], Columns]:
     if not texts or len(texts) == p:
         return [make("X", text if texts else double, ["n", p])], Columns(["X"], p)
     names = list(getattr(first, "feature_names_in_", [f"x{j}" for j in range(p)]))
-    taken = {"label", "scores", "value"} & set(names)
+    taken = {"label", "probabilities", "scores", "value"} & set(names)
     if taken:
         raise OnnxExportError(
             f"The column {min(taken)!r} has the name of an output of the ONNX model; rename it."
@@ -209,12 +210,18 @@ def _answers(build: Builder, estimator: Any, values: str, n_columns: int) -> lis
     classes = _classes(estimator.classes_)
     build.nodes.append(helper.make_node("Gather", [build.constant(classes), code], ["label"]))
     build.nodes.append(helper.make_node("Identity", [flat], ["scores"]))
+    columns = (
+        build.op("Concat", build.op("Neg", values), values, axis=1) if n_columns == 1 else values
+    )
+    sharp = _scaled(build, columns, estimator.probability_sharpness_)
+    build.nodes.append(helper.make_node("Softmax", [sharp], ["probabilities"], axis=1))
     kind = (
         types.STRING if classes.dtype == object else helper.np_dtype_to_tensor_dtype(classes.dtype)
     )
     return [
         helper.make_tensor_value_info("label", kind, ["n"]),
         helper.make_tensor_value_info("scores", types.DOUBLE, rows),
+        helper.make_tensor_value_info("probabilities", types.DOUBLE, ["n", len(classes)]),
     ]
 
 

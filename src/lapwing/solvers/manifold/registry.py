@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import OnIteration, Result, carry_on
+from lapwing.solvers.manifold.deformed import Representers
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
@@ -31,6 +32,8 @@ class Run:
     max_iter : int
     rule : StoppingRule or None
     on_iteration : callable
+    columns : Representers or None
+        Of the deformed kernel at the labelled points, where they are known already.
     """
 
     start: State | None = None
@@ -38,6 +41,7 @@ class Run:
     max_iter: int = 20_000
     rule: StoppingRule | None = None
     on_iteration: OnIteration = carry_on
+    columns: Representers | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class ManifoldSolver:
         Whether a rule may look at its iterates and stop it: it never factors anything.
     starts_warm : bool, default=True
         Whether it looks at the start.
+    reduces : bool, default=False
+        Whether it solves a problem of the labels alone, by columns of the deformed kernel.
     """
 
     solve: Callable[[Objective, Run], Result]
@@ -62,6 +68,7 @@ class ManifoldSolver:
     kinks: bool = False
     stops_early: bool = False
     starts_warm: bool = True
+    reduces: bool = False
 
 
 def _newton(objective: Objective, run: Run) -> Result:
@@ -80,7 +87,13 @@ def _pcg(objective: Objective, run: Run) -> Result:
 
 
 def _dual(objective: Objective, run: Run) -> Result:
-    return dual(objective, tol=run.tol, max_iter=run.max_iter, on_iteration=run.on_iteration)
+    return dual(
+        objective,
+        tol=run.tol,
+        max_iter=run.max_iter,
+        on_iteration=run.on_iteration,
+        columns=run.columns,
+    )
 
 
 SOLVERS: dict[str, ManifoldSolver] = {
@@ -102,5 +115,6 @@ SOLVERS: dict[str, ManifoldSolver] = {
         "on problems of the size of the labels: the choice up to some 12000 points",
         kinks=True,
         starts_warm=False,
+        reduces=True,
     ),
 }

@@ -1,0 +1,1 @@
+"""How well probabilities are calibrated with few labels."""

@@ -1,0 +1,209 @@
+"""Probabilities with 3 and 10 labels a class: calibration error, log loss, and sure rows.
+
+The constants of lapwing.classes.probabilities were chosen on six sets; the tables are of these and
+of the others. At most 800 points of each set are taken, and labels are drawn in equal numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
+
+from benchmarks.calibration.measures import PRECISIONS, calibration_error, log_loss, taken_over
+from benchmarks.shared.data import (
+    Data,
+    load_coil20,
+    load_g50c,
+    load_mnist,
+    load_pcmac,
+    load_ssl,
+    load_uspst,
+)
+from benchmarks.shared.options import add_choice, add_run_options
+from benchmarks.shared.output import step, write_results
+from benchmarks.shared.tables import Table
+from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapSVC
+
+N_POINTS = 800
+UNLABELED = -1
+
+CHOSEN_ON = {
+    "g50c": load_g50c,
+    "digit1": partial(load_ssl, "digit1"),
+    "coil2": partial(load_ssl, "coil2"),
+    "g241c": partial(load_ssl, "g241c"),
+    "text": partial(load_ssl, "text"),
+    "uspst": load_uspst,
+}
+OTHERS = {
+    "pcmac": load_pcmac,
+    "usps": partial(load_ssl, "usps"),
+    "g241d": partial(load_ssl, "g241d"),
+    "coil20": load_coil20,
+    "mnist": load_mnist,
+}
+SETS: dict[str, Callable[[], Data]] = CHOSEN_ON | OTHERS
+
+
+class Task(NamedTuple):
+    """Points, their classes, and the labels that are known."""
+
+    X: Any
+    truth: NDArray[Any]
+    y: NDArray[Any]
+
+
+def _of_lapwing(estimator: Any, task: Task) -> tuple[NDArray[Any], Any]:
+    model = estimator.fit(task.X, task.y)
+    return model.transduction_proba_, model
+
+
+def _of_labels(estimator: Any, task: Task) -> tuple[NDArray[Any], None]:
+    known = task.y != UNLABELED
+    return estimator.fit(task.X[known], task.y[known]).predict_proba(task.X), None
+
+
+def _spread(task: Task) -> tuple[NDArray[Any], None]:
+    X = task.X.toarray() if issparse(task.X) else task.X
+    model = LabelSpreading(kernel="knn").fit(X, task.y)
+    shares = model.predict_proba(X)  # 0 / 0 where no label arrives
+    even = np.full_like(shares, 1 / shares.shape[1])
+    return np.where(np.isfinite(shares).all(axis=1, keepdims=True), shares, even), None
+
+
+def _methods(task: Task) -> dict[str, Callable[[], tuple[NDArray[Any], Any]]]:
+    kernel = "linear" if issparse(task.X) else "rbf"
+    calibrated = CalibratedClassifierCV(SVC(kernel=kernel), cv=3, ensemble=False)
+    return {
+        "LapSVC": partial(_of_lapwing, LapSVC(), task),
+        "LapRLSClassifier": partial(_of_lapwing, LapRLSClassifier(), task),
+        "LapERLSClassifier": partial(_of_lapwing, LapERLSClassifier(), task),
+        "S3VC": partial(_of_lapwing, S3VC(kernel), task),
+        "LogisticRegression": partial(_of_labels, LogisticRegression(max_iter=2000), task),
+        "LabelSpreading (knn)": partial(_spread, task),
+        "SVC, CalibratedClassifierCV": partial(_of_labels, calibrated, task),
+    }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks calibration``."""
+    add_run_options(parser, "one draw of labels a set, and no S3VC")
+    add_choice(parser, "--sets", SETS, "sets")
+    parser.add_argument("--draws", type=int, default=3, help="draws of labels a set (default: 3)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, and print both tables."""
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    measured: list[dict[str, Any]] = []
+    for name in arguments.sets or SETS:
+        with step(name):
+            for n_labels, task in _tasks(name, arguments):
+                measured += [
+                    {"set": name, "labels": n_labels, **row} for row in _measure(task, arguments)
+                ]
+    write_results(
+        arguments.output, "calibration", [*_tables(measured), _sure(measured)], {"rows": measured}
+    )
+    return 0
+
+
+def _tasks(name: str, arguments: argparse.Namespace) -> Iterator[tuple[int, Task]]:
+    data, random = SETS[name](), np.random.default_rng(arguments.seed)
+    rows = random.permutation(data.X.shape[0])[:N_POINTS]
+    X, truth = data.X[rows], data.y[rows]
+    if name == "mnist":
+        X = PCA(50, random_state=0).fit_transform(X)
+    for n_labels in (3, 10):
+        for _ in range(1 if arguments.quick else arguments.draws):
+            y = np.full(len(truth), UNLABELED)
+            for k in np.unique(truth):
+                mine = random.permutation(np.flatnonzero(truth == k))[:n_labels]
+                y[mine] = k
+            yield n_labels, Task(X, truth, y)
+
+
+def _measure(task: Task, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    free = task.y == UNLABELED
+    for method, answer in _methods(task).items():
+        if method == "S3VC" and (arguments.quick or len(np.unique(task.truth)) > 2):
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shares, model = answer()
+        codes = task.truth[free]
+        yield {
+            "method": method,
+            "error": float(np.mean(shares[free].argmax(axis=1) != codes)),
+            "calibration": calibration_error(shares[free], codes),
+            "log_loss": log_loss(shares[free], codes),
+            "sure": None if model is None else taken_over(model, task.truth),
+        }
+
+
+def _tables(measured: list[dict[str, Any]]) -> Iterator[Table]:
+    for title, sets in (
+        ("Sets that the constants were chosen on", CHOSEN_ON),
+        ("Other sets", OTHERS),
+    ):
+        mine = [row for row in measured if row["set"] in sets]
+        rows = [
+            [
+                method,
+                str(n_labels),
+                *(_mean(part, key) for key in ("error", "calibration", "log_loss")),
+            ]
+            for n_labels in (3, 10)
+            for method in dict.fromkeys(row["method"] for row in mine)
+            if (part := [r for r in mine if (r["method"], r["labels"]) == (method, n_labels)])
+        ]
+        yield Table(
+            title,
+            ["method", "labels a class", "error", "calibration error", "log loss"],
+            rows,
+            [
+                f"Means over the unlabelled points of {', '.join(dict.fromkeys(_sets_of(mine)))}.",
+                "S3VC: the sets of two classes alone, so that its row compares with no other.",
+            ],
+        )
+
+
+def _sets_of(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["set"] for row in rows]
+
+
+def _mean(rows: list[dict[str, Any]], key: str) -> str:
+    return f"{np.mean([row[key] for row in rows]):.3f}"
+
+
+def _sure(measured: list[dict[str, Any]]) -> Table:
+    rows = []
+    for n_labels in (3, 10):
+        for precision in map(str, PRECISIONS):
+            for method in ("LapSVC", "LapRLSClassifier"):
+                counts = np.array(
+                    [
+                        row["sure"][precision]
+                        for row in measured
+                        if (row["method"], row["labels"]) == (method, n_labels)
+                    ]
+                )
+                if not len(counts):
+                    continue
+                n, sure, right, expected = counts.sum(axis=0)
+                shares = [f"{part / sure:.3f}" if sure else "" for part in (right, expected)]
+                rows.append([method, str(n_labels), precision, f"{sure / n:.3f}", *shares])
+    header = ["method", "labels a class", "asked", "share of rows", "right", "expected"]
+    return Table("Rows that can be taken over (sure_rows), all sets together", header, rows)
