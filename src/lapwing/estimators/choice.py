@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import NamedTuple
 
 from lapwing._arrays import is_sparse
@@ -174,15 +175,22 @@ def matrix_points(loss: Loss) -> int:
     return _MATRIX_POINTS[loss.name]
 
 
-def seconds_of_columns(n: int, n_coordinates: int, n_columns: int) -> float:
-    """About how long the interior point method takes, which solves columns one after another.
+def seconds_of_columns(
+    n: int, n_coordinates: int, n_columns: int, n_threads: int = 1, speed: float = SPEED
+) -> float:
+    """About how long the interior point method takes, which factors each column on its own.
 
     Parameters
     ----------
     n, n_coordinates, n_columns : int
         Points, coordinates of the function (n of a kernel matrix), columns.
+    n_threads : int, default=1
+        Threads that share the columns.
+    speed : float, optional
+        Multiplications a second in a factorisation; that of an ordinary machine by default.
     """
-    return n_columns * _COLUMN_FACTORS * float(n) * n_coordinates**2 / SPEED
+    rounds = math.ceil(n_columns / n_threads)
+    return rounds * _COLUMN_FACTORS * float(n) * n_coordinates**2 / speed
 
 
 def choose_embedding(loss: Loss, objective: EmbeddedObjective) -> EmbeddingChoice:

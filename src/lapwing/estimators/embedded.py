@@ -33,6 +33,7 @@ from lapwing.solvers.embedded.methods import (
     require_matrices,
 )
 from lapwing.solvers.embedded.systems import EmbeddedResult
+from lapwing.solvers.embedded.tube import column_threads
 from lapwing.spaces import (
     FullKernelSpace,
     KernelExpansion,
@@ -134,7 +135,8 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
         loss, n_columns = self._loss(), problem.targets.shape[1]
         if not loss.kind.differentiable:
-            seconds = seconds_of_columns(problem.n_points, self._n_coordinates(problem), n_columns)
+            n, m = problem.n_points, self._n_coordinates(problem)
+            seconds = seconds_of_columns(n, m, n_columns, column_threads(n_columns))
             if seconds > LONG:
                 diagnostics.warn_long_columns(
                     type(self).__name__, problem.n_points, n_columns, seconds, self._regression
