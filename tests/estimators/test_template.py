@@ -118,10 +118,11 @@ def test_columns_that_take_minutes_are_announced_before_the_graph(
 
 
 def test_hundreds_of_columns_take_minutes() -> None:
-    assert seconds_of_columns(1200, 1200, 300) > LONG
-    assert seconds_of_columns(1200, 1200, 10) < LONG
-    assert seconds_of_columns(70_000, 1000, 10) > LONG
-    assert seconds_of_columns(1200, 1200, 300, n_threads=16) < LONG
+    assert seconds_of_columns(1200, 1200, 600, 300) > LONG
+    assert seconds_of_columns(1200, 1200, 600, 300, n_threads=16) < LONG
+    assert seconds_of_columns(1200, 1200, 50, 10) < LONG
+    assert seconds_of_columns(70_000, 1000, 50, 10) > LONG
+    assert seconds_of_columns(4000, 4000, 4000, 10) > LONG > seconds_of_columns(4000, 4000, 50, 10)
 
 
 def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(

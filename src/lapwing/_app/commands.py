@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from typer.core import TyperCommand
 
@@ -27,6 +28,7 @@ from lapwing._report.page import ReportData, collect
 from lapwing._tables.predictions import Predictions, print_predictions
 from lapwing._tables.tables import FORMATS, Table
 from lapwing._version import __version__
+from lapwing.classes.voting import n_columns
 from lapwing.models import Model
 
 __all__ = ["app", "run"]
@@ -435,7 +437,10 @@ def demo(
 
 def _seconds(table: Table, request: FitRequest) -> float:
     n, p = table.X.shape
-    return request.chosen.forecast(Size(n, p, n_labels=int(table.labeled.sum()))).seconds
+    columns = 1
+    if not request.chosen.regression:
+        columns = n_columns(len(np.unique(table.y[table.labeled])))
+    return request.chosen.forecast(Size(n, p, columns, int(table.labeled.sum()))).seconds
 
 
 def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:

@@ -16,7 +16,13 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import LONG, choose_embedding, matrix_points, seconds_of_columns
+from lapwing.estimators.choice import (
+    LONG,
+    choose_embedding,
+    eigenvectors_wanted,
+    matrix_points,
+    seconds_of_columns,
+)
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -48,8 +54,6 @@ from lapwing.spaces import (
 __all__ = ["EmbeddedEstimator"]
 
 _LOG = logging.getLogger("lapwing")
-
-_EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes one at the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +97,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return Prepared(targets, problem, laplacian, space, pairs)
 
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
-        if self.n_eigenvectors is None:
+        k = self._n_eigenvectors(laplacian.n_points, n_columns)
+        if k is None:
             return None
-        # One a class is the least that tells classes apart.
-        wanted = max(_EIGENVECTORS, 2 * n_columns)
-        if self.n_eigenvectors != "auto":
-            wanted = int(self.n_eigenvectors)
-            if wanted < min(n_columns, laplacian.n_points):
-                diagnostics.warn_fewer_eigenvectors_than_classes(wanted, n_columns)
-        k = min(wanted, laplacian.n_points)
+        if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
+            diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
@@ -109,6 +109,13 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if pairs.n_components > k:
             diagnostics.warn_few_eigenvectors(pairs.n_components, k)
         return pairs
+
+    def _n_eigenvectors(self, n: int, n_columns: int) -> int | None:
+        """Of the graph's eigenvectors of n points, how many span the virtual labels; None: any."""
+        if self.n_eigenvectors is None:
+            return None
+        auto = self.n_eigenvectors == "auto"
+        return min(n, eigenvectors_wanted(n_columns) if auto else int(self.n_eigenvectors))
 
     def _make_space(self, problem: Problem) -> Space:
         """The function side: full kernel, landmarks or linear."""
@@ -135,8 +142,15 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
         loss, n_columns = self._loss(), problem.targets.shape[1]
         if not loss.kind.differentiable:
-            n, m = problem.n_points, self._n_coordinates(problem)
-            seconds = seconds_of_columns(n, m, n_columns, column_threads(n_columns))
+            n = problem.n_points
+            rank = self._n_eigenvectors(n, n_columns)
+            seconds = seconds_of_columns(
+                n,
+                self._n_coordinates(problem),
+                n if rank is None else rank,
+                n_columns,
+                n_threads=column_threads(n_columns),
+            )
             if seconds > LONG:
                 diagnostics.warn_long_columns(
                     type(self).__name__, problem.n_points, n_columns, seconds, self._regression
