@@ -44,7 +44,7 @@ class SingleClassWarning(LapwingWarning):
 
 
 class TiedPointsWarning(LapwingWarning):
-    """Answers follow the order of the columns, as nothing else tells most points apart."""
+    """Answers follow the order of the columns, as nothing else tells points or directions apart."""
 
 
 class BalanceWarning(LapwingWarning):

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,14 @@ from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
-from lapwing.estimators.choice import choose_solver, matrix_points
+from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
 from lapwing.losses import LOSSES
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
+from lapwing.solvers.embedded import tube
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.reading import read_strictly as read_table
 
@@ -669,6 +671,42 @@ def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(method: 
     full, landmarks = (COMMAND_METHODS[method].forecast(Size(limit + more, 5)) for more in (0, 1))
     assert landmarks.memory < full.memory / 2
     assert landmarks.seconds < full.seconds
+
+
+def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forecast, "machine_speed", lambda: (4e10, 1e10))
+    forecast_of = COMMAND_METHODS["lapesvc"].forecast
+    for n, m in ((1200, 1200), (70_000, 1000)):
+        few, many = (forecast_of(Size(n, 10, columns)).seconds for columns in (10, 300))
+        ruled = seconds_of_columns(n, m, 600, 300) - seconds_of_columns(n, m, 50, 10)
+        assert many - few == pytest.approx(ruled)
+    # Matrices of each thread that shares the columns, as many as fit.
+    monkeypatch.setattr(tube, "available_threads", lambda: 4)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
+    assert forecast_of(Size(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 4))
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "50m")
+    assert forecast_of(Size(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 2))
+
+
+@pytest.mark.parametrize(("n_classes", "columns"), [(2, 1), (5, 5)])
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_fit_is_forecast_for_all_its_classes(
+    n_classes: int, columns: int, regression: bool
+) -> None:
+    y = np.arange(30) % (n_classes + 1)
+    table = SimpleNamespace(X=np.ones((30, 4)), y=y, labeled=y < n_classes)
+    sizes: list[Size] = []
+
+    def note(size: Size) -> Any:
+        sizes.append(size)
+        return forecast.Forecast(0, 7.0, "")
+
+    request = SimpleNamespace(chosen=SimpleNamespace(regression=regression, forecast=note))
+    told: Any = (table, request)
+    assert commands._seconds(*told) == 7
+    assert sizes == [Size(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:

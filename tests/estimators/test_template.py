@@ -94,7 +94,7 @@ def test_a_long_fit_is_announced_before_it_begins(
     [
         (
             LapESVC(),
-            r"LapESVC solves its 3 columns one after another and .* for 60 points\. Use Lap",
+            r"LapESVC solves each of its 3 columns on its own and .* for 60 points\. Use Lap",
         ),
         (LapESVC(space=Landmarks(9)), r"its 3 columns .* Use LapERLSClassifier, which solves all"),
         (LapESVC("linear"), r"its 3 columns .* e\.g\. space=Landmarks\(300\)\."),
@@ -118,9 +118,11 @@ def test_columns_that_take_minutes_are_announced_before_the_graph(
 
 
 def test_hundreds_of_columns_take_minutes() -> None:
-    assert seconds_of_columns(1200, 1200, 300) > LONG
-    assert seconds_of_columns(1200, 1200, 10) < LONG
-    assert seconds_of_columns(70_000, 1000, 10) > LONG
+    assert seconds_of_columns(1200, 1200, 600, 300) > LONG
+    assert seconds_of_columns(1200, 1200, 600, 300, n_threads=16) < LONG
+    assert seconds_of_columns(1200, 1200, 50, 10) < LONG
+    assert seconds_of_columns(70_000, 1000, 50, 10) > LONG
+    assert seconds_of_columns(4000, 4000, 4000, 10) > LONG > seconds_of_columns(4000, 4000, 50, 10)
 
 
 def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(

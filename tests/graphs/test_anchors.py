@@ -191,6 +191,11 @@ def test_points_that_only_the_order_of_columns_tells_apart_are_told_of() -> None
         AnchorGraph().weigh(grid)
     AnchorGraph().weigh(grid[:70])  # columns that differ; warnings are errors here
     AnchorGraph(81).weigh(grid)  # no choice
+    # Nor where distances tell columns apart.
+    inches = grid * [1.0, 2.54]
+    anchors, _ = AnchorGraph().weigh(inches)
+    turned, _ = AnchorGraph().weigh(inches[:, ::-1])
+    assert_allclose(turned.points[:, ::-1], anchors.points, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -10,9 +10,11 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lapwing.graphs import eigenfunctions
+from lapwing.exceptions import TiedPointsWarning
+from lapwing.graphs import eigenfunctions, rotation
 from lapwing.graphs.eigenfunctions import density_eigenfunctions, fit_eigenfunctions
-from tests.helpers.data import labeled_clusters
+from lapwing.graphs.rotation import principal_rotation
+from tests.helpers.data import factorial, labeled_clusters
 
 clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
 
@@ -110,18 +112,21 @@ def test_points_get_values_by_linear_interpolation() -> None:
     assert_allclose(found.expand(far, alpha, intercept), U[:, 1:] @ alpha + intercept, atol=1e-12)
 
 
-def test_histograms_are_those_of_numpy() -> None:
+def test_histograms_divide_points_between_bins() -> None:
     X = np.random.default_rng(0).normal(size=(400, 3)) * [3, 2, 1]
-    rotation = eigenfunctions._principal(X, 3)
-    assert_allclose(rotation.deviations, np.sort(sla.svdvals(X - X.mean(axis=0)))[::-1] / 20)
-    assert_allclose(rotation.directions.T @ rotation.directions, np.eye(3), atol=1e-12)
-    shares, starts, widths = eigenfunctions._histograms(X, rotation, 16, 0.05)
-    S = (X - X.mean(axis=0)) @ rotation.directions
+    turned = principal_rotation(X, 3)
+    assert_allclose(turned.deviations, np.sort(sla.svdvals(X - X.mean(axis=0)))[::-1] / 20)
+    assert_allclose(turned.directions.T @ turned.directions, np.eye(3), atol=1e-12)
+    shares, starts, widths = eigenfunctions._histograms(X, turned, 16, 0.05)
+    S = (X - X.mean(axis=0)) @ turned.directions
     for j in range(3):
         low, high = np.quantile(S[:, j], [0.05, 0.95])
-        counts, edges = np.histogram(np.clip(S[:, j], low, high), bins=16)
-        assert_allclose(shares[j], counts / 400)
-        assert_allclose(starts[j] + widths[j] * np.arange(16), (edges[1:] + edges[:-1]) / 2)
+        edges = np.linspace(low, high, 17)
+        centres = (edges[1:] + edges[:-1]) / 2
+        assert_allclose(starts[j] + widths[j] * np.arange(16), centres)
+        # Each point is divided between the nearest two centres, as hats over the centres divide it.
+        hats = [np.interp(S[:, j], centres, hat) for hat in np.eye(16)]
+        assert_allclose(shares[j], np.mean(hats, axis=1), atol=1e-12)
 
 
 def test_a_coordinate_that_nearly_all_points_share() -> None:
@@ -176,7 +181,8 @@ def test_blocks_of_rows_and_directions_change_nothing(monkeypatch: pytest.Monkey
     X = clusters(3)[0]
     expected = fit_eigenfunctions(X)
     U = expected.evaluate(X)
-    monkeypatch.setattr("lapwing.graphs.eigenfunctions._BLOCK_BYTES", 1000)
+    monkeypatch.setattr(eigenfunctions, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(rotation, "_BLOCK_BYTES", 1000)
     found = fit_eigenfunctions(X)
     assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
     assert_allclose(np.abs(found.evaluate(X)), np.abs(U), atol=1e-7)
@@ -186,7 +192,7 @@ def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 30)) * np.geomspace(10, 0.1, 30)
     expected = fit_eigenfunctions(X, n_components=5)
-    monkeypatch.setattr(eigenfunctions, "_COVARIANCE_FEATURES", 29)
+    monkeypatch.setattr(rotation, "_COVARIANCE_FEATURES", 29)
     for points in (X, sp.csr_array(X)):
         found = fit_eigenfunctions(points, n_components=5)
         assert_allclose(
@@ -201,3 +207,58 @@ def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
     with pytest.raises(MemoryError, match=r"5 principal directions of 30 features"):
         fit_eigenfunctions(X, n_components=5)
+
+
+# --- directions and functions that tie ----------------------------------------------------------
+
+
+def test_axes_of_equal_variance_are_those_of_the_features() -> None:
+    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0), [0.0, 9.0]), -1).reshape(-1, 3)
+    found = principal_rotation(grid, 3)
+    assert_allclose(np.abs(found.directions), np.eye(3)[:, [2, 0, 1]], atol=1e-12)
+    assert_allclose(found.deviations, [4.5, 2**0.5, 2**0.5])
+    # One direction a level, and one for the two levels of a code of two.
+    found = principal_rotation(factorial(2, 4), 64)
+    assert found.directions.shape == (6, 5)
+    assert_allclose(np.linalg.norm(found.directions, axis=0), 1)
+    assert_allclose(np.abs(found.directions[:2, 0]), 0.5**0.5)
+    levels = np.eye(4) - 0.25
+    assert_allclose(found.directions[2:, 1:], levels / np.linalg.norm(levels, axis=0), atol=1e-12)
+    assert_allclose(found.deviations, np.std(factorial(2, 4) @ found.directions, axis=0))
+
+
+@pytest.mark.parametrize("n_components", [1, 64])
+@pytest.mark.parametrize("lanczos", [False, True])
+def test_directions_that_tie_are_all_taken(
+    n_components: int, lanczos: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lanczos:
+        monkeypatch.setattr(rotation, "_COVARIANCE_FEATURES", 8)
+    X = factorial(3, 3, 3)
+    if lanczos and n_components == 1:  # the rest of the tie was not computed
+        with pytest.warns(TiedPointsWarning, match=r"vary equally along \d directions"):
+            principal_rotation(X, n_components)
+    elif not lanczos and n_components == 1:
+        with pytest.warns(TiedPointsWarning, match=r"equally along 6 directions: .* n_components"):
+            assert principal_rotation(X, n_components).directions.shape == (9, 1)
+    else:
+        assert principal_rotation(X, n_components).directions.shape == (9, 9)
+    square = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), -1).reshape(-1, 2)
+    assert principal_rotation(square, 1).directions.shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("k", "expected"), [(1, 1), (2, 1), (3, 3), (4, 4), (5, 5), (6, 5), (7, 8), (8, 8), (99, 8)]
+)
+def test_of_functions_that_tie_all_or_none_are_taken(k: int, expected: int) -> None:
+    eigenvalues = np.array([0.3, 0.1, 0.2, 0.2 + 1e-12, 0.4, 0.5, 0.5, 0.5])
+    chosen = eigenfunctions._smoothest(eigenvalues, k)
+    assert_array_equal(np.sort(chosen), np.sort(np.argsort(eigenvalues)[:expected]))
+
+
+def test_functions_beyond_any_bound_are_cut_and_told_of() -> None:
+    eigenvalues = np.concatenate([np.full(9, 0.2), np.full(5, 1.0)])
+    with pytest.warns(TiedPointsWarning, match=r"9 eigenfunctions .* the 2, .*_eigenfunctions=9\."):
+        assert len(eigenfunctions._smoothest(eigenvalues, 2)) == 2
+    # At 1 nothing is to be told: they differ by rounding.
+    assert len(eigenfunctions._smoothest(eigenvalues, 11)) == 11

@@ -76,6 +76,20 @@ def test_nor_does_the_order_of_columns(name: str, monkeypatch: pytest.MonkeyPatc
     assert len(np.unique(dense[1])) == len(X)
 
 
+def test_columns_of_other_units_are_told_apart_as_distances_tell_them() -> None:
+    square = np.array([(a, b) for a in range(9) for b in range(9)], dtype=float)
+    assert len(np.unique(ties.lots(square)[0].round(9))) < 50  # (a, b) is (b, a) otherwise
+    for units in ([1, 2.54], [8, 1], [1e-200, 1e200]):
+        X = square * units
+        first, _ = ties.lots(X)
+        assert len(np.unique(first.round(9))) == 81
+        assert_allclose(ties.lots(X[:, ::-1])[0], first, atol=1e-12)
+    # A unit of the whole and columns of zeros tell nothing.
+    X = square * [1, 2.54]
+    assert_allclose(ties.lots(8 * np.insert(X, 1, 0.0, axis=1))[0], ties.lots(X)[0], atol=1e-12)
+    assert_array_equal(ties.lots(np.zeros((3, 2)))[0], 0)
+
+
 @pytest.mark.parametrize("arguments", SEARCHES)
 @pytest.mark.parametrize("name", ["one-hot", "binary", "grid"])
 def test_all_points_at_the_kth_distance_are_neighbours(

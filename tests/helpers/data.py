@@ -84,6 +84,12 @@ def two_clouds(
 # --- labels -------------------------------------------------------------------------------------
 
 
+def factorial(*levels: int) -> Array:
+    """One-hot rows of all combinations of some codes."""
+    codes = np.stack(np.meshgrid(*map(np.arange, levels)), -1).reshape(-1, len(levels))
+    return np.hstack([np.eye(k)[codes[:, j]] for j, k in enumerate(levels)])
+
+
 def first_labels(truth: Array, n_labels: int, unlabeled: Any = UNLABELED) -> Array:
     """The first n_labels labels of each class."""
     y = np.full_like(truth, unlabeled)

@@ -171,3 +171,14 @@ def test_threads_are_found_again_after_a_fork() -> None:
     finally:
         child.kill()
         child.join()
+
+
+def test_work_that_shares_in_its_turn_does_not_wait_for_itself() -> None:
+    def inner(number: int) -> int:
+        return sum(share(2, lambda part: number * part, range(4)))
+
+    outer = threading.Thread(target=lambda: done.extend(share(2, inner, range(6))), daemon=True)
+    done: list[int] = []
+    outer.start()
+    outer.join(timeout=20)
+    assert done == [0, 6, 12, 18, 24, 30]

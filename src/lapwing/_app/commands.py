@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from typer.core import TyperCommand
 
@@ -28,6 +29,7 @@ from lapwing._tables.parts import FORMATS
 from lapwing._tables.predictions import Predictions, print_predictions
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
+from lapwing.classes.voting import n_columns
 from lapwing.models import Model
 
 __all__ = ["app", "run"]
@@ -444,7 +446,10 @@ def demo(
 
 def _seconds(table: Table, request: FitRequest) -> float:
     n, p = table.X.shape
-    return request.chosen.forecast(Size(n, p, n_labels=int(table.labeled.sum()))).seconds
+    columns = 1
+    if not request.chosen.regression:
+        columns = n_columns(len(np.unique(table.y[table.labeled])))
+    return request.chosen.forecast(Size(n, p, columns, int(table.labeled.sum()))).seconds
 
 
 def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:

@@ -15,10 +15,13 @@ import numpy as np
 
 from lapwing.estimators.choice import (
     choose_for_kernel_matrix,
+    eigenvectors_wanted,
     gradient_traffic,
     matrix_points,
+    seconds_of_columns,
 )
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
+from lapwing.solvers.embedded.tube import column_threads
 
 __all__ = [
     "Forecast",
@@ -232,15 +235,18 @@ def forecast_embedded_tube(size: Size) -> Forecast:
     -------
     Forecast
         As for the squared loss, but some ten steps of the interior point method a column, which
-        keep the features of the landmarks in memory.
+        keep the features of the landmarks in memory. The time is by the rule that the estimators
+        announce long fits by; threads that share columns have their shares of the machine's speed.
+        Each holds matrices of its own.
     """
     speed, _ = machine_speed()
-    n = size.n
-    if n <= matrix_points(EpsilonInsensitive()):
-        solve = 9.0 * size.n_columns * n**3 / speed
-        return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + solve, "interior point")
-    solve = 40.0 * size.n_columns * n * _LANDMARKS**2 / speed
-    return Forecast(int(40 * _LANDMARKS * n), _graph_side(size) + solve, "interior point")
+    n, c = size.n, size.n_columns
+    full = n <= matrix_points(EpsilonInsensitive())
+    m, rank = n if full else _LANDMARKS, min(n, eigenvectors_wanted(c))
+    seconds = _graph_side(size) + seconds_of_columns(n, m, rank, c, speed=speed)
+    matrix = 8.0 * n * n
+    held = (1.2 + 3 * column_threads(c, 3 * matrix)) * matrix if full else 40.0 * _LANDMARKS * n
+    return Forecast(int(held), seconds, "interior point")
 
 
 def _graph_side(size: Size) -> float:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 _holding = threading.Lock()
 _holders = 0  # of BLAS
+_sharing = threading.local()  # `now` is set in the threads of the pools
 _limits: list[Any] = []  # that of BLAS which is in force, with the threads before
 
 _BLOCKS = 8  # whatever the number of threads, so that sums are the same
@@ -40,7 +41,8 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     """Results of a function on blocks, in their order; threads share the blocks.
 
     Everything in the library that runs in threads runs here. What is shared releases the
-    interpreter's lock (products of NumPy and SciPy), and writes nowhere but to its own rows.
+    interpreter's lock (products of NumPy and SciPy), and writes nowhere but to its own rows. Work
+    that shares in its turn does so in its own thread.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     *blocks : iterables
         Its arguments, as for `map`.
     """
-    if n_threads == 1:
+    # A thread of a pool that waited for others of it would wait for itself.
+    if n_threads == 1 or getattr(_sharing, "now", False):
         return list(map(work, *blocks))
     return list(_pool(n_threads).map(work, *blocks))
 
@@ -59,7 +62,11 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
 @cache
 def _pool(n_threads: int) -> ThreadPoolExecutor:
     # Kept: a filter of a Laplacian shares a thousand products of a millisecond each.
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing")
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="lapwing", initializer=_mark)
+
+
+def _mark() -> None:
+    _sharing.now = True
 
 
 @contextmanager

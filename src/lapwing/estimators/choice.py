@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import NamedTuple
 
 from lapwing._arrays import is_sparse
@@ -24,6 +25,7 @@ __all__ = [
     "choose_embedding",
     "choose_for_kernel_matrix",
     "choose_solver",
+    "eigenvectors_wanted",
     "gradient_traffic",
     "matrix_points",
     "seconds_of_columns",
@@ -50,9 +52,11 @@ _OPERATOR_POINTS, _OPERATOR_RATIO = 2000, 2
 
 SPEED = 2e10  # multiplications a second in a factorisation, of an ordinary machine
 LONG = 120.0  # seconds from which a fit is announced
-# Factorisations of a column by the interior point method: 8 to 10 were counted, and products with
-# the eigenvectors take as long as half of another.
-_COLUMN_FACTORS = 15
+# Operations of a column by the interior point method, each step of which is a factorisation. With
+# a matrix some 9 of (0.55 n + 4 rank) n^2 (Cholesky's is slower than products), with features some
+# 12 of 2.5 n (m + rank)^2. Within 1.3 times what 800 to 6000 points and 1 to 40 columns took.
+_MATRIX_FACTORS, _CHOLESKY, _FEATURE_OPERATIONS = 9, 0.55, 30
+_EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes one at the least
 
 
 class Choice(NamedTuple):
@@ -174,15 +178,37 @@ def matrix_points(loss: Loss) -> int:
     return _MATRIX_POINTS[loss.name]
 
 
-def seconds_of_columns(n: int, n_coordinates: int, n_columns: int) -> float:
-    """About how long the interior point method takes, which solves columns one after another.
+def eigenvectors_wanted(n_columns: int) -> int:
+    """The default number of the graph's eigenvectors: one a class is the least."""
+    return max(_EIGENVECTORS, 2 * n_columns)
+
+
+def seconds_of_columns(
+    n: int,
+    n_coordinates: int,
+    rank: int,
+    n_columns: int,
+    *,
+    n_threads: int = 1,
+    speed: float = 2 * SPEED,
+) -> float:
+    """About how long the interior point method takes, which factors each column on its own.
 
     Parameters
     ----------
-    n, n_coordinates, n_columns : int
-        Points, coordinates of the function (n of a kernel matrix), columns.
+    n, n_coordinates, rank, n_columns : int
+        Points, coordinates of the function (n of a kernel matrix), eigenvectors that virtual labels
+        are sought in (n for any labels), columns.
+    n_threads : int, default=1
+        Threads that share the columns.
+    speed : float, optional
+        Operations a second of one thread in products; of an ordinary machine by default.
     """
-    return n_columns * _COLUMN_FACTORS * float(n) * n_coordinates**2 / SPEED
+    if n_coordinates < n:
+        operations = _FEATURE_OPERATIONS * float(n) * (n_coordinates + rank) ** 2
+    else:
+        operations = _MATRIX_FACTORS * float(n) ** 2 * (_CHOLESKY * n + 4 * rank)
+    return math.ceil(n_columns / n_threads) * operations / speed
 
 
 def choose_embedding(loss: Loss, objective: EmbeddedObjective) -> EmbeddingChoice:

@@ -429,9 +429,9 @@ def warn_nothing_held_out(regression: bool) -> None:
 
 
 def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regression: bool) -> None:
-    """Warn before columns that are solved one after another take minutes."""
+    """Warn before columns that are factored one by one take minutes."""
     faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
-    columns = "its column" if n_columns == 1 else f"its {n_columns} columns one after another"
+    columns = "its column" if n_columns == 1 else f"each of its {n_columns} columns on its own"
     warn(
         f"{name} solves {columns} and will take about {max(2, round(seconds / 60))} minutes or "
         f"more for {n} points. Use {faster}, which solves all columns with one factorisation, or "

@@ -70,9 +70,11 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ----------
     n_eigenfunctions : int or None, default=None
         Eigenfunctions beside the constant; None is 2 a direction as in [2]_, but at most 30: with
-        few labels, more of them make spikes at the labelled points.
+        few labels, more of them make spikes at the labelled points. Of functions that are equally
+        smooth all are taken or none (at most 4 times as many as asked for).
     n_components : int, default=64
-        Principal directions; fewer where the points vary in fewer.
+        Principal directions; fewer where the points vary in fewer, more where they vary equally
+        along several.
     n_bins : int, default=100
         Bins of each histogram, from 3 to 2000: each direction takes a dense eigenproblem of that
         size.
@@ -122,6 +124,12 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     -----
     The functions are eigenfunctions of a density that is a product over the directions, which that
     of real data is not: [2]_ finds an SVM better on several sets.
+
+    The order of rows and columns does not matter. Where the points vary equally along several
+    directions, as all combinations of some codes do, the features' own axes are projected to the
+    space of these directions, and all of them are taken: one a level of a code. Where they are
+    more than 4 times as many as there is room for, a `TiedPointsWarning` says that the choice
+    follows the order of the columns.
 
     References
     ----------

@@ -20,6 +20,7 @@ from lapwing.estimators.choice import (
     LONG,
     EmbeddingChoice,
     choose_embedding,
+    eigenvectors_wanted,
     matrix_points,
     seconds_of_columns,
 )
@@ -42,6 +43,7 @@ from lapwing.solvers.embedded.methods import (
     require_matrices,
 )
 from lapwing.solvers.embedded.systems import EmbeddedResult
+from lapwing.solvers.embedded.tube import column_threads
 from lapwing.spaces import (
     FullKernelSpace,
     KernelExpansion,
@@ -56,16 +58,6 @@ from lapwing.spaces import (
 __all__ = ["EmbeddedEstimator"]
 
 _LOG = logging.getLogger("lapwing")
-
-_EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes one at the least
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddedSolution(Solution):
-    """With what the solver told."""
-
-    result: EmbeddedResult
-    solver: str
 
 
 class Posed(NamedTuple):
@@ -88,6 +80,23 @@ class Formed(NamedTuple):
     method: EmbeddedMethod
     space: Space
     system: Any
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedSolution(Solution):
+    """With what the solver told, and what it stood on."""
+
+    result: EmbeddedResult
+    solver: str
+    posed: Posed
+    formed: Formed
+
+    def left_out(self) -> Array | None:
+        if self.formed.method.knows_labels:
+            return None
+        found = left_out_values(self.formed.system, self.posed.measured.side)
+        values = self.posed.units.plain(found.values)
+        return np.where(found.told[:, None], values, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,15 +184,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return Prepared(targets, problem, laplacian, space, pairs)
 
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
-        if self.n_eigenvectors is None:
+        k = self._n_eigenvectors(laplacian.n_points, n_columns)
+        if k is None:
             return None
-        # One a class is the least that tells classes apart.
-        wanted = max(_EIGENVECTORS, 2 * n_columns)
-        if self.n_eigenvectors != "auto":
-            wanted = int(self.n_eigenvectors)
-            if wanted < min(n_columns, laplacian.n_points):
-                diagnostics.warn_fewer_eigenvectors_than_classes(wanted, n_columns)
-        k = min(wanted, laplacian.n_points)
+        if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
+            diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
         pairs = smallest_eigenpairs(
             laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
         )
@@ -193,9 +198,18 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return pairs
 
     def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
-        n_columns = (before.problem.targets.shape[1], prepared.problem.targets.shape[1])
-        wanted = [max(_EIGENVECTORS, 2 * c) for c in n_columns]
-        return bool(self.n_eigenvectors == "auto" and wanted[0] != wanted[1])
+        n = prepared.problem.n_points
+        wanted = [
+            self._n_eigenvectors(n, each.problem.targets.shape[1]) for each in (before, prepared)
+        ]
+        return wanted[0] != wanted[1]
+
+    def _n_eigenvectors(self, n: int, n_columns: int) -> int | None:
+        """Of the graph's eigenvectors of n points, how many span the virtual labels; None: any."""
+        if self.n_eigenvectors is None:
+            return None
+        auto = self.n_eigenvectors == "auto"
+        return min(n, eigenvectors_wanted(n_columns) if auto else int(self.n_eigenvectors))
 
     def _make_space(self, problem: Problem) -> Space:
         """The function side: full kernel, landmarks or linear."""
@@ -222,7 +236,15 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
         loss, n_columns = self._loss(), problem.targets.shape[1]
         if not loss.kind.differentiable:
-            seconds = seconds_of_columns(problem.n_points, self._n_coordinates(problem), n_columns)
+            n = problem.n_points
+            rank = self._n_eigenvectors(n, n_columns)
+            seconds = seconds_of_columns(
+                n,
+                self._n_coordinates(problem),
+                n if rank is None else rank,
+                n_columns,
+                n_threads=column_threads(n_columns),
+            )
             if seconds > LONG:
                 diagnostics.warn_long_columns(
                     type(self).__name__, problem.n_points, n_columns, seconds, self._regression
@@ -333,7 +355,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             self._warn_empty(problem, result.alpha, loss)
         result = result.in_units(units.level, units.scale)
         result = self._checked(posed.objective, result, prepared)
-        return self._solution(prepared, result, formed.method.name)
+        return self._solution(prepared, result, posed, formed)
 
     def _levels_are_free(self, prepared: Prepared) -> bool:
         """Whether targets may be centred: neither bias nor graph sees a constant added to all."""
@@ -366,7 +388,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return result
 
     def _solution(
-        self, prepared: Prepared, result: EmbeddedResult, solver: str
+        self, prepared: Prepared, result: EmbeddedResult, posed: Posed, formed: Formed
     ) -> EmbeddedSolution:
         function = prepared.space.function(result.coef, result.intercept)
         # The tube leaves points without a multiplier; new points need no kernel value with them.
@@ -383,12 +405,14 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
                 # none.
                 "n_iter_": max(1, result.n_iter),
                 "status_": str(result.status),
-                "solver_": solver,
+                "solver_": formed.method.name,
                 "affinity_": prepared.laplacian.affinity,
                 **({} if pairs is None else {"eigenvalues_": pairs.values}),
             },
             result,
-            solver,
+            formed.method.name,
+            posed,
+            formed,
         )
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:

@@ -99,7 +99,9 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     Notes
     -----
     A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
-    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former.
+    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former. Threads share
+    the columns where there are at least half as many as threads, each with matrices of its own;
+    callbacks are then called from any of the threads, one at a time.
 
     References
     ----------
@@ -235,7 +237,9 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     Notes
     -----
     A column takes some 10 to 30 factorisations: O(n^3) each with the full kernel, O(n m^2) with
-    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former.
+    landmarks or linear functions. ``n_eigenvectors=None`` always takes the former. Threads share
+    the columns where there are at least half as many as threads, each with matrices of its own;
+    callbacks are then called from any of the threads, one at a time.
 
     References
     ----------

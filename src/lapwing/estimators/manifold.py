@@ -84,11 +84,14 @@ class ManifoldRefits(Refits):
     kernel : DeformedKernel
     columns : Representers
         The columns of it that are known.
+    reduces : bool
+        Whether the estimator's own solver is the dual, so that a fit has these columns too.
     """
 
     estimator: ManifoldEstimator
     kernel: DeformedKernel
     columns: Representers
+    reduces: bool
 
     def covering(self, points: Array) -> ManifoldRefits:
         return replace(self, columns=self.kernel.at(points, self.columns))
@@ -101,7 +104,8 @@ class ManifoldRefits(Refits):
             max_iter=self.estimator.max_iter,
             columns=columns,
         )
-        return self.estimator._solution(prepared, objective, result, "dual", columns)
+        shown = columns if self.reduces else None  # what a fit tells must not depend on the way
+        return self.estimator._solution(prepared, objective, result, "dual", shown)
 
     def values(self, prepared: Prepared) -> Array:
         objective, columns = self._problem(prepared)
@@ -269,7 +273,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         if early or SOLVERS[solver].stops_early:
             return super()._refits(prepared)
         kernel = DeformedKernel.of(objective)
-        return ManifoldRefits(self, prepared, kernel, kernel.at(objective.index))
+        columns, reduces = kernel.at(objective.index), SOLVERS[solver].reduces
+        return ManifoldRefits(self, prepared, kernel, columns, reduces)
 
     def _run_solver(
         self,

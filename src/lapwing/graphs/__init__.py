@@ -10,10 +10,11 @@ from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.default import default_graph
-from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
+from lapwing.graphs.eigenfunctions import Eigenfunctions
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
+from lapwing.graphs.rotation import Rotation
 from lapwing.graphs.scaled import ScaledLaplacian
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs

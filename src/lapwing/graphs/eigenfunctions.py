@@ -18,51 +18,32 @@ not independent the functions are no eigenfunctions of anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from sklearn.decomposition import PCA
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing._host.warn import warn
+from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.rotation import FLAT, Rotation, coordinates, principal_rotation
 
 __all__ = ["Eigenfunctions", "density_eigenfunctions", "fit_eigenfunctions"]
 
-# Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
-_COVARIANCE_FEATURES = 2000
-_BLOCK_BYTES = 2**24  # of dense rows: 16 MB, as several copies of them are alive
+_BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive
 _MOST_BINS = 2000  # half a second a direction
 _COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace
-_FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
 _EVEN = 0.1  # share of each density that is spread evenly, so that no bin is empty
 # The operator is bounded: a hundredth function costs little more than a tenth, and few labels are
 # met by spikes. Errors with 30, 50 and 100 functions at lam = 100: g241c with 100 labels 16.1, 19.9
 # and 32.2 %, with 10 labels 31.7, 34.6 and 38.8 %; MNIST with 100 labels 28.8, 27.7 and 27.6 %.
 _MOST = 30
+_TIED = 1e-9  # difference of equal eigenvalues, which are between 0 and 1
+_MOST_TIES = 4  # times the functions asked for, with all that tie
 _BANDWIDTH = 0.2  # default, in standard deviations of the first direction
-
-
-@dataclass(frozen=True, eq=False)
-class Rotation:
-    """Principal directions.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (n_features,)
-        Of the training points, float64.
-    directions : ndarray of shape (n_features, q)
-        One a column, float64.
-    deviations : ndarray of shape (q,)
-        Standard deviations along them, descending.
-    """
-
-    mean: Array
-    directions: Array
-    deviations: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +118,9 @@ class Eigenfunctions:
         out = np.tile(intercept, (X.shape[0], 1))
         used = np.unique(self.dimension)
         tables = {j: self.values[self.dimension == j].T @ alpha[self.dimension == j] for j in used}
-        for block, coordinates in _coordinates(X, self.rotation, used):
+        for block, along in coordinates(X, self.rotation, used):
             for column, j in enumerate(used):
-                position = (coordinates[:, column] - self.starts[j]) / self.widths[j]
+                position = (along[:, column] - self.starts[j]) / self.widths[j]
                 out[block] += _interpolate(position, tables[j])
         return out
 
@@ -160,9 +141,10 @@ def fit_eigenfunctions(
     X : ndarray or csr of shape (n, n_features)
         The points; only passed over in blocks.
     n_components : int, default=64
-        q, principal directions; fewer where there are no more.
+        q, principal directions; fewer where there are no more, more where the last ones tie.
     n_functions : int, default=None
-        k without the constant; None is 2 q but at most 30. Fewer where there are no more.
+        k without the constant; None is 2 q but at most 30. Fewer where there are no more; of those
+        that tie at the end all or none are taken.
     n_bins : int, default=100
         B, from 3 to 2000: the affinities between bins reach over a fifth of a standard deviation,
         so that the eigenproblem of a direction is dense however fine the bins.
@@ -184,11 +166,16 @@ def fit_eigenfunctions(
         than 2000, or for points whose squares overflow or underflow.
     MemoryError
         If the matrices of the bins will not fit.
+
+    Warns
+    -----
+    TiedPointsWarning
+        If so many directions or functions tie that the order of the columns decides among them.
     """
     _check_bins(n_bins)
     check_magnitude(X)
     n = X.shape[0]
-    rotation = _principal(X, n_components)
+    rotation = principal_rotation(X, n_components)
     q = len(rotation.deviations)
     require_memory(
         8.0 * n_bins * (_COPIES * n_bins + 2 * q),
@@ -211,7 +198,7 @@ def fit_eigenfunctions(
     ]
     eigenvalues = np.concatenate([[], *(sigma for sigma, _ in found)])
     dimension = np.repeat(np.arange(q), [len(sigma) for sigma, _ in found])
-    chosen = np.argsort(eigenvalues, kind="stable")[:k]
+    chosen = _smoothest(eigenvalues, k)
     dimension = dimension[chosen]
     values = np.vstack([np.empty((0, n_bins)), *(g.T for _, g in found)])[chosen]
     norms = np.sqrt(n * np.einsum("kb,kb->k", histograms[dimension], values**2))
@@ -258,12 +245,53 @@ def density_eigenfunctions(density: Array, spacing: float, k: int) -> tuple[Arra
     return np.maximum(eigenvalues[1:], 0), vectors[:, 1:] / root[:, None]
 
 
+def _smoothest(eigenvalues: Array, k: int) -> Array:
+    """Indices of the k smallest, ascending; of those that tie at the end all or none.
+
+    Directions that the points do not tell apart have equal eigenvalues.
+    """
+    order = np.argsort(eigenvalues, kind="stable")
+    if len(order) <= k:
+        return order
+    last = eigenvalues[order[k - 1]]
+    below = int(np.count_nonzero(eigenvalues < last - _TIED))
+    whole = int(np.count_nonzero(eigenvalues <= last + _TIED))
+    # At 1 are the functions that change from bin to bin: no choice among them means anything.
+    if whole == k or last > 1 - _TIED:
+        return order[:k]
+    sizes = [below] * (2 * below >= k) + [whole] * (whole <= _MOST_TIES * k)
+    if not sizes:
+        warn(
+            f"{whole - below} eigenfunctions are equally smooth: which of them are among the {k}, "
+            "and with it many answers, follows the order of the columns. Use LapERLSClassifier(), "
+            f"whose graph has no directions, or n_eigenfunctions={whole}.",
+            TiedPointsWarning,
+        )
+    return order[: min(sizes, key=lambda size: abs(size - k), default=k)]
+
+
+def _neighbors_of(position: Array, n_bins: int) -> tuple[Array, Array]:
+    """The bin below each position, in bins and clipped to them, and the share of the next one."""
+    position = np.clip(position, 0, n_bins - 1)
+    below = np.minimum(position.astype(np.intp), n_bins - 2)
+    return below, position - below
+
+
 def _interpolate(position: Array, table: Array) -> Array:
-    """Rows of a table (B, c) between its lines; positions are in lines and clipped to them."""
-    position = np.clip(position, 0, len(table) - 1)
-    below = np.minimum(position.astype(np.intp), len(table) - 2)
-    share = (position - below)[:, None]
+    """Rows of a table (B, c) between its lines."""
+    below, share = _neighbors_of(position, len(table))
+    share = share[:, None]
     return np.asarray(table[below] * (1 - share) + table[below + 1] * share)
+
+
+def _divided(position: Array, n_bins: int) -> Array:
+    """Number of points a bin, each divided between the two centres that it lies between.
+
+    Of points on the edge between two bins, as those of grids are, rounding would choose one.
+    """
+    below, share = _neighbors_of(position, n_bins)
+    lower = np.bincount(below, 1 - share, n_bins)
+    return np.asarray(lower + np.bincount(below + 1, share, n_bins))
 
 
 def _check_bins(n_bins: int) -> None:
@@ -272,53 +300,6 @@ def _check_bins(n_bins: int) -> None:
             f"n_bins={n_bins} must be at most {_MOST_BINS}: each direction takes a dense "
             "eigenproblem of that size. 100 bins resolve the default bandwidth many times over."
         )
-
-
-def _principal(X: Any, n_components: int) -> Rotation:
-    """Principal directions of points, those in which they vary."""
-    n, d = X.shape
-    if d <= _COVARIANCE_FEATURES:
-        mean, covariance = _moments(X)
-        variances, directions = sla.eigh(covariance, check_finite=False)
-        variances, directions = variances[::-1], directions[:, ::-1]
-    else:
-        q = min(n_components, min(n, d) - 1)
-        require_memory(
-            8 * d * (2 * q + 20) + (0 if is_sparse(X) else X.nbytes),
-            f"{q} principal directions of {d} features",
-            "Reduce the features first, e.g. by TruncatedSVD.",
-        )
-        # A start of its own, so that the same points always give the same directions.
-        pca = PCA(q, svd_solver="arpack", random_state=0).fit(X)
-        mean, variances, directions = pca.mean_, pca.explained_variance_, pca.components_.T
-        mean, directions = mean.astype(np.float64), directions.astype(np.float64)
-    deviations = np.sqrt(np.maximum(variances.astype(np.float64), 0))
-    keep = np.flatnonzero(deviations > _FLAT * deviations.max(initial=0.0))[:n_components]
-    return Rotation(mean, np.ascontiguousarray(directions[:, keep]), deviations[keep])
-
-
-def _moments(X: Any) -> tuple[Array, Array]:
-    """Mean and covariance in float64, of centred blocks: a far origin cancels no digits."""
-    n, d = X.shape
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    covariance = np.zeros((d, d))
-    for _, block in _dense_blocks(X):
-        centred = block - mean
-        covariance += centred.T @ centred
-    return mean, covariance / n
-
-
-def _dense_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    for block in row_blocks(X.shape[0], 8 * X.shape[1], _BLOCK_BYTES):
-        rows = X[block].toarray() if is_sparse(X) else X[block]
-        yield block, rows.astype(np.float64, copy=False)
-
-
-def _coordinates(X: Any, rotation: Rotation, which: Array) -> Iterator[tuple[slice, Array]]:
-    """Row blocks of the coordinates along some of the directions."""
-    directions = rotation.directions[:, which]
-    for block, rows in _dense_blocks(X):
-        yield block, (rows - rotation.mean) @ directions
 
 
 def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[Array, Array, Array]:
@@ -330,17 +311,17 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[A
     shares, starts, widths = np.empty((q, n_bins)), np.empty(q), np.empty(q)
     for group in row_blocks(q, 4 * 8 * n, _BLOCK_BYTES):
         some = np.arange(q)[group]
-        coordinates = np.empty((n, len(some)))
-        for block, rows in _coordinates(X, rotation, some):
-            coordinates[block] = rows
-        low, high = np.quantile(coordinates, [clip, 1 - clip], axis=0)
+        along = np.empty((n, len(some)))
+        for block, rows in coordinates(X, rotation, some):
+            along[block] = rows
+        low, high = np.quantile(along, [clip, 1 - clip], axis=0)
         # A coordinate that nearly all points share has no quantiles to speak of.
-        lumped = high - low <= _FLAT * rotation.deviations[some]
-        low = np.where(lumped, coordinates.min(axis=0), low)
-        high = np.where(lumped, coordinates.max(axis=0), high)
+        lumped = high - low <= FLAT * rotation.deviations[some]
+        low = np.where(lumped, along.min(axis=0), low)
+        high = np.where(lumped, along.max(axis=0), high)
         width = (high - low) / n_bins
-        place = np.clip((coordinates - low) / width, 0, n_bins - 1).astype(np.intp)
-        for column, j in enumerate(some):
-            shares[j] = np.bincount(place[:, column], minlength=n_bins) / n
         starts[some], widths[some] = low + width / 2, width
+        position = (along - starts[some]) / width
+        for column, j in enumerate(some):
+            shares[j] = _divided(position[:, column], n_bins) / n
     return shares, starts, widths

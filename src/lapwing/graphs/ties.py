@@ -159,11 +159,17 @@ def lots(X: Any) -> tuple[Array, Array]:
     n, d = X.shape
     largest = abs(X).max(axis=0)
     largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
-    scale = 1 / np.where(largest.ravel() > 0, largest.ravel(), 1.0)
+    largest = largest.ravel()
+    whole = float(largest.max(initial=0.0)) or 1.0
+    largest = np.where(largest > 0, largest, whole)
+    scale = 1 / largest
+    # Columns are brought to one size, so that none drowns another. Their sizes tell them apart all
+    # the same, as distances do; that of the whole is a unit.
+    units = 1 + np.log(whole) - np.log(largest)
     first = np.zeros(n)
     # A column is told by the values in it, then by the rows that those are in, and so on.
     for _ in range(_ROUNDS):
-        first = _along(X, scale, _column_weights(X, scale, first))
+        first = _along(X, scale, units * _column_weights(X, scale, first))
         first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
     return first, _along(X, scale, np.random.default_rng(0).normal(size=d))
 

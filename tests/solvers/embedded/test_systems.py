@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse.csgraph import connected_components
 from sklearn.svm import SVR
 
+from lapwing._host.threads import single_blas_thread
 from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded import active_set
+from lapwing.solvers.embedded import active_set, tube
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.least_squares import least_squares
 from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
@@ -535,6 +537,55 @@ def test_the_interior_point_method_says_when_it_is_stopped(
     assert len(calls) == 3  # the second column is started all the same
     assert asked.alpha is not None
     assert asked.alpha.shape == (40, 2)
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_threads_that_share_the_columns_change_nothing(features: bool) -> None:
+    case = toy()
+    system: Any = case.dense(bias=True)
+    if features:
+        system = FeatureSystem(case.features(), case.spectral(20), True)
+    with single_blas_thread():
+        alone = tube_regression(system, 1.0, 0.05)
+        shared = tube_regression(system, 1.0, 0.05, n_threads=2)
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(other, one)
+
+
+def test_threads_are_stopped_together_and_told_of_one_iteration_at_a_time() -> None:
+    system = toy().dense(bias=True)
+    telling, calls = Lock(), []
+
+    def third() -> bool:
+        assert telling.acquire(blocking=False)
+        calls.append(1)
+        telling.release()
+        return len(calls) == 3
+
+    asked = tube_regression(system, 1.0, 0.05, on_iteration=third, n_threads=2)
+    assert asked.status == Status.CALLBACK
+    assert len(calls) == 3
+
+    def fail() -> bool:
+        calls.append(1)
+        raise RuntimeError("no disk")
+
+    with pytest.raises(RuntimeError, match=r"no disk"):
+        tube_regression(system, 1.0, 0.05, on_iteration=fail, n_threads=2)
+    assert len(calls) < 3 + 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("available", "n_columns", "n_bytes", "expected"),
+    [(1, 30, 1e3, 1), (2, 1, 1e3, 1), (2, 30, 1e3, 2), (16, 7, 1e3, 1), (16, 8, 1e3, 8),
+     (16, 300, 1e3, 16), (16, 300, 2.5e9, 3), (16, 300, 1e12, 1), (16, 300, 0.0, 16)],
+)  # fmt: skip
+def test_as_many_threads_as_pay_and_fit(
+    available: int, n_columns: int, n_bytes: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tube, "available_threads", lambda: available)
+    monkeypatch.setattr(tube, "available_memory", lambda: 8_000_000_000)
+    assert tube.column_threads(n_columns, n_bytes) == expected
 
 
 # ---- sides and units --------------------------------------------------------------------------

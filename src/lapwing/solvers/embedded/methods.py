@@ -12,7 +12,7 @@ from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.least_squares import FeatureSide, KernelSide, MatrixSide
 from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
-from lapwing.solvers.embedded.tube import tube_regression
+from lapwing.solvers.embedded.tube import column_threads, tube_regression
 
 __all__ = [
     "COPIES",
@@ -76,14 +76,21 @@ def _dense(objective: EmbeddedObjective) -> DenseSystem:
 
 
 def _features(objective: EmbeddedObjective) -> FeatureSystem:
-    assert objective.basis is not None
-    size = objective.space.n_coef + objective.basis.shape[1] + 1
     require_memory(
-        3.0 * 8 * size * size,
-        f"The normal equations of {size} coordinates",
+        _normal_bytes(objective),
+        f"The normal equations of {_n_unknowns(objective)} coordinates",
         "Use fewer landmarks, features or eigenvectors.",
     )
     return FeatureSystem(objective.space, objective.side, objective.fit_intercept)
+
+
+def _n_unknowns(objective: EmbeddedObjective) -> int:
+    assert objective.basis is not None
+    return objective.space.n_coef + int(objective.basis.shape[1]) + 1
+
+
+def _normal_bytes(objective: EmbeddedObjective) -> float:
+    return 3.0 * _MATRIX_BYTES * _n_unknowns(objective) ** 2
 
 
 def _expanded(objective: EmbeddedObjective, result: EmbeddedResult) -> EmbeddedResult:
@@ -126,7 +133,9 @@ def _tube(
     objective: EmbeddedObjective,
     system: DenseSystem | FeatureSystem,
     settings: EmbeddedSettings,
+    n_bytes: float,
 ) -> EmbeddedResult:
+    """`n_bytes` is what the factorisation of a column takes."""
     assert isinstance(settings.loss, EpsilonInsensitive)
     scale = settings.units.scale
     # The loss grows with the first power of the residual, the rest with the second: in the units
@@ -138,13 +147,23 @@ def _tube(
         tol=settings.tol,
         max_iter=settings.max_iter,
         on_iteration=settings.on_iteration,
+        n_threads=column_threads(system.side.n_columns, n_bytes),
     )
 
 
 def _dense_tube(
     objective: EmbeddedObjective, system: DenseSystem, settings: EmbeddedSettings
 ) -> EmbeddedResult:
-    return _expanded(objective, _tube(objective, system, settings))
+    # All matrices but that of the kernel.
+    copies = (EXACT_COPIES if objective.basis is None else COPIES) - 1
+    n_bytes = float(copies * _MATRIX_BYTES * system.n_points**2)
+    return _expanded(objective, _tube(objective, system, settings, n_bytes))
+
+
+def _feature_tube(
+    objective: EmbeddedObjective, system: FeatureSystem, settings: EmbeddedSettings
+) -> EmbeddedResult:
+    return _tube(objective, system, settings, _normal_bytes(objective))
 
 
 EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
@@ -158,6 +177,6 @@ EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
         "conjugate gradient", lambda objective: None, _conjugate_gradient
     ),
     ("epsilon_insensitive", "matrix"): EmbeddedMethod("interior point", _dense, _dense_tube),
-    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _tube),
+    ("epsilon_insensitive", "features"): EmbeddedMethod("interior point", _features, _feature_tube),
 }
 """Methods by the name of the loss, and by how the function side is held."""

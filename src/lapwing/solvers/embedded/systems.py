@@ -76,6 +76,11 @@ class Move(NamedTuple):
     residual: Array  # (n, c) f + b - g
     alpha: Array  # (n, c) multipliers
 
+    def column(self, j: int) -> Move:
+        """One column of it, as (n, 1)."""
+        fit = Fit(*(part[..., j : j + 1] for part in self.fit))
+        return Move(fit, self.residual[:, j : j + 1], self.alpha[:, j : j + 1])
+
 
 class Elimination(NamedTuple):
     """f and b for virtual labels g = basis z, in which they leave 1/2 z'Hz of the problem."""
@@ -232,7 +237,8 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
         return A
 
     try:
-        factor = sla.cho_factor(scaled(), lower=True, overwrite_a=True, check_finite=False)
+        # LAPACK's order: the transpose of a symmetric matrix is no copy.
+        factor = sla.cho_factor(scaled().T, lower=True, overwrite_a=True, check_finite=False)
     except sla.LinAlgError:
         values, V = sla.eigh(scaled(), overwrite_a=True)
         values = np.maximum(values, 1.0)[:, None]

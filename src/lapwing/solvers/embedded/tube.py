@@ -17,17 +17,21 @@ without bound at the edge of the tube.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._host.memory import available_memory
+from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.active_set import ActiveSet, Candidate, Column, candidate, polished
 from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit, Move, StepSolver
 
-__all__ = ["TubeFit", "fit_tube", "tube_regression"]
+__all__ = ["TubeFit", "column_threads", "fit_tube", "tube_regression"]
 
 _REGULAR = 1e-12
 _STALLED = 5  # steps that lower complementarity by less than a tenth: there are no more digits
@@ -82,23 +86,31 @@ def tube_regression(
     tol: float = 1e-6,
     max_iter: int = 200,
     on_iteration: Callable[[], bool] = lambda: False,
+    n_threads: int = 1,
 ) -> EmbeddedResult:
-    """LapESVR of all columns, one after the other; see `fit_tube` for the parameters."""
-    fits: list[TubeFit] = []
-    for j in range(system.side.n_columns):
-        fits.append(
-            fit_tube(
-                system,
-                j,
-                C,
-                epsilon,
-                tol=tol,
-                max_iter=max_iter,
-                on_iteration=on_iteration,
-            )
+    """LapESVR of all columns; see `fit_tube` for the parameters.
+
+    Only the first factorisation, at equal weights, is of all columns. The weights of all others are
+    made of the column's own multipliers, so that nothing of them could be shared: threads share the
+    columns instead, with BLAS at one thread. `on_iteration` is then called from any of them, one at
+    a time.
+    """
+    n_columns = system.side.n_columns
+    told = _Once(on_iteration)
+    start = _start(system, float(C))
+
+    def fit(j: int) -> TubeFit:
+        first = start.column(j)
+        return fit_tube(
+            system, j, C, epsilon, tol=tol, max_iter=max_iter, on_iteration=told, start=first
         )
-        if fits[-1].status == Status.CALLBACK:
-            on_iteration = _stop_at_once
+
+    try:
+        with single_blas_thread() if n_threads > 1 else nullcontext():
+            fits = share(n_threads, fit, range(n_columns))
+    except BaseException:
+        told.stop()  # an interrupt reaches this thread alone
+        raise
     order = [Status.CALLBACK, Status.MAX_ITER, Status.PRECISION, Status.CONVERGED]
     found = {fit.status for fit in fits}
     parts = zip(*(fit.fit for fit in fits), strict=True)
@@ -115,8 +127,40 @@ def tube_regression(
     )
 
 
-def _stop_at_once() -> bool:
-    return True
+def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
+    """Threads that share the columns: one where those of BLAS do better, or memory is short.
+
+    Parameters
+    ----------
+    n_columns : int
+        Of the targets.
+    n_bytes : float, default=0.0
+        What the factorisation of a column takes, where it is known.
+    """
+    available = available_threads()
+    # BLAS makes some half of its threads in factorisations of this size.
+    if 2 * n_columns < available:
+        return 1
+    free = available_memory()
+    room = n_columns if free is None else int(free // max(n_bytes, 1.0))
+    return max(1, min(available, n_columns, room))
+
+
+class _Once:
+    """Tells of one iteration at a time, until somebody wants to stop."""
+
+    def __init__(self, on_iteration: Callable[[], bool]) -> None:
+        self._on_iteration = on_iteration
+        self._telling = Lock()
+        self._stopped = False
+
+    def __call__(self) -> bool:
+        with self._telling:
+            self._stopped = self._stopped or self._on_iteration()
+            return self._stopped
+
+    def stop(self) -> None:
+        self._stopped = True
 
 
 # What overflows at weights of 1e300 is found by the gap, which is then far from 0.
@@ -130,6 +174,7 @@ def fit_tube(
     tol: float = 1e-6,
     max_iter: int = 200,
     on_iteration: Callable[[], bool] = lambda: False,
+    start: Move | None = None,
 ) -> TubeFit:
     """Minimise one column.
 
@@ -148,9 +193,11 @@ def fit_tube(
         Most steps.
     on_iteration : callable, optional
         Called after every step; True stops.
+    start : Move, optional
+        The solution for the squared loss with the weight C, where it is known.
     """
     problem = Column(system, column, float(C), float(epsilon))
-    start = _least_squares(problem)
+    start = _inside(problem, _start(system, float(C)).column(column) if start is None else start)
     if not start.residual.any():
         energy = problem.energy(start.fit)
         return TubeFit(start.fit, start.alpha[:, 0], energy, 0.0, 1, Status.CONVERGED)
@@ -201,16 +248,22 @@ def _finish(problem: Column, best: _Point, floor: float, tol: float) -> Candidat
     return rough
 
 
-def _least_squares(problem: Column) -> Move:
+def _start(system: EmbeddedSystem, C: float) -> Move:
+    """The solution of all columns for the squared loss with the weight C."""
+    shape = (system.n_points, system.side.n_columns)
+    return system.factor(np.full(shape[0], C))(np.zeros(shape), system.side.pull)
+
+
+def _inside(problem: Column, move: Move) -> Move:
     """The solution for the squared loss with a weight so small that alpha is inside the box."""
     n = problem.system.n_points
     q = problem.C
     while True:
-        move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
         largest = float(np.abs(move.alpha).max())
         if not largest > 0.8 * problem.C:  # not a number ends here as well
             return move
         q *= 0.5 * problem.C / largest
+        move = problem.system.factor(np.full(n, q))(np.zeros((n, 1)), problem.pull)
 
 
 def _first_point(problem: Column, start: Move) -> _Point:
