@@ -24,6 +24,7 @@ _FACTOR, _LEAST = 4, 64  # see `most_neighbors`
 _BLOCK_BYTES = 2**25  # of distances of points with ties to all points
 _SPREAD = 1e6  # makes lots of numbers that differ little; their rounding stays below _DIGITS
 _DIGITS = 6
+_COLUMN_DIGITS = 9  # of numbers for columns, which are around 1
 _ROUNDS = 3  # after which columns of random one-hot codes were told apart
 
 
@@ -160,18 +161,35 @@ def lots(X: Any) -> tuple[Array, Array]:
     largest = abs(X).max(axis=0)
     largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
     largest = largest.ravel()
-    whole = float(largest.max(initial=0.0)) or 1.0
-    largest = np.where(largest > 0, largest, whole)
-    scale = 1 / largest
-    # Columns are brought to one size, so that none drowns another. Their sizes tell them apart all
-    # the same, as distances do; that of the whole is a unit.
-    units = 1 + np.log(whole) - np.log(largest)
+    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
+    # Brought to one size, no column drowns another.
+    scale, units = 1 / largest, _units(largest)
     first = np.zeros(n)
     # A column is told by the values in it, then by the rows that those are in, and so on.
     for _ in range(_ROUNDS):
-        first = _along(X, scale, units * _column_weights(X, scale, first))
+        weights = _column_weights(X, scale, first)
+        first = _along(X, scale, np.where(_alike(weights), units * weights, weights))
         first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
     return first, _along(X, scale, np.random.default_rng(0).normal(size=d))
+
+
+def _units(largest: Array) -> Array:
+    """A number for each column, made of its size among the others: distances tell these apart.
+
+    Logarithms of the parts of the numbers: a power of 2 for all of them changes no digit.
+    """
+    mantissas, exponents = np.frexp(np.append(largest, largest.max(initial=0.0)))
+    logarithms = np.log2(mantissas)
+    sizes = (logarithms[-1] - logarithms[:-1]) + (exponents[-1] - exponents[:-1])
+    return np.asarray(1 + sizes)
+
+
+def _alike(weights: Array) -> Array:
+    """Which numbers are equal to another, rounding apart."""
+    _, which, counts = np.unique(
+        np.round(weights, _COLUMN_DIGITS), return_inverse=True, return_counts=True
+    )
+    return np.asarray(counts[which] > 1)
 
 
 def _along(X: Any, scale: Array, direction: Array) -> Array:
