@@ -26,8 +26,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # All that users may import. Whatever is elsewhere can move.
 PUBLIC = {
     "lapwing": """
-        AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier KNNGraph Kernel
-        Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
+        AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier FewLabelClassifier
+        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
         LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__
     """,
     "lapwing.graphs": """
@@ -36,8 +36,9 @@ PUBLIC = {
         build_laplacian default_graph smallest_eigenpairs
     """,
     "lapwing.model_selection": """
-        HeldOut LabeledKFold LabeledShuffleSplit LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut
-        Reproducibility labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
+        Candidate Comparison Evidence HeldOut LabeledKFold LabeledShuffleSplit
+        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility compare
+        default_candidates labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
     """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c

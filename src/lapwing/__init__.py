@@ -4,7 +4,7 @@ Semi-supervised support vector machines for classification and regression, insid
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
-`EigenfunctionClassifier` beside them.
+`EigenfunctionClassifier` beside them. `FewLabelClassifier` tries the families and chooses.
 """
 
 import logging as _logging
@@ -26,6 +26,7 @@ from lapwing.estimators import (
 )
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.kernels import Kernel
+from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "AnchorGraph",
     "AnchorGraphClassifier",
     "EigenfunctionClassifier",
+    "FewLabelClassifier",
     "KNNGraph",
     "Kernel",
     "Landmarks",

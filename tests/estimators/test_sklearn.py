@@ -35,6 +35,7 @@ from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
     EigenfunctionClassifier,
+    FewLabelClassifier,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -55,7 +56,7 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 BASELINES = [AnchorGraphClassifier, EigenfunctionClassifier]  # without a kernel
 EMBEDDED_CLASSIFIERS = [LapERLSClassifier, LapESVC]
 EMBEDDED_REGRESSORS = [LapERLSRegressor, LapESVR]
-EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC]
+EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC, FewLabelClassifier]
 EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS]
 EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
@@ -85,6 +86,7 @@ CHECKED = [
     LapESVR(),
     S3VC(),
     S3VC("linear", C=1.0, multi_class="ovr"),
+    FewLabelClassifier(n_draws=2, max_left_out=4, random_state=0),
 ]
 
 

@@ -70,6 +70,8 @@ class ManifoldRefits(Refits):
         The columns of it that are known.
     """
 
+    left_out_at_once = True
+
     estimator: ManifoldEstimator
     kernel: DeformedKernel
     columns: Representers
