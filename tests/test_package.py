@@ -27,8 +27,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier FewLabelClassifier
-        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
-        LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__
+        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR
+        LapRLSClassifier LapRLSRegressor LapSVC LapSVR Linear S3VC TransformerGraph __version__
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS

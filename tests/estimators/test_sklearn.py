@@ -86,7 +86,7 @@ CHECKED = [
     LapESVR(),
     S3VC(),
     S3VC("linear", C=1.0, multi_class="ovr"),
-    FewLabelClassifier(n_draws=2, max_left_out=4, random_state=0),
+    FewLabelClassifier(n_draws=2, random_state=0),
 ]
 
 

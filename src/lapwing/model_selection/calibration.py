@@ -17,22 +17,45 @@ from scipy.special import betaincinv
 
 from lapwing._arrays import Array
 
-__all__ = ["PROBABILITY", "ErrorEstimate", "effective_counts", "estimate_error"]
+__all__ = [
+    "CONSTANTS",
+    "PROBABILITY",
+    "Constants",
+    "ErrorEstimate",
+    "effective_counts",
+    "estimate_error",
+    "posterior",
+]
 
 PROBABILITY = 0.9  # of an interval
 
-# Of the largest likelihood for the errors of what `compare` chose: 372 draws of labels on sixteen
+
+class Constants(NamedTuple):
+    """What links reproducibility and left-out labels to the error.
+
+    Attributes
+    ----------
+    unseen, seen : float
+        Before any label is left out the error is ``unseen * (1 - 1 / c) + seen * D`` in the mean,
+        for c classes and reproducibility D.
+    prior_labels : float
+        How many labels that weighs as much as.
+    of_a_label : float
+        What a left-out label counts for: less than one, for the fit without it is worse than the
+        fit with it, and candidates share their labels.
+    """
+
+    unseen: float
+    seen: float
+    prior_labels: float
+    of_a_label: float
+
+
+# The largest likelihood for the errors of what `compare` chose, on 372 draws of labels on sixteen
 # sets, one, three and ten labels a class, in equal numbers and at random. `python -m benchmarks
-# choosing` finds them again. Before any label is left out the error is in the mean
-#     _UNSEEN (1 - 1 / c) + _SEEN D
-# for c classes and reproducibility D, and that weighs as much as _PRIOR_LABELS labels. A left-out
-# label counts for less than one: the fit without it is worse than the fit with it.
-# The slope was fixed: the likelihood is as large from 0.1 to 0.5, and the choice is better with
-# more of D, which is the error if the method is right.
-_UNSEEN = 0.47
-_SEEN = 0.5
-_PRIOR_LABELS = 5.7
-_OF_A_LABEL = 0.48
+# choosing` finds them again. `seen` was fixed: the likelihood hardly differs from 0.1 to 0.5, and
+# the choice is better with more of D, which is the error if the method is right.
+CONSTANTS = Constants(unseen=0.47, seen=0.5, prior_labels=5.7, of_a_label=0.48)
 
 # Of the mean of the prior: a beta distribution has its mean inside (0, 1).
 _BOUNDS = (0.005, 0.95)
@@ -46,7 +69,12 @@ class ErrorEstimate(NamedTuple):
     high: float
 
 
-def estimate_error(reproducibility: float, n_missed: Array, n_left_out: Array) -> ErrorEstimate:
+def estimate_error(
+    reproducibility: float,
+    n_missed: Array,
+    n_left_out: Array,
+    constants: Constants = CONSTANTS,
+) -> ErrorEstimate:
     """Estimate the share of wrong answers on unlabelled rows.
 
     Parameters
@@ -57,27 +85,34 @@ def estimate_error(reproducibility: float, n_missed: Array, n_left_out: Array) -
         Left-out labels of each class that were missed.
     n_left_out : ndarray of shape (n_classes,)
         Left-out labels of each class.
+    constants : Constants, default=CONSTANTS
 
     Returns
     -------
     ErrorEstimate
     """
-    counted = effective_counts(n_left_out)
-    rates = n_missed / np.maximum(n_left_out, 1)
-    alpha = _OF_A_LABEL * float((rates * counted).sum())
-    beta = _OF_A_LABEL * float(((1 - rates) * counted).sum())
-    if math.isnan(reproducibility):
-        alpha, beta = alpha + 0.5, beta + 0.5  # Jeffreys' prior
-    else:
-        mean = _UNSEEN * (1 - 1 / len(n_left_out)) + _SEEN * reproducibility
-        mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
-        alpha, beta = alpha + _PRIOR_LABELS * mean, beta + _PRIOR_LABELS * (1 - mean)
+    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants)
     tail = (1 - PROBABILITY) / 2
     return ErrorEstimate(
         alpha / (alpha + beta),
         float(betaincinv(alpha, beta, tail)),
         float(betaincinv(alpha, beta, 1 - tail)),
     )
+
+
+def posterior(
+    reproducibility: float, n_missed: Array, n_left_out: Array, constants: Constants
+) -> tuple[float, float]:
+    """Parameters of the beta distribution of the error."""
+    counted = effective_counts(n_left_out)
+    rates = n_missed / np.maximum(n_left_out, 1)
+    alpha = constants.of_a_label * float((rates * counted).sum())
+    beta = constants.of_a_label * float(((1 - rates) * counted).sum())
+    if math.isnan(reproducibility):
+        return alpha + 0.5, beta + 0.5  # Jeffreys' prior
+    mean = constants.unseen * (1 - 1 / len(n_left_out)) + constants.seen * reproducibility
+    mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
+    return alpha + constants.prior_labels * mean, beta + constants.prior_labels * (1 - mean)
 
 
 def effective_counts(n_left_out: Array) -> Array:

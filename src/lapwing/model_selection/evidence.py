@@ -71,7 +71,7 @@ class Evidence:
     smallest_share : float
         Part of the smallest class in the answer, over one in the number of classes.
     fitted : float
-        Share of the given labels that the answer repeats.
+        Share of the given labels, by weight, that the answer repeats.
     objection : str
         Why the candidate cannot be chosen; empty if it can.
     seconds : float
@@ -103,10 +103,12 @@ class Evidence:
 
 
 class Tried(NamedTuple):
-    """A candidate's evidence, and its answer: class codes of all rows, -1 where left out."""
+    """What trying a candidate found."""
 
     evidence: Evidence
-    codes: Array
+    codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
+    n_missed: Array  # left-out labels of each class that were missed
+    n_left_out: Array
 
 
 def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Effort) -> Tried:
@@ -122,13 +124,16 @@ def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Ef
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
     labels = elect(trial.prepared.targets.columns[given])
     n_classes = len(trial.classes)
+    # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
+    weights = np.where(codes >= 0, 1.0, 0.0)
+    weights[given] = problem.row_weights[given]
     left_out = _leave_out(trial, effort)
     repeated, spread = _reproduce(trial, effort)
     n_missed, n_left_out = _missed(left_out, trial.classes)
     estimate = estimate_error(repeated, n_missed, n_left_out)
-    shares = np.bincount(codes[codes >= 0], minlength=n_classes) / max((codes >= 0).sum(), 1)
-    counts = np.bincount(labels, minlength=n_classes)
-    fitted = float((codes[given] == labels).mean())
+    shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
+    counts = np.bincount(labels, weights[given], n_classes)
+    fitted = float(np.average(codes[given] == labels, weights=weights[given]))
     evidence = Evidence(
         name=candidate.name,
         estimator=candidate.estimator,
@@ -145,7 +150,7 @@ def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Ef
         objection=objection_to(shares, counts, fitted, trial.classes),
         seconds=time.perf_counter() - begun,
     )
-    return Tried(evidence, codes)
+    return Tried(evidence, codes, n_missed, n_left_out)
 
 
 def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) -> str:
@@ -155,14 +160,14 @@ def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) ->
     ----------
     shares : ndarray of shape (n_classes,)
         Parts of the classes in the answer.
-    counts : ndarray of int of shape (n_classes,)
-        Labels of the classes: one that has too few of them for chance may be rare.
+    counts : ndarray of shape (n_classes,)
+        Labels of the classes, by weight: one that has too few of them for chance may be rare.
     fitted : float
         Share of the given labels that the answer repeats.
     classes : ndarray of shape (n_classes,)
     """
     n_labels, even = counts.sum(), 1 / len(shares)
-    rare = binom.cdf(counts, n_labels, even) < _SURPRISE
+    rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _SURPRISE
     short = shares / np.where(rare, counts / n_labels, even)
     worst = int(np.argmin(short))
     if short[worst] < _SMALLEST_SHARE:
