@@ -337,7 +337,7 @@ def test_the_seed_decides_all() -> None:
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), (7, 3)])
 def test_names_of_classes_do_not_matter(names: Any) -> None:
-    X, y, truth = moons()
+    X, y, _ = moons()
     renamed = [names[label] if label >= 0 else None for label in y]
     model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, renamed)
     plain = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)

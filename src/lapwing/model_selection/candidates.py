@@ -113,6 +113,7 @@ def default_candidates(X: Any, unlabeled: Any = "auto") -> tuple[Candidate, ...]
     Returns
     -------
     tuple of Candidate
+        The supervised SVM first.
 
     Examples
     --------

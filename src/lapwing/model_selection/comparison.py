@@ -167,6 +167,7 @@ def compare(
     Returns
     -------
     Comparison
+        The candidates in order, the verdict, and the estimator to use.
 
     Raises
     ------
