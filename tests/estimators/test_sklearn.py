@@ -47,6 +47,8 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing.model_selection import Candidate
+from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS
 from tests.helpers.data import around_corners, shuffled
 from tests.helpers.members import check_examples
 
@@ -56,7 +58,7 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 BASELINES = [AnchorGraphClassifier, EigenfunctionClassifier]  # without a kernel
 EMBEDDED_CLASSIFIERS = [LapERLSClassifier, LapESVC]
 EMBEDDED_REGRESSORS = [LapERLSRegressor, LapESVR]
-EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC, FewLabelClassifier]
+EVERY_CLASSIFIER = [*CLASSIFIERS, *BASELINES, *EMBEDDED_CLASSIFIERS, S3VC]
 EVERY_REGRESSOR = [*REGRESSORS, *EMBEDDED_REGRESSORS]
 EVERY = [*EVERY_CLASSIFIER, *EVERY_REGRESSOR]
 
@@ -86,14 +88,21 @@ CHECKED = [
     LapESVR(),
     S3VC(),
     S3VC("linear", C=1.0, multi_class="ovr"),
-    FewLabelClassifier(n_draws=2, random_state=0),
+    FewLabelClassifier(
+        [
+            Candidate("alone", LapSVC(gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapSVC(), SHEETS),
+        ],
+        n_draws=2,
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("examples", "place"),
     [
-        ([estimator.__name__ for estimator in EVERY], "EVERY"),
+        # That one is tried by tests/model_selection/test_compare.py, with fewer candidates.
+        ([estimator.__name__ for estimator in EVERY] + ["FewLabelClassifier"], "EVERY"),
         ([type(estimator).__name__ for estimator in CHECKED], "CHECKED"),
     ],
     ids=["EVERY", "CHECKED"],

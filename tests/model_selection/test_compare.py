@@ -9,11 +9,14 @@ from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.stats import beta
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -24,6 +27,7 @@ from lapwing.model_selection import (
     Candidate,
     Comparison,
     Evidence,
+    LabeledStratifiedKFold,
     compare,
     default_candidates,
     leave_one_out,
@@ -473,6 +477,25 @@ def test_the_classifier_is_what_it_chose() -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert str(again.evidence_) == str(model.evidence_)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_names(frame: Any) -> None:
+    X, y, _ = moons()
+    columns = ["left", "up"]
+    table = frame({name: X[:, j] for j, name in enumerate(columns)})
+    model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(table, y)
+    assert model.feature_names_in_.tolist() == columns
+    assert model.best_estimator_.feature_names_in_.tolist() == columns
+    plain = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.predict(table), plain.predict(X))
+
+
+def test_in_a_search() -> None:
+    X, y, _ = moons(n_labels=4)
+    grid = {"candidates": [[SVM], [GRAPH]]}
+    search = GridSearchCV(FewLabelClassifier(**QUICK), grid, cv=LabeledStratifiedKFold(2))
+    assert search.fit(X, y).best_params_["candidates"][0].name == "graph"
 
 
 def test_a_pipeline_may_be_chosen() -> None:
