@@ -90,8 +90,8 @@ CHECKED = [
     S3VC("linear", C=1.0, multi_class="ovr"),
     FewLabelClassifier(
         [
-            Candidate("alone", LapSVC(gamma_I=0), LABELS_ALONE),
-            Candidate("graph", LapSVC(), SHEETS),
+            Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapRLSClassifier(), SHEETS),
         ],
         n_draws=2,
     ),
