@@ -1,4 +1,5 @@
-"""Benchmarks of lapwing: the tables and figures of its source papers, and reading a large table.
+"""Benchmarks of lapwing: the tables and figures of its source papers, choosing with few labels, and
+reading a large table.
 
 Every command lists its options with --help. Without the papers' data a benchmark says what is
 missing and how to get it.
@@ -28,6 +29,9 @@ class Benchmark(NamedTuple):
 BENCHMARKS: dict[str, Benchmark] = {
     "calibration": Benchmark(
         "benchmarks.calibration.command", "Probabilities with few labels: calibration, sure rows"
+    ),
+    "choosing": Benchmark(
+        "benchmarks.choosing.command", "Few labels: what `compare` chooses and estimates"
     ),
     "convert": Benchmark(
         "benchmarks.convert.command", "Turn the papers' public files into the archives read here"

@@ -29,10 +29,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # All that users may import. Whatever is elsewhere can move.
 PUBLIC = {
     "lapwing": """
-        AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier KNNGraph Kernel
-        Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
-        LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR Linear S3VC
-        TransformerGraph __version__ report
+        AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier FewLabelClassifier
+        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR
+        LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
+        Linear S3VC TransformerGraph __version__ report
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS
@@ -44,9 +44,10 @@ PUBLIC = {
         SymmetricHinge TargetKind UNLABELED_LOSSES UnlabeledLoss as_loss as_unlabeled_loss
     """,
     "lapwing.model_selection": """
-        HeldOut LabeledKFold LabeledShuffleSplit LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut
-        Reproducibility SureRows labeled_cross_val_predict labeled_scorer leave_one_out
-        reproducibility sure_rows
+        Candidate Comparison Evidence HeldOut LabeledKFold LabeledShuffleSplit
+        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility SureRows compare
+        default_candidates labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
+        sure_rows
     """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c

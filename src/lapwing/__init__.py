@@ -4,7 +4,8 @@ Semi-supervised support vector machines for classification and regression, insid
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
-`EigenfunctionClassifier` beside them. `report` shows what a fit has found.
+`EigenfunctionClassifier` beside them. `FewLabelClassifier` tries the families and chooses. `report`
+shows what a fit has found.
 """
 
 import logging as _logging
@@ -16,11 +17,13 @@ from lapwing._version import __version__
 from lapwing.estimators import *  # noqa: F403 - a new estimator is named there only
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
 from lapwing.kernels import Kernel
+from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks, Linear
 
 __all__ = [
     "AffinityGraph",
     "AnchorGraph",
+    "FewLabelClassifier",
     "KNNGraph",
     "Kernel",
     "Landmarks",

@@ -35,6 +35,7 @@ from lapwing import (
     AnchorGraph,
     AnchorGraphClassifier,
     EigenfunctionClassifier,
+    FewLabelClassifier,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -45,10 +46,17 @@ from lapwing import (
     LapSVR,
 )
 from lapwing.estimators.manifold import ManifoldEstimator
+from lapwing.model_selection import Candidate
+from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS
 from tests.helpers.data import around_corners, shuffled
 
-# All that users can import, so that a new estimator is tried without a line here.
-EVERY = [thing for name in lapwing.__all__ if hasattr(thing := getattr(lapwing, name), "predict")]
+# All that users can import, so that a new estimator is tried without a line here. The one that
+# tries others is tried by tests/model_selection/test_compare.py, with fewer candidates.
+EVERY = [
+    thing
+    for name in lapwing.__all__
+    if hasattr(thing := getattr(lapwing, name), "predict") and thing is not FewLabelClassifier
+]
 EVERY_CLASSIFIER = [estimator for estimator in EVERY if is_classifier(estimator())]
 EVERY_REGRESSOR = [estimator for estimator in EVERY if is_regressor(estimator())]
 # Of the manifold family, whose signatures are alike.
@@ -73,6 +81,13 @@ CHECKED = [
     LapERLSRegressor(space=Landmarks(20)),
     LapESVC(epsilon=0.1, space=Landmarks(20)),
     S3VC("linear", C=1.0, multi_class="ovr"),
+    FewLabelClassifier(
+        [
+            Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE),
+            Candidate("graph", LapRLSClassifier(), SHEETS),
+        ],
+        n_draws=2,
+    ),
 ]
 
 

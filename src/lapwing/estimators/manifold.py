@@ -88,6 +88,8 @@ class ManifoldRefits(Refits):
         Whether the estimator's own solver is the dual, so that a fit has these columns too.
     """
 
+    left_out_at_once = True
+
     estimator: ManifoldEstimator
     kernel: DeformedKernel
     columns: Representers

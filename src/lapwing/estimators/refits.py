@@ -9,7 +9,7 @@ family: every fit is `solve` of what was prepared once.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class Refits:
     prepared : Prepared
     """
 
+    # Whether `left_out` costs less than a fit for every label.
+    left_out_at_once: ClassVar[bool] = False
+
     estimator: Any
     prepared: Prepared
 
@@ -42,6 +45,10 @@ class Refits:
     def of(self, prepared: Prepared) -> Self:
         """The same with other labels as those that it begins with."""
         return replace(self, prepared=prepared)
+
+    def holding_shares(self) -> Self:
+        """The same, where what a fit takes the shares of the classes to be stays as it is now."""
+        return self
 
     def solve(self, prepared: Prepared) -> Solution:
         """The solution for other labels of the points, by `Prepared.relabeled`."""
@@ -57,9 +64,15 @@ class Refits:
 
         NaN where a class has no other observation: what would be fitted then is another problem.
         """
+        return self.left_out_of(
+            np.flatnonzero(removable(self.prepared, self.estimator._regression))
+        )
+
+    def left_out_of(self, observations: Array) -> Array:
+        """The same of some observations, by one fit for each; NaN for all others."""
         problem = self.prepared.problem
         values = np.full(problem.targets.shape, np.nan)
-        for i in np.flatnonzero(removable(self.prepared, self.estimator._regression)).tolist():
+        for i in observations.tolist():
             values[i] = self.values(without(self.prepared, i))[problem.index[i]]
         return values
 

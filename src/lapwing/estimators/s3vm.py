@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
-from lapwing.classes.voting import n_columns, votes
+from lapwing.classes.voting import elect, n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.refits import Refits
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
@@ -69,6 +71,24 @@ class LowDensitySolution(Solution):
     """With what became of every column."""
 
     machines: Machines
+
+
+@dataclass(frozen=True, eq=False)
+class LowDensityRefits(Refits):
+    """One fit for each; the balance of the labels may stay where it is."""
+
+    estimator: S3VC
+
+    def holding_shares(self) -> LowDensityRefits:
+        balance = self.estimator.balance
+        problem, classes = self.prepared.problem, self.prepared.targets.attributes["classes_"]
+        if not (isinstance(balance, str) and balance == "labels"):
+            return self
+        if observe(problem, len(classes)).few_unlabeled:  # which binds no shares of labels
+            return self
+        weights = np.bincount(elect(problem.targets), problem.weights, len(classes))
+        shares = dict(zip(classes.tolist(), (weights / weights.sum()).tolist(), strict=True))
+        return replace(self, estimator=clone(self.estimator).set_params(balance=shares))
 
 
 @document
@@ -331,6 +351,9 @@ class S3VC(SemiSupervisedClassifier):
         with progress.stage("space"):
             space = self._make_space(problem, paired=self._paired(targets), deformed=graph.wanted)
         return Prepared(targets, problem, laplacian, space)
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        return LowDensityRefits(self, prepared)
 
     def _make_space(self, problem: Problem, *, paired: bool, deformed: bool) -> Space:
         """The space of h, with the norm of its kernel alone."""

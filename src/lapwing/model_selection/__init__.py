@@ -7,9 +7,13 @@ scores take them as ``cv``. `labeled_scorer` makes a scorer that leaves unlabell
 
 `leave_one_out` and `reproducibility` say how far an answer can be trusted. They fit an estimator
 again and again to the same points, which costs little more than one fit where the family allows it.
+`compare` asks both of the families of methods, and says which to use and what to expect of it.
 """
 
 from lapwing._host.publish import publish as _publish
+from lapwing.model_selection.candidates import Candidate, default_candidates
+from lapwing.model_selection.comparison import Comparison, compare
+from lapwing.model_selection.evidence import Evidence
 from lapwing.model_selection.held_out import HeldOut, labeled_cross_val_predict
 from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
 from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
@@ -23,6 +27,9 @@ from lapwing.model_selection.splitters import (
 from lapwing.model_selection.sure import SureRows, sure_rows
 
 __all__ = [
+    "Candidate",
+    "Comparison",
+    "Evidence",
     "HeldOut",
     "LabeledKFold",
     "LabeledShuffleSplit",
@@ -31,6 +38,8 @@ __all__ = [
     "LeaveOneOut",
     "Reproducibility",
     "SureRows",
+    "compare",
+    "default_candidates",
     "labeled_cross_val_predict",
     "labeled_scorer",
     "leave_one_out",

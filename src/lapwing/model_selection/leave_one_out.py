@@ -105,10 +105,13 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     return of_trial(start(estimator, X, y, sample_weight))
 
 
-def of_trial(trial: Trial) -> LeaveOneOut:
-    """Leave-one-out of a trial that has begun."""
+def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
+    """Leave-one-out of a trial that has begun; of some observations only, where they are given."""
     problem = trial.prepared.problem
-    found = trial.refits.left_out()
+    if observations is None:
+        found = trial.refits.left_out()
+    else:
+        found = trial.refits.left_out_of(observations)
     left_out = np.asarray(~np.isnan(found).any(axis=1))
     rows = problem.rows[problem.index]
     if trial.regression:

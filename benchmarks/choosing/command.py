@@ -1,0 +1,186 @@
+"""Choosing a method with few labels: errors of what `compare` chooses, and of what it estimates.
+
+Prints the errors of the families, of the choice and of the best family of each set in hindsight;
+the estimates beside the truth; and the constants of `lapwing.model_selection.calibration`, fitted
+again. Each set is judged with constants from sets of other origin. The evidence of each draw is
+kept in the output folder, so that a run that was stopped goes on, and rules can be studied.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.choosing.problems import DRAWINGS, LABELS_A_CLASS, SOURCES
+from benchmarks.choosing.records import Record, gather
+from benchmarks.choosing.rules import (
+    Outcome,
+    family,
+    fitted,
+    larger_of_both,
+    mean_over_sets,
+    outcomes,
+)
+from benchmarks.shared.archives import DataError
+from benchmarks.shared.options import add_choice, add_run_options
+from benchmarks.shared.output import say, write_results
+from benchmarks.shared.tables import Table
+from lapwing.model_selection.calibration import CONSTANTS
+
+_QUICK_SETS = ("g50c", "digit1")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks choosing``."""
+    add_run_options(parser, "two sets, one draw, 200 points: within a minute")
+    add_choice(parser, "--sets", SOURCES, "data")
+    parser.add_argument("--draws", type=int, default=10, help="draws of labels (default: 10)")
+    parser.add_argument("--size", type=int, default=2000, help="most points (default: 2000)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the benchmark; the exit status is 1 if there was nothing to measure."""
+    folder: Path = arguments.output
+    kept = folder / "choosing"
+    kept.mkdir(parents=True, exist_ok=True)
+    n_draws, size = (1, 200) if arguments.quick else (arguments.draws, arguments.size)
+    records: list[Record] = []
+    for source in arguments.sets or (_QUICK_SETS if arguments.quick else SOURCES):
+        try:
+            records += gather(source, kept, n_draws=n_draws, size=size, seed=arguments.seed)
+        except DataError as error:
+            say(f"{source} is left out. {error}")
+    if not records:
+        return 1
+    found = outcomes(records)
+    constants = fitted(records)
+    tables = [errors(records, found), estimates(found), against_supervised(found)]
+    tables.append(
+        Table(
+            "Constants of the estimate",
+            ["", *constants._fields],
+            [
+                ["fitted to these draws", *(f"{value:.2f}" for value in constants)],
+                ["in the library", *(f"{value:.2f}" for value in CONSTANTS)],
+            ],
+            ["`seen` is not fitted."],
+        )
+    )
+    raw = {
+        "size": size,
+        "outcomes": [asdict(outcome) for outcome in found],
+        "constants": constants._asdict(),
+        "records": [asdict(record) for record in records],
+    }
+    write_results(folder, "choosing", tables, raw)
+    return 0
+
+
+def cells(records: Sequence[Record]) -> list[tuple[int, str, list[int]]]:
+    """Labels a class, how they were drawn, and the places of such records."""
+    found = []
+    for per_class in LABELS_A_CLASS:
+        for drawing in DRAWINGS:
+            places = [
+                i
+                for i, record in enumerate(records)
+                if (record.task.per_class, record.task.drawing) == (per_class, drawing)
+            ]
+            if places:
+                found.append((per_class, drawing, places))
+    return found
+
+
+def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
+    """Errors of every candidate and of every rule."""
+    records = _in_order_of(records, found)
+    names = list(dict.fromkeys(family(row) for record in records for row in record.rows))
+    rows = []
+    for per_class, drawing, places in cells(records):
+        tasks = [records[i].task for i in places]
+        of_family = [[_error_of(records[i], name) for i in places] for name in names]
+        rules = [
+            [larger_of_both(records[i]).error for i in places],
+            [found[i].error for i in places],
+            _hindsight([records[i] for i in places], names),
+        ]
+        means = [mean_over_sets(values, tasks) for values in (*of_family, *rules)]
+        rows.append([f"{per_class}, {drawing}", *(f"{100 * mean:.1f}" for mean in means)])
+    header = ["labels a class", *names, "larger of both", "compare", "best in hindsight"]
+    note = (
+        "In hindsight: the candidate with the smallest mean error of each set. Sparse sets and "
+        "those with more features than points have linear machines."
+    )
+    return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, [note])
+
+
+def estimates(found: Sequence[Outcome]) -> Table:
+    """What was said of the error, and what is true."""
+    rows = []
+    for per_class in LABELS_A_CLASS:
+        for drawing in (*DRAWINGS, "both"):
+            some = [
+                o
+                for o in found
+                if o.task.per_class == per_class and drawing in (o.task.drawing, "both")
+            ]
+            if some and not (per_class == 1 and drawing != "equal"):
+                rows.append([f"{per_class}, {drawing}", *_judged(some)])
+    header = ["labels a class", "draws", "estimated", "true", "in the interval", "its width"]
+    return Table("Estimated error (%) of what was chosen", header, rows)
+
+
+def against_supervised(found: Sequence[Outcome]) -> Table:
+    """How much worse than the labels alone the choice is, on the worst sets."""
+    rows = []
+    for per_class in LABELS_A_CLASS:
+        some = [o for o in found if o.task.per_class == per_class]
+        sets = sorted({o.task.source for o in some})
+        losses = {
+            name: float(np.mean([o.error - o.supervised for o in some if o.task.source == name]))
+            for name in sets
+        }
+        worst = sorted(losses, key=losses.__getitem__, reverse=True)[:3]
+        rows.append(
+            [str(per_class), ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)]
+        )
+    header = ["labels a class", "three worst sets, points of error"]
+    return Table("The choice less the labels alone", header, rows)
+
+
+def _judged(some: Sequence[Outcome]) -> list[str]:
+    tasks = [outcome.task for outcome in some]
+    shares = (
+        mean_over_sets([o.estimate for o in some], tasks),
+        mean_over_sets([o.error for o in some], tasks),
+    )
+    covered = np.mean([o.covered for o in some])
+    width = np.mean([o.high - o.low for o in some])
+    return [
+        str(len(some)),
+        *(f"{100 * share:.1f}" for share in shares),
+        f"{100 * covered:.0f}",
+        f"{100 * width:.0f}",
+    ]
+
+
+def _in_order_of(records: Sequence[Record], found: Sequence[Outcome]) -> list[Record]:
+    by_task = {record.task: record for record in records}
+    return [by_task[outcome.task] for outcome in found]
+
+
+def _error_of(record: Record, name: str) -> float:
+    return next(row.error for row in record.rows if family(row) == name)
+
+
+def _hindsight(records: Sequence[Record], names: Sequence[str]) -> list[float]:
+    found = []
+    for record in records:
+        same = [other for other in records if other.task.source == record.task.source]
+        best = min(names, key=lambda name: np.mean([_error_of(other, name) for other in same]))
+        found.append(_error_of(record, best))
+    return found

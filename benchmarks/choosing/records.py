@@ -1,0 +1,110 @@
+"""The evidence of every candidate on every draw, kept so that rules can be studied without fits."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.choosing.problems import SOURCES, Drawn, Task, draw, tasks
+from benchmarks.shared.data import Data
+from benchmarks.shared.output import step
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection import default_candidates
+from lapwing.model_selection.evidence import Effort, try_out
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate on a draw.
+
+    Attributes
+    ----------
+    name, assumption, objection : str
+    reproducibility : float
+    n_missed, n_left_out : list of int
+        Labels of each class.
+    error : float
+        The true share of wrong answers on the unlabelled points.
+    seconds : float
+    """
+
+    name: str
+    assumption: str
+    objection: str
+    reproducibility: float
+    n_missed: list[int]
+    n_left_out: list[int]
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """All candidates on a draw."""
+
+    task: Task
+    rows: tuple[Row, ...]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.rows[0].n_left_out)
+
+
+def read(path: Path) -> list[Record]:
+    """Records that a file holds; none if there is no file."""
+    if not path.exists():
+        return []
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [
+        Record(Task(**line["task"]), tuple(Row(**row) for row in line["rows"])) for line in lines
+    ]
+
+
+def gather(source: str, folder: Path, *, n_draws: int, size: int, seed: int) -> list[Record]:
+    """Records of a set; those that an earlier run has left are taken from its file."""
+    path = folder / f"{source} {size} {seed}.jsonl"
+    known = {record.task: record for record in read(path)}
+    wanted = tasks(source, n_draws)
+    missing = [task for task in wanted if task not in known]
+    if missing:
+        data = SOURCES[source].load()
+        with step(f"{source}: {len(missing)} draws of labels"), path.open("a") as file:
+            for task in missing:
+                known[task] = measured(data, task, size, seed)
+                file.write(json.dumps(asdict(known[task])) + "\n")
+                file.flush()
+    return [known[task] for task in wanted]
+
+
+def measured(data: Data, task: Task, size: int, seed: int) -> Record:
+    """Try all candidates as `compare` does, and count their errors."""
+    drawn = draw(data, task, size, seed)
+    return Record(task, tuple(_rows(drawn, Effort(n_draws=5, max_left_out=16, seed=task.draw))))
+
+
+def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
+    hidden = drawn.y < 0
+    found = []
+    for candidate in default_candidates(drawn.data.X):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)
+            tried = try_out(candidate, drawn.data.X, drawn.y, None, effort)
+        evidence = tried.evidence
+        found.append(
+            Row(
+                candidate.name,
+                candidate.assumption,
+                evidence.objection,
+                evidence.reproducibility,
+                tried.n_missed.tolist(),
+                tried.n_left_out.tolist(),
+                float(np.mean(tried.codes[hidden] != drawn.data.y[hidden])),
+                evidence.seconds,
+            )
+        )
+    return found

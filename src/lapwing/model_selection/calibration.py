@@ -1,0 +1,126 @@
+"""From reproducibility and left-out labels to an error, with an interval.
+
+Reproducibility is the error of a method that is right about the points. It may be stable and wrong,
+so the error is larger, by an amount that nobody can see with one label a class. Left-out labels see
+it, but each of them says little: ten labels leave fifteen points in doubt. So the first gives a
+prior of the error, a beta distribution, and the second the observations that such a distribution
+takes in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from lapwing._arrays import Array
+
+__all__ = [
+    "CONSTANTS",
+    "PROBABILITY",
+    "Constants",
+    "ErrorEstimate",
+    "effective_counts",
+    "estimate_error",
+    "posterior",
+]
+
+PROBABILITY = 0.9  # of an interval
+
+
+class Constants(NamedTuple):
+    """What links reproducibility and left-out labels to the error.
+
+    Attributes
+    ----------
+    unseen, seen : float
+        Before any label is left out the error is ``unseen * (1 - 1 / c) + seen * D`` in the mean,
+        for c classes and reproducibility D.
+    prior_labels : float
+        How many labels that weighs as much as.
+    of_a_label : float
+        What a left-out label counts for: less than one, for the fit without it is worse than the
+        fit with it, and candidates share their labels.
+    """
+
+    unseen: float
+    seen: float
+    prior_labels: float
+    of_a_label: float
+
+
+# The largest likelihood for the errors of what `compare` chose, on 260 draws of labels on thirteen
+# sets of two classes, one, three and ten labels a class, in equal numbers and at random:
+# `python -m benchmarks choosing --size 600 --draws 4` with `--sets` of all these. `seen` was fixed:
+# the likelihood hardly differs from 0.1 to 0.5, and the choice is better with more of D, which is
+# the error if the method is right.
+CONSTANTS = Constants(unseen=0.55, seen=0.5, prior_labels=4.5, of_a_label=0.47)
+
+# Of the mean of the prior: a beta distribution has its mean inside (0, 1).
+_BOUNDS = (0.005, 0.95)
+
+
+class ErrorEstimate(NamedTuple):
+    """An error, and the interval that holds it with probability 0.9."""
+
+    error: float
+    low: float
+    high: float
+
+
+def estimate_error(
+    reproducibility: float,
+    n_missed: Array,
+    n_left_out: Array,
+    constants: Constants = CONSTANTS,
+) -> ErrorEstimate:
+    """Estimate the share of wrong answers on unlabelled rows.
+
+    Parameters
+    ----------
+    reproducibility : float
+        NaN where no row is unlabelled: left-out labels then speak alone.
+    n_missed : ndarray of shape (n_classes,)
+        Left-out labels of each class that were missed.
+    n_left_out : ndarray of shape (n_classes,)
+        Left-out labels of each class.
+    constants : Constants, default=CONSTANTS
+
+    Returns
+    -------
+    ErrorEstimate
+    """
+    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants)
+    tail = (1 - PROBABILITY) / 2
+    return ErrorEstimate(
+        alpha / (alpha + beta),
+        float(betaincinv(alpha, beta, tail)),
+        float(betaincinv(alpha, beta, 1 - tail)),
+    )
+
+
+def posterior(
+    reproducibility: float, n_missed: Array, n_left_out: Array, constants: Constants
+) -> tuple[float, float]:
+    """Parameters of the beta distribution of the error."""
+    counted = effective_counts(n_left_out)
+    rates = n_missed / np.maximum(n_left_out, 1)
+    alpha = constants.of_a_label * float((rates * counted).sum())
+    beta = constants.of_a_label * float(((1 - rates) * counted).sum())
+    if math.isnan(reproducibility):
+        return alpha + 0.5, beta + 0.5  # Jeffreys' prior
+    mean = constants.unseen * (1 - 1 / len(n_left_out)) + constants.seen * reproducibility
+    mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
+    return alpha + constants.prior_labels * mean, beta + constants.prior_labels * (1 - mean)
+
+
+def effective_counts(n_left_out: Array) -> Array:
+    """How many left-out labels of each class count.
+
+    Those of a common class say nothing of a rare one: they count for at most twice as many as the
+    rarest class has, and one more. Without that limit five labels to one give intervals that hold
+    the error in 78 % of the draws, with it in 89.
+    """
+    return np.asarray(np.minimum(n_left_out, 2 * n_left_out.min() + 1))

@@ -1,0 +1,302 @@
+"""Which method, and how far to trust it, where few rows have a label."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from lapwing._arrays import Array, is_sparse
+from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection.candidates import (
+    LABELS_ALONE,
+    Candidate,
+    default_candidates,
+    without_clusters,
+)
+from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
+from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
+
+__all__ = ["Comparison", "compare", "in_order"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What `compare` found. Its text is a table.
+
+    Parameters
+    ----------
+    table : tuple of Evidence
+        A row a candidate, the one to be chosen first.
+    verdict : str
+        What follows, in words.
+    notes : tuple of str
+        What the estimates cannot know.
+    n_samples : int
+        Rows of X.
+    n_used : int
+        Rows that the evidence was taken from.
+    n_labeled : int
+        Given labels.
+    """
+
+    table: tuple[Evidence, ...]
+    verdict: str
+    notes: tuple[str, ...]
+    n_samples: int
+    n_used: int
+    n_labeled: int
+
+    @property
+    def chosen(self) -> Evidence:
+        """The row of the estimator that is chosen."""
+        return self.table[0]
+
+    @property
+    def best(self) -> Any:
+        """The estimator that is chosen, unfitted."""
+        return clone(self.chosen.estimator)
+
+    @property
+    def error(self) -> float:
+        """Its estimated share of wrong answers on the unlabelled rows."""
+        return self.chosen.error
+
+    @property
+    def error_interval(self) -> tuple[float, float]:
+        """Where that share lies with probability 0.9."""
+        return self.chosen.error_interval
+
+    def __str__(self) -> str:
+        lines = [_HEADER, *(_cells(row) for row in self.table)]
+        widths = [max(len(line[j]) for line in lines) for j in range(len(_HEADER))]
+        text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
+        if objections:
+            text += ["", "Not to be chosen:", *objections]
+        return "\n".join([*text, "", self.verdict, *self.notes])
+
+    def _repr_html_(self) -> str:
+        def line(cells: Sequence[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+        rows = "".join(line(_cells(row), "td") for row in self.table)
+        said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
+        return f"<table>{line(_HEADER, 'th')}{rows}</table>{said}"
+
+
+_HEADER = (
+    "candidate", "assumption", "wrong (90 % interval)", "left out, missed", "rows that change",
+    "smallest class", "labels kept", "seconds",
+)  # fmt: skip
+
+
+def _cells(row: Evidence) -> tuple[str, ...]:
+    low, high = row.error_interval
+    missed = round(row.left_out_error * row.n_left_out) if row.n_left_out else 0
+    return (
+        row.name,
+        row.assumption,
+        f"{_percent(row.error)} ({100 * low:.0f}-{_percent(high)})",
+        f"{missed} of {row.n_left_out}" if row.n_left_out else "-",
+        "-" if math.isnan(row.reproducibility) else _percent(row.reproducibility),
+        f"{row.smallest_share:.2f}" + ("" if row.admitted else " !"),
+        _percent(row.fitted),
+        f"{row.seconds:.1f}",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    candidates: Sequence[Candidate] | None = None,
+    sample_weight: Any = None,
+    n_draws: int = 5,
+    max_left_out: int = 16,
+    max_samples: int = 2000,
+    unlabeled: Any = "auto",
+    random_state: Any = 0,
+) -> Comparison:
+    """Try the families of methods, and say which to use and how far to trust it.
+
+    Whether classes are clusters or connected sheets decides more than any parameter, and few labels
+    cannot tell by themselves. Each candidate is judged by the labels that it misses when they are
+    left out (`leave_one_out`), and by the rows that change when labels are drawn out of its own
+    answer (`reproducibility`). An answer that loses a class or contradicts its own labels is not
+    chosen. Of the others the one with the smallest estimated error is, unless even that is near to
+    guessing: then the labels alone are used.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        All points, labelled or not.
+    y : array-like of shape (n_samples,)
+        Class labels, with the unlabelled marker where there is none.
+    candidates : sequence of Candidate, default=None
+        What to try. None: `default_candidates`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the points, as the estimators take them.
+    n_draws : int, default=5
+        Draws of `reproducibility`.
+    max_left_out : int, default=16
+        Most labels to leave out of a method that has to be fitted again for each of them. They are
+        drawn at random, of each class as many.
+    max_samples : int, default=2000
+        Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
+        at random are taken: methods on a graph are better on all rows than is said here.
+    unlabeled : 'auto', number, str, None or NaN, default='auto'
+        What marks unlabelled points in y, as the estimators take it. `candidates` that are given
+        have their own parameter of that name, which must agree.
+    random_state : int, RandomState instance or None, default=0
+        Of all that is drawn. None draws anew every time, and may choose another candidate.
+
+    Returns
+    -------
+    Comparison
+        The candidates in order, the verdict, and the estimator to use.
+
+    Raises
+    ------
+    TypeError
+        If a candidate is no classifier of this library.
+    ValueError
+        If no candidate is given, two have one name, or a number is out of its range.
+
+    See Also
+    --------
+    lapwing.FewLabelClassifier : Chooses by this and fits.
+
+    Notes
+    -----
+    The estimated error is the mean of a beta distribution that starts from the reproducibility and
+    takes in the left-out labels; its constants come from `python -m benchmarks choosing`. With one
+    label a class nothing can be left out, and a stable answer can be wrong.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from lapwing.datasets import mask_labels
+    >>> from lapwing.model_selection import compare
+    >>> X, truth = make_blobs(120, centers=[[-2, -2], [2, 2]], random_state=0)
+    >>> found = compare(X, mask_labels(truth, 3, random_state=0))
+    >>> found.chosen.left_out_error
+    0.0
+    """
+    for name, value, least in (
+        ("n_draws", n_draws, 1),
+        ("max_left_out", max_left_out, 0),
+        ("max_samples", max_samples, 2),
+    ):
+        if value < least:
+            raise ValueError(f"{name}={value!r} must be at least {least}.")
+    check_consistent_length(X, y, sample_weight)
+    labels = code_classes(y, unlabeled)
+    if candidates is None:
+        candidates = default_candidates(X, unlabeled)
+        if labels.labeled.all():
+            candidates = without_clusters(candidates)
+    _check_names(candidates)
+    rng = check_random_state(random_state)
+    effort = Effort(n_draws, max_left_out, int(rng.randint(2**31 - 1)))
+    rows = _sampled(labels, max_samples, rng)
+    if rows is not None:
+        X, y = _rows(X, rows), _safe_indexing(y, rows)
+        sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    tried = _try_all(candidates, X, y, sample_weight, effort)
+    table = tuple(in_order(_with_agreement(tried), len(labels.classes)))
+    setting = Setting(
+        classes=labels.classes,
+        counts=np.bincount(labels.codes[labels.labeled]),
+        n_samples=len(labels.codes),
+        n_used=len(labels.codes) if rows is None else len(rows),
+    )
+    return Comparison(
+        table,
+        verdict(table, setting),
+        caveats(table, setting),
+        setting.n_samples,
+        setting.n_used,
+        int(labels.labeled.sum()),
+    )
+
+
+def _check_names(candidates: Sequence[Candidate]) -> None:
+    names = [candidate.name for candidate in candidates]
+    if not names:
+        raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Two candidates are called {twice[0]!r}. Give each a name of its own.")
+
+
+def _sampled(labels: ClassLabels, max_samples: int, rng: Any) -> Array | None:
+    """Rows that the evidence is taken from, ascending; None for all of them."""
+    labeled, others = np.flatnonzero(labels.labeled), np.flatnonzero(~labels.labeled)
+    n_others = max(max_samples - len(labeled), len(labeled))
+    if len(others) <= n_others:
+        return None
+    drawn = rng.choice(others, n_others, replace=False)
+    return np.asarray(np.sort(np.concatenate([labeled, drawn])))
+
+
+def _rows(X: Any, rows: Array) -> Any:
+    X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
+    return _safe_indexing(X, rows)
+
+
+def _try_all(
+    candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any, effort: Effort
+) -> list[Tried]:
+    """Evidence of all; what is warned of the data is told once."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", LapwingWarning)
+        tried = [try_out(c, X, y, sample_weight, effort) for c in candidates]
+    texts: set[tuple[type[Warning], str]] = set()
+    for warning in told:
+        if (key := (warning.category, str(warning.message))) not in texts:
+            texts.add(key)
+            warnings.warn(warning.message, stacklevel=3)
+    return tried
+
+
+def in_order(table: Sequence[Evidence], n_classes: int) -> list[Evidence]:
+    """Rows by their estimated error, the one to choose first.
+
+    Admitted ones come before others, and of equals the more reproducible one. Where even the best
+    finds nothing, the labels alone are used: nothing says that other rows help them.
+    """
+    rows = sorted(table, key=lambda row: (not row.admitted, row.error, row.reproducibility))
+    if finds_nothing(rows[0], n_classes):
+        alone = [row for row in rows if row.assumption == LABELS_ALONE and row.admitted]
+        rows = [*alone[:1], *(row for row in rows if row not in alone[:1])]
+    return rows
+
+
+def _with_agreement(tried: Sequence[Tried]) -> list[Evidence]:
+    def share(one: Tried, other: Tried) -> float:
+        both = (one.codes >= 0) & (other.codes >= 0)
+        return float((one.codes[both] == other.codes[both]).mean())
+
+    return [
+        replace(
+            one.evidence,
+            agreement={
+                other.evidence.name: share(one, other) for other in tried if other is not one
+            },
+        )
+        for one in tried
+    ]

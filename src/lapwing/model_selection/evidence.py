@@ -1,0 +1,219 @@
+"""What is known of a candidate without a held-out label."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import binom
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import elect
+from lapwing.estimators.refits import removable
+from lapwing.model_selection.calibration import estimate_error
+from lapwing.model_selection.candidates import Candidate
+from lapwing.model_selection.leave_one_out import LeaveOneOut
+from lapwing.model_selection.leave_one_out import of_trial as leave_out
+from lapwing.model_selection.reproducibility import of_trial as reproduce
+from lapwing.model_selection.trials import Trial, start
+
+__all__ = ["Effort", "Evidence", "Tried", "objection_to", "try_out"]
+
+# An answer that gives a class less than so much of its share has lost it, and one that contradicts
+# so many of its own labels follows something else. 0.2 and 0.4 of the share choose a little worse.
+_SMALLEST_SHARE = 0.3
+_MOST_UNFITTED = 0.2
+# A class is taken to be rare where so few labels of it would surprise with equal shares.
+_SURPRISE = 0.05
+
+
+class Effort(NamedTuple):
+    """How much is asked of every candidate."""
+
+    n_draws: int
+    max_left_out: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What `compare` knows of a candidate.
+
+    Parameters
+    ----------
+    name : str
+        What the table calls it.
+    estimator : estimator
+        Unfitted.
+    assumption : str
+        What it takes classes to be, in words.
+    error : float
+        Estimated share of wrong answers on the unlabelled rows.
+    error_interval : tuple of float
+        Where that share lies with probability 0.9.
+    left_out_error : float
+        Share of the left-out labels that the fit without them misses; NaN if there are none. What
+        S3VC takes the shares of the classes to be is held meanwhile.
+    left_out_standard_error : float
+        Of `left_out_error`.
+    n_left_out : int
+        Labels that were left out, one at a time.
+    reproducibility : float
+        Share of the rows of a class that change with the labels, see `reproducibility`, in the mean
+        over the classes of the answer: of all rows, an answer that gives nearly all of them one
+        class would change little. NaN where no row is unlabelled.
+    reproducibility_standard_error : float
+        Of `reproducibility`.
+    smallest_share : float
+        Part of the smallest class in the answer, over one in the number of classes.
+    fitted : float
+        Share of the given labels, by weight, that the answer repeats.
+    objection : str
+        Why the candidate cannot be chosen; empty if it can.
+    seconds : float
+        Time that it took to learn all this.
+    agreement : mapping of str to float
+        Share of the rows on which each other candidate says the same.
+    """
+
+    name: str
+    estimator: Any
+    assumption: str
+    error: float
+    error_interval: tuple[float, float]
+    left_out_error: float
+    left_out_standard_error: float
+    n_left_out: int
+    reproducibility: float
+    reproducibility_standard_error: float
+    smallest_share: float
+    fitted: float
+    objection: str
+    seconds: float
+    agreement: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the candidate may be chosen."""
+        return not self.objection
+
+
+class Tried(NamedTuple):
+    """What trying a candidate found."""
+
+    evidence: Evidence
+    codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
+    n_missed: Array  # left-out labels of each class that were missed
+    n_left_out: Array
+
+
+def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Effort) -> Tried:
+    """Gather the evidence of a candidate; all of it stands on one preparation of the points."""
+    begun = time.perf_counter()
+    trial = start(candidate.estimator, X, y, sample_weight)
+    if trial.regression:
+        raise TypeError(
+            f"The candidate {candidate.name!r} is no classifier. compare chooses among classifiers."
+        )
+    problem = trial.prepared.problem
+    codes = np.where(problem.vertex >= 0, trial.answers(trial.values)[problem.vertex], -1)
+    given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
+    labels = elect(trial.prepared.targets.columns[given])
+    n_classes = len(trial.classes)
+    # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
+    weights = np.where(codes >= 0, 1.0, 0.0)
+    weights[given] = problem.row_weights[given]
+    left_out = _leave_out(trial, effort)
+    repeated, spread = _reproduce(trial, effort)
+    n_missed, n_left_out = _missed(left_out, trial.classes)
+    estimate = estimate_error(repeated, n_missed, n_left_out)
+    shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
+    counts = np.bincount(labels, weights[given], n_classes)
+    fitted = float(np.average(codes[given] == labels, weights=weights[given]))
+    evidence = Evidence(
+        name=candidate.name,
+        estimator=candidate.estimator,
+        assumption=candidate.assumption,
+        error=estimate.error,
+        error_interval=(estimate.low, estimate.high),
+        left_out_error=left_out.error,
+        left_out_standard_error=left_out.standard_error,
+        n_left_out=int(n_left_out.sum()),
+        reproducibility=repeated,
+        reproducibility_standard_error=spread,
+        smallest_share=float(shares.min() * n_classes),
+        fitted=fitted,
+        objection=objection_to(shares, counts, fitted, trial.classes),
+        seconds=time.perf_counter() - begun,
+    )
+    return Tried(evidence, codes, n_missed, n_left_out)
+
+
+def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) -> str:
+    """Why an answer is not to be chosen, whatever else speaks for it; empty if nothing is wrong.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_classes,)
+        Parts of the classes in the answer.
+    counts : ndarray of shape (n_classes,)
+        Labels of the classes, by weight: one that has too few of them for chance may be rare.
+    fitted : float
+        Share of the given labels that the answer repeats.
+    classes : ndarray of shape (n_classes,)
+    """
+    n_labels, even = counts.sum(), 1 / len(shares)
+    rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _SURPRISE
+    short = shares / np.where(rare, counts / n_labels, even)
+    worst = int(np.argmin(short))
+    if short[worst] < _SMALLEST_SHARE:
+        return (
+            f"gives the class {classes.tolist()[worst]!r} to {100 * shares[worst]:.1f} % of the "
+            "rows"
+        )
+    if fitted < 1 - _MOST_UNFITTED:
+        return f"contradicts {100 * (1 - fitted):.0f} % of the given labels"
+    return ""
+
+
+def _leave_out(trial: Trial, effort: Effort) -> LeaveOneOut:
+    """Leave-one-out; where each label costs a fit, of a sample, the classes in turn."""
+    possible = np.flatnonzero(removable(trial.prepared, False))
+    if trial.refits.left_out_at_once:
+        return leave_out(trial)
+    if len(possible) > effort.max_left_out:
+        order = np.random.default_rng(effort.seed).permutation(possible)
+        codes = elect(trial.prepared.problem.targets)[order]
+        turn = np.empty(len(order), dtype=np.intp)
+        for code in np.unique(codes):
+            turn[codes == code] = np.arange((codes == code).sum())
+        possible = np.sort(order[np.argsort(turn, kind="stable")[: effort.max_left_out]])
+    held = Trial(trial.refits.holding_shares())
+    return leave_out(held, possible)
+
+
+def _missed(left_out: LeaveOneOut, classes: Array) -> tuple[Array, Array]:
+    """Left-out labels of each class that were missed, and all of them."""
+    codes = np.searchsorted(classes, left_out.labels)
+    wrong = left_out.left_out & (left_out.predicted != left_out.labels)
+    return (
+        np.bincount(codes[wrong], minlength=len(classes)),
+        np.bincount(codes[left_out.left_out], minlength=len(classes)),
+    )
+
+
+def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
+    """Mean over the classes of what changes, and its standard error; NaN if nothing can change."""
+    problem = trial.prepared.problem
+    if problem.labeled_rows[problem.vertex >= 0].all():
+        return math.nan, math.nan
+    found = reproduce(trial, effort.n_draws, effort.seed)
+    there = ~np.isnan(found.of_class)
+    if not there.any():
+        return math.nan, math.nan
+    spread = found.of_class_standard_error[there]
+    return float(found.of_class[there].mean()), float(np.sqrt((spread**2).sum()) / there.sum())

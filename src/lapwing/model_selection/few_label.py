@@ -1,0 +1,250 @@
+"""The classifier that chooses its method."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lapwing._arrays import Array
+from lapwing.classes.labels import read_known
+from lapwing.estimators._docs import document
+from lapwing.estimators.template import only_labeled
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection.comparison import Comparison, compare
+
+__all__ = ["FewLabelClassifier"]
+
+
+@document
+class FewLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
+
+    A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
+    best by it to all rows. Everything else is that estimator's.
+
+    Parameters
+    ----------
+    candidates : sequence of lapwing.model_selection.Candidate, default=None
+        What to choose from. None is `lapwing.model_selection.default_candidates`: the supervised
+        SVM, two Laplacian machines, embedded regression and `S3VC`.
+    n_draws : int, default=5
+        Draws of labels out of a candidate's own answer.
+    max_left_out : int, default=16
+        Most labels to leave out of a method that has to be fitted again for each of them.
+    max_samples : int, default=2000
+        Most rows to choose by; the chosen estimator is fitted to all rows.
+    {unlabeled}
+    random_state : int, RandomState or None, default=0
+        Of what the evidence draws. None draws anew every time, and may choose another candidate.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen one, fitted to all rows.
+    evidence_ : lapwing.model_selection.Comparison
+        All candidates. Print it to see the table and the verdict.
+    error_ : float
+        Estimated share of wrong answers on the unlabelled rows.
+    error_interval_ : tuple of float
+        Where that share lies with probability 0.9.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    {unlabeled_}
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    lapwing.model_selection.compare : The evidence alone.
+
+    Notes
+    -----
+    The time is some twenty fits of `S3VC` to at most `max_samples` rows, which is most of it, and a
+    few fits of the others. Memory is that of the estimators: one at a time holds matrices of at
+    most ``max_samples ** 2`` numbers, and the chosen one those of all rows. Beyond 12,000 rows only
+    candidates without such a matrix are tried.
+
+    With one label a class the estimate of the error is a guess from what the answers of such
+    methods were worth on other data: ``evidence_.notes`` says so.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from lapwing import FewLabelClassifier
+    >>> from lapwing.datasets import mask_labels
+    >>> X, truth = make_moons(120, noise=0.05, random_state=0)
+    >>> y = mask_labels(truth, 2, random_state=0)
+    >>> model = FewLabelClassifier().fit(X, y)
+    >>> float((model.transduction_ == truth).mean())
+    1.0
+    """
+
+    best_estimator_: Any
+    evidence_: Comparison
+    classes_: Array
+    labeled_: Array
+    transduction_: Array
+    unlabeled_: tuple[Any, ...]
+    error_: float
+    error_interval_: tuple[float, float]
+
+    def __init__(
+        self,
+        candidates: Any = None,
+        *,
+        n_draws: int = 5,
+        max_left_out: int = 16,
+        max_samples: int = 2000,
+        unlabeled: Any = "auto",
+        random_state: Any = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.n_draws = n_draws
+        self.max_left_out = max_left_out
+        self.max_samples = max_samples
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewLabelClassifier:
+        """Choose an estimator and fit it to labelled and unlabelled points.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All points, labelled or not.
+        y : array-like of shape (n_samples,)
+            Class labels, with the unlabelled marker where there is none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points, as the candidates take them.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
+                "unlabelled points in y."
+            )
+        points = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_min_samples=2,
+        )
+        with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
+            warnings.simplefilter("ignore", LapwingWarning)
+            evidence = compare(
+                points,
+                y,
+                candidates=self.candidates,
+                sample_weight=sample_weight,
+                n_draws=self.n_draws,
+                max_left_out=self.max_left_out,
+                max_samples=self.max_samples,
+                unlabeled=self.unlabeled,
+                random_state=self.random_state,
+            )
+        best = evidence.best
+        weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
+        self.best_estimator_ = best.fit(X, y, **weights)
+        self.evidence_ = evidence
+        self.error_ = evidence.error
+        self.error_interval_ = evidence.error_interval
+        fitted = _last(best)
+        self.classes_ = fitted.classes_
+        self.labeled_ = fitted.labeled_
+        self.transduction_ = fitted.transduction_
+        self.unlabeled_ = fitted.unlabeled_
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Decision values of points by the chosen estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One value for two classes, positive for ``classes_[1]``; else one column a class, in
+            the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    def predict(self, X: Any) -> Array:
+        """Classes of points by the chosen estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the largest decision value.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, as for `predict`.
+        y : array-like of shape (n_samples,)
+            Labels, read as `fit` reads them: rows without one are left out.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Raises
+        ------
+        ValueError
+            If no row is labelled.
+        """
+        check_is_fitted(self)
+        labels, labeled = read_known(y, self.unlabeled, self.classes_)
+        X, sample_weight = only_labeled(labeled, X, sample_weight)
+        return float(super().score(X, labels, sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _last(estimator: Any) -> Any:
+    """The estimator of lapwing at the end of a pipeline."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+def _weights_of(estimator: Any) -> str:
+    """What `fit` calls its sample weights."""
+    if isinstance(estimator, Pipeline):
+        return f"{estimator.steps[-1][0]}__sample_weight"
+    return "sample_weight"

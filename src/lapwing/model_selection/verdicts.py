@@ -1,0 +1,147 @@
+"""What follows from the evidence, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lapwing._arrays import Array
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
+from lapwing.model_selection.evidence import Evidence
+
+__all__ = ["Setting", "caveats", "finds_nothing", "verdict"]
+
+# An estimated error of so much of what guessing has says that nothing was found. Where labels alone
+# are used from there on, errors are the same for 0.7 to 0.8 to half a point, and half a point
+# smaller than without: on g241d every answer that uses unlabelled rows is worse by ten points.
+_AS_GUESSING = 0.75
+# A smaller gain over the labels alone is within what either estimate may be wrong by.
+_GAIN = 0.03
+# Below so many left-out labels, most of the estimate is the reproducibility.
+FEW_LEFT_OUT = 5
+# An answer that changes so little and misses so many of its labels follows something else.
+_STABLE, _WRONG = 0.1, 0.3
+
+_FINDINGS = {
+    CLUSTERS: "the classes look like clusters with gaps between them",
+    SHEETS: "neighbours have the same class",
+}
+
+
+class Setting(NamedTuple):
+    """What was asked."""
+
+    classes: Array
+    counts: Array  # labels of each class
+    n_samples: int
+    n_used: int
+
+
+def verdict(table: Sequence[Evidence], setting: Setting) -> str:
+    """Whether the unlabelled rows help, and which estimator to use.
+
+    Parameters
+    ----------
+    table : sequence of Evidence
+        The one to choose first.
+    setting : Setting
+    """
+    chosen = table[0]
+    alone = [row for row in table if row.assumption == LABELS_ALONE]
+    use = f"Use {chosen.name}."
+    if not chosen.admitted:
+        return (
+            "No candidate keeps all classes and the given labels. Label more rows, or use other "
+            f"features. The least bad is {chosen.name}, which {chosen.objection}."
+        )
+    if math.isnan(chosen.reproducibility):
+        return f"Every row has a label, so there are no other rows to learn from. {use}"
+    if _is_near_guessing(chosen, len(setting.classes)):
+        if chosen.n_left_out < FEW_LEFT_OUT:
+            return (
+                "These labels are too few to say whether anything here follows the classes. Label "
+                f"more rows. Until then, {_lower(use)}"
+            )
+        return (
+            "Nothing here follows the classes: label more rows, or use other features. The best is "
+            f"{chosen.name}, and it is hardly better than guessing."
+        )
+    if chosen in alone:
+        return (
+            "The unlabelled rows do not help: no method that uses them does better than the labels "
+            f"alone. {use}"
+        )
+    finding = _FINDINGS.get(chosen.assumption, chosen.assumption)
+    if not alone:
+        return f"Of these candidates {chosen.name} is the best: {finding}. {use}"
+    if _gain(chosen, alone) < _GAIN:
+        return (
+            f"The unlabelled rows make little difference: the labels alone do nearly as well. {use}"
+        )
+    seem = "seem to help" if chosen.n_left_out < FEW_LEFT_OUT else "help"
+    return f"The unlabelled rows {seem}: {finding}. {use}"
+
+
+def finds_nothing(row: Evidence, n_classes: int) -> bool:
+    """Whether enough left-out labels say that an answer is near to guessing."""
+    return row.n_left_out >= FEW_LEFT_OUT and _is_near_guessing(row, n_classes)
+
+
+def _is_near_guessing(row: Evidence, n_classes: int) -> bool:
+    return row.error >= _AS_GUESSING * (1 - 1 / n_classes)
+
+
+def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
+    """What the estimates cannot know, a sentence or two each.
+
+    Parameters
+    ----------
+    table : sequence of Evidence
+        The one to choose first.
+    setting : Setting
+    """
+    chosen, found = table[0], []
+    if chosen.n_left_out == 0:
+        found.append(
+            "Each class has one label, and none can be left out: the estimate comes from how much "
+            "the answer changes with the labels alone. An answer can be stable and wrong, and "
+            "nothing here would show it. Check some rows by hand, or label a second row of each "
+            "class."
+        )
+    elif not math.isnan(chosen.reproducibility):
+        found.append(
+            f"The estimate comes from {chosen.n_left_out} labels that were left out one at a time, "
+            "and from how much the answer changes with the labels."
+        )
+    lonely = setting.classes[setting.counts == 1].tolist()
+    if lonely and chosen.n_left_out:
+        found.append(
+            f"Classes with one label only: {_some(lonely)}. Nothing could be left out there, so "
+            "errors on them are not seen. Label a second row of each."
+        )
+    if chosen.n_left_out and chosen.reproducibility < _STABLE and chosen.left_out_error > _WRONG:
+        found.append(
+            "The answer hardly changes with the labels and misses many of them when they are left "
+            "out: it may follow groups that are not your classes."
+        )
+    if setting.n_used < setting.n_samples:
+        found.append(
+            f"The evidence is of {setting.n_used} of the {setting.n_samples} rows, with all "
+            "labelled ones among them. On all rows methods that join neighbours do better."
+        )
+    return tuple(found)
+
+
+def _gain(chosen: Evidence, alone: Sequence[Evidence]) -> float:
+    """How much fewer errors are expected than of the labels alone."""
+    return min(row.error for row in alone) - chosen.error
+
+
+def _lower(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def _some(labels: Sequence[object]) -> str:
+    shown = ", ".join(map(repr, labels[:5]))
+    return shown if len(labels) <= 5 else f"{shown} and {len(labels) - 5} more"

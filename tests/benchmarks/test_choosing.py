@@ -1,0 +1,94 @@
+"""The benchmark of choosing: draws of labels, kept records, and constants from other sets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.choosing import records as records_module
+from benchmarks.choosing.command import errors, estimates
+from benchmarks.choosing.problems import SOURCES, Source, Task, draw, tasks
+from benchmarks.choosing.records import Record, Row, gather, read
+from benchmarks.choosing.rules import chosen, fitted, larger_of_both, outcomes
+from benchmarks.shared.data import Data
+from lapwing.model_selection.calibration import CONSTANTS
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
+
+TASK = Task("g50c", 3, "equal", 0)
+
+
+def clouds() -> Data:
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    return Data(rng.standard_normal((60, 2)) + 3 * y[:, None], y)
+
+
+def row(name: str, assumption: str, error: float, missed: int = 0, left_out: int = 10) -> Row:
+    half = left_out // 2
+    first = min(missed, half)
+    return Row(name, assumption, "", 0.1, [first, missed - first], [half, half], error, 1.0)
+
+
+def record(source: str, number: int, *rows: Row) -> Record:
+    return Record(replace(TASK, source=source, draw=number), rows)
+
+
+@pytest.mark.parametrize("drawing", ["equal", "random"])
+def test_labels_are_drawn_as_the_task_says(drawing: str) -> None:
+    y = np.repeat([0, 1, 2], [40, 8, 2])
+    data = Data(np.zeros((50, 1)), y)
+    for number in range(5):
+        drawn = draw(data, replace(TASK, per_class=2, drawing=drawing, draw=number), 50, 0)
+        labeled = drawn.y >= 0
+        assert (drawn.y[labeled] == drawn.data.y[labeled]).all()
+        counts = np.bincount(drawn.y[labeled], minlength=3)
+        assert (counts > 0).all()
+        assert (counts == 2).all() if drawing == "equal" else 6 <= counts.sum() <= 8
+
+
+def test_one_label_a_class_is_drawn_in_one_way() -> None:
+    found = tasks("g50c", 2)
+    assert len(found) == len(set(found)) == 10
+    assert not any(task.per_class == 1 and task.drawing == "random" for task in found)
+
+
+def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SOURCES, "clouds", Source(clouds, "clouds"))  # type: ignore[misc]
+    monkeypatch.setattr(records_module, "tasks", lambda *_: [replace(TASK, source="clouds")])
+    (first,) = gather("clouds", tmp_path, n_draws=1, size=40, seed=0)
+    assert all(row.error <= 0.2 for row in first.rows)
+    monkeypatch.setattr(records_module, "measured", None)  # nothing is measured again
+    assert gather("clouds", tmp_path, n_draws=1, size=40, seed=0) == [first]
+    assert read(tmp_path / "nothing.jsonl") == []
+
+
+def test_the_choice_is_that_of_compare() -> None:
+    good, bad = row("S3VC()", CLUSTERS, 0.1, 1), row("LapSVC(gamma_I=0)", LABELS_ALONE, 0.3, 4)
+    made = record("g50c", 0, bad, good)
+    assert chosen(made, CONSTANTS)[0] is good
+    assert larger_of_both(made) is good
+    refused = replace(good, objection="gives a class to nobody")
+    assert chosen(record("g50c", 0, bad, refused), CONSTANTS)[0] is bad
+
+
+def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where errors are what the labels say on one set, and far more on another of other kin."""
+    rng = np.random.default_rng(0)
+    made = [
+        record(source, i, row("LapSVC(gamma_I=0)", LABELS_ALONE, error + 0.01 * rng.random(), 2))
+        for source, error in (("g50c", 0.2), ("digit1", 0.4))
+        for i in range(4)
+    ]
+    found = {outcome.task.source: outcome for outcome in outcomes(made)}
+    assert found["g50c"].estimate == pytest.approx(0.4, abs=0.02)
+    assert found["digit1"].estimate == pytest.approx(0.2, abs=0.02)
+    assert not found["g50c"].covered
+    both = fitted(made)
+    assert both.seen == CONSTANTS.seen
+    table = errors(made, outcomes(made))
+    assert [line[0] for line in table.rows] == ["3, equal"]
+    assert table.rows[0][-1] == table.rows[0][1]
+    assert estimates(outcomes(made)).rows[0][:2] == ["3, equal", "8"]

@@ -1,0 +1,521 @@
+"""What is known of each candidate, what is chosen by it, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from scipy.stats import beta
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import S3VC, FewLabelClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.datasets import mask_labels
+from lapwing.exceptions import FeatureScaleWarning, LapwingWarning
+from lapwing.model_selection import (
+    Candidate,
+    Comparison,
+    Evidence,
+    LabeledStratifiedKFold,
+    compare,
+    default_candidates,
+    leave_one_out,
+    reproducibility,
+)
+from lapwing.model_selection.calibration import CONSTANTS, effective_counts, estimate_error
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, RECIPES, SHEETS
+from lapwing.model_selection.comparison import in_order
+from lapwing.model_selection.evidence import Effort, objection_to, try_out
+from lapwing.model_selection.verdicts import Setting, caveats, verdict
+from tests.helpers.data import labeled_clusters
+
+SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
+GRAPH = Candidate("graph", LapSVC(), SHEETS)
+GAP = Candidate("gap", S3VC(), CLUSTERS)
+QUICK = {"n_draws": 2, "max_left_out": 4, "random_state": 0}
+
+
+def moons(n: int = 120, n_labels: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:
+    X, truth = make_moons(n, noise=0.05, random_state=seed)
+    return X, mask_labels(truth, n_labels, random_state=seed), truth
+
+
+def clouds(n: int = 160, n_labels: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Two normal clouds in 40 dimensions, where neighbours hardly know the classes."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    X = rng.standard_normal((n, 40))
+    X[:, :16] += np.where(truth == 1, 0.4, -0.4)[:, None]
+    return X, mask_labels(truth, n_labels, random_state=seed), truth
+
+
+def noise(n: int = 80, n_labels: int = 12) -> tuple[Any, Any]:
+    rng = np.random.default_rng(4)
+    return rng.standard_normal((n, 6)), mask_labels(np.arange(n) % 2, n_labels, random_state=4)
+
+
+def error_of(model: Any, y: Any, truth: Any) -> float:
+    return float((model.transduction_ != truth)[y < 0].mean())
+
+
+def row(name: str = "graph", assumption: str = SHEETS, **changes: Any) -> Evidence:
+    """Made-up evidence."""
+    made = Evidence(
+        name=name,
+        estimator=LapSVC(),
+        assumption=assumption,
+        error=0.1,
+        error_interval=(0.05, 0.2),
+        left_out_error=0.1,
+        left_out_standard_error=0.07,
+        n_left_out=20,
+        reproducibility=0.1,
+        reproducibility_standard_error=0.01,
+        smallest_share=0.9,
+        fitted=1.0,
+        objection="",
+        seconds=0.1,
+    )
+    return replace(made, **changes)
+
+
+def alone(**changes: Any) -> Evidence:
+    return row("SVM", LABELS_ALONE, **changes)
+
+
+def setting(*counts: int, n_used: int = 100) -> Setting:
+    return Setting(np.array(list("abcdefghij"))[: len(counts)], np.array(counts), 100, n_used)
+
+
+# --- the evidence of one candidate ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier()], ids=["LapSVC", "LapERLS"])
+def test_evidence_is_what_the_two_functions_say(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(3, n_labels=4)
+    found = try_out(Candidate("one", estimator, SHEETS), X, y, None, Effort(3, 100, 7)).evidence
+    left_out = leave_one_out(estimator, X, y)
+    repeated = reproducibility(estimator, X, y, 3, random_state=7)
+    assert found.left_out_error == left_out.error > 0
+    assert found.left_out_standard_error == left_out.standard_error
+    assert found.n_left_out == 12
+    assert found.reproducibility == pytest.approx(repeated.of_class.mean())
+    model = clone(estimator).fit(X, y)
+    counts = np.bincount(model.transduction_, minlength=3)
+    assert found.smallest_share == pytest.approx(counts.min() / (len(y) / 3))
+    assert found.fitted == (model.transduction_ == y)[y >= 0].mean()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_some_labels_are_left_out_of_each_class_in_turn(seed: int) -> None:
+    X, y, _ = labeled_clusters(3, n_labels=6)
+    tried = try_out(Candidate("one", LapERLSClassifier(), SHEETS), X, y, None, Effort(1, 7, seed))
+    assert sorted(tried.n_left_out) == [2, 2, 3]
+    everything = leave_one_out(LapERLSClassifier(), X, y)
+    missed = [(everything.predicted != everything.labels)[everything.labels == c] for c in range(3)]
+    assert all(n <= wrong.sum() for n, wrong in zip(tried.n_missed, missed, strict=True))
+
+
+def test_left_out_labels_of_s3vc_do_not_move_its_balance() -> None:
+    """Two labels to one would be a balance of 1/3: the clouds are halves, and stay so."""
+    X, y, _ = clouds(n_labels=2)
+    found = try_out(GAP, X, y, None, Effort(1, 10, 0)).evidence
+    model = S3VC(balance={0: 0.5, 1: 0.5})
+    missed = []
+    for i in np.flatnonzero(y >= 0):
+        without = y.copy()
+        without[i] = -1
+        missed.append(clone(model).fit(X, without).transduction_[i] != y[i])
+    assert found.left_out_error == np.mean(missed)
+
+
+def test_weights_count_as_copies() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3)
+    i = np.flatnonzero(y >= 0)[0]
+    weights = np.ones(len(y))
+    weights[i] = 2.0
+    one = try_out(SVM, X, y, weights, Effort(1, 9, 0)).evidence
+    two = try_out(SVM, np.vstack([X, X[i]]), np.append(y, y[i]), None, Effort(1, 9, 0)).evidence
+    assert one.fitted == two.fitted
+    assert (one.left_out_error, one.n_left_out) == (two.left_out_error, two.n_left_out)
+    assert one.smallest_share == pytest.approx(two.smallest_share)
+
+
+def test_a_regression_is_no_candidate() -> None:
+    X, y, _ = moons()
+    with pytest.raises(TypeError, match="'numbers' is no classifier"):
+        compare(X, y.astype(float), candidates=[Candidate("numbers", LapRLSRegressor(), SHEETS)])
+
+
+# --- who may be chosen ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shares", "counts", "fitted", "said"),
+    [
+        ([0.5, 0.5], [3, 3], 1.0, ""),
+        ([0.16, 0.84], [3, 3], 1.0, ""),  # just above 0.3 of a half
+        ([0.14, 0.86], [3, 3], 1.0, "gives the class 'a' to 14.0 % of the rows"),
+        ([0.14, 0.86], [2, 18], 1.0, ""),  # the labels say that the class is rare
+        ([0.02, 0.98], [2, 18], 1.0, "gives the class 'a' to 2.0 %"),
+        ([0.14, 0.86], [1, 4], 1.0, "gives the class 'a'"),  # five labels cannot say so
+        ([0.5, 0.5], [5, 5], 0.8, ""),
+        ([0.5, 0.5], [5, 5], 0.7, "contradicts 30 % of the given labels"),
+        ([0.3, 0.6, 0.1], [3, 3, 3], 1.0, ""),
+        ([0.3, 0.61, 0.09], [3, 3, 3], 1.0, "gives the class 'c'"),
+    ],
+)
+def test_objections(shares: Any, counts: Any, fitted: float, said: str) -> None:
+    names = np.array(["a", "b", "c"])[: len(shares)]
+    found = objection_to(np.array(shares), np.array(counts), fitted, names)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+def test_the_smallest_estimated_error_of_those_admitted_comes_first() -> None:
+    lost = row("lost", error=0.01, objection="gives the class 'a' to 0.0 % of the rows")
+    tie, steady = row("tie", error=0.2), row("steady", error=0.2, reproducibility=0.05)
+    found = in_order([lost, alone(error=0.3), tie, steady], 2)
+    assert [r.name for r in found] == ["steady", "tie", "SVM", "lost"]
+
+
+def test_labels_alone_are_used_where_nothing_is_found() -> None:
+    wild = [row("graph", error=0.4), alone(error=0.45)]
+    assert in_order(wild, 2)[0].name == "SVM"
+    assert in_order(wild, 10)[0].name == "graph"  # guessing would miss 90 %
+    few = [replace(r, n_left_out=0) for r in wild]
+    assert in_order(few, 2)[0].name == "graph"  # no label says that nothing is there
+    assert in_order([wild[0], alone(error=0.45, objection="contradicts")], 2)[0].name == "graph"
+
+
+# --- the estimate ---------------------------------------------------------------------------------
+
+
+def test_the_estimate_is_the_mean_of_a_beta_distribution() -> None:
+    missed, left_out = np.array([1, 2]), np.array([10, 10])
+    found = estimate_error(0.1, missed, left_out)
+    mean = CONSTANTS.unseen / 2 + CONSTANTS.seen * 0.1
+    a = CONSTANTS.prior_labels * mean + CONSTANTS.of_a_label * 3
+    b = CONSTANTS.prior_labels * (1 - mean) + CONSTANTS.of_a_label * 17
+    assert found.error == pytest.approx(a / (a + b))
+    np.testing.assert_allclose([found.low, found.high], beta(a, b).interval(0.9))
+
+
+def test_the_estimate_follows_the_evidence() -> None:
+    nothing = np.zeros(2, dtype=int)
+    ten = np.array([5, 5])
+    prior, steadier = estimate_error(0.4, nothing, nothing), estimate_error(0.0, nothing, nothing)
+    assert steadier.error < prior.error
+    right, wrong = estimate_error(0.0, nothing, ten), estimate_error(0.0, ten, ten)
+    assert right.error < steadier.error < wrong.error
+    assert right.high - right.low < steadier.high - steadier.low
+    assert 0 <= right.low <= right.error <= right.high <= 1
+
+
+def test_the_estimate_without_unlabeled_rows_is_that_of_the_labels() -> None:
+    found = estimate_error(math.nan, np.array([10, 10]), np.array([40, 40]))
+    counted = CONSTANTS.of_a_label * 80
+    assert found.error == pytest.approx((counted / 4 + 0.5) / (counted + 1))
+
+
+def test_labels_of_a_common_class_do_not_speak_for_a_rare_one() -> None:
+    assert effective_counts(np.array([5, 0])).tolist() == [1, 0]
+    assert effective_counts(np.array([5, 2])).tolist() == [5, 2]
+    assert effective_counts(np.array([30, 2, 7])).tolist() == [5, 2, 5]
+
+
+def test_intervals_hold_the_truth() -> None:
+    found = []
+    for seed in range(6):
+        X, y, truth = clouds(n=80, n_labels=3, seed=seed)
+        comparison = compare(X, y, candidates=[SVM, GRAPH], n_draws=2, random_state=seed)
+        low, high = comparison.error_interval
+        found.append(low <= error_of(comparison.best.fit(X, y), y, truth) <= high)
+    assert sum(found) >= 5
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "counts", "said"),
+    [
+        ([row(), alone(error=0.3)], (10, 10), "The unlabelled rows help: neighbours have the same"),
+        (
+            [row("gap", CLUSTERS), alone(error=0.3)],
+            (10, 10),
+            "The unlabelled rows help: the classes look like clusters",
+        ),
+        ([row(n_left_out=0), alone(error=0.3)], (1, 1), "The unlabelled rows seem to help"),
+        ([row(), alone(error=0.11)], (10, 10), "The unlabelled rows make little difference"),
+        ([alone(), row(error=0.2)], (10, 10), "The unlabelled rows do not help"),
+        ([alone(error=0.45)], (10, 10), "Nothing here follows the classes: label more rows, or"),
+        ([row(error=0.45, n_left_out=0)], (1, 1), "These labels are too few to say"),
+        ([row(objection="contradicts 30 %")], (10, 10), "No candidate keeps all classes"),
+        ([row(reproducibility=math.nan)], (50, 50), "Every row has a label"),
+        ([row("mine", "classes are topics")], (10, 10), "Of these candidates mine is the best"),
+    ],
+)
+def test_verdicts(table: Any, counts: Any, said: str) -> None:
+    assert verdict(table, setting(*counts)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "said"),
+    [
+        (row(n_left_out=0), setting(1, 1), "An answer can be stable and wrong"),
+        (row(), setting(10, 10), "comes from 20 labels that were left out"),
+        (row(), setting(10, 1), "Classes with one label only: 'b'"),
+        (row(), setting(9, 1, 1, 1, 1, 1, 1), "'b', 'c', 'd', 'e', 'f' and 1 more"),
+        (
+            row(left_out_error=0.4, reproducibility=0.02),
+            setting(10, 10),
+            "it may follow groups that are not your classes",
+        ),
+        (row(), setting(10, 10, n_used=40), "The evidence is of 40 of the 100 rows"),
+    ],
+)
+def test_caveats(made: Evidence, asked: Setting, said: str) -> None:
+    assert said in " ".join(caveats([made], asked))
+    assert said not in " ".join(caveats([row()], setting(11, 11))) or asked.counts[0] == 10
+
+
+# --- together -------------------------------------------------------------------------------------
+
+
+def test_clusters_are_found_by_s3vc() -> None:
+    X, y, truth = clouds(n_labels=3)
+    found = compare(X, y, random_state=0)
+    assert found.chosen.assumption == CLUSTERS
+    assert isinstance(found.best, S3VC)
+    assert found.verdict.startswith("The unlabelled rows help: the classes look like clusters")
+    best = error_of(found.best.fit(X, y), y, truth)
+    assert best < error_of(LapSVC().fit(X, y), y, truth) - 0.1
+    assert found.error_interval[0] <= best <= found.error_interval[1]
+
+
+def test_sheets_are_found_by_a_graph() -> None:
+    X, y, truth = moons(n_labels=3)
+    found = compare(X, y, max_left_out=4, random_state=0)
+    assert found.chosen.assumption == SHEETS
+    assert found.verdict.startswith("The unlabelled rows help: neighbours have the same class")
+    assert error_of(found.best.fit(X, y), y, truth) == 0.0
+    assert error_of(S3VC().fit(X, y), y, truth) > 0.05
+
+
+def test_labels_that_nothing_follows() -> None:
+    found = compare(*noise(), candidates=[SVM, GRAPH, GAP], random_state=0)
+    assert found.verdict.startswith("Nothing here follows the classes")
+    assert found.chosen.assumption == LABELS_ALONE
+    assert found.error_interval[0] <= 0.5 <= found.error_interval[1]
+
+
+def test_one_label_a_class_says_what_it_cannot_know() -> None:
+    X, y, _ = moons(n_labels=1)
+    found = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    assert found.chosen.n_left_out == 0
+    assert math.isnan(found.chosen.left_out_error)
+    assert found.error_interval[1] - found.error_interval[0] > 0.4
+    assert "stable and wrong" in str(found)
+
+
+def test_the_seed_decides_all() -> None:
+    X, y, _ = clouds(n=60)
+    one, two = (compare(X, y, candidates=[SVM, GRAPH], **QUICK) for _ in range(2))
+    for a, b in zip(one.table, two.table, strict=True):
+        timed = {"seconds", "estimator"}
+        assert {k: v for k, v in vars(a).items() if k not in timed} == {
+            k: v for k, v in vars(b).items() if k not in timed
+        }
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a"), (7, 3)])
+def test_names_of_classes_do_not_matter(names: Any) -> None:
+    X, y, _ = moons()
+    renamed = [names[label] if label >= 0 else None for label in y]
+    model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, renamed)
+    plain = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    assert model.transduction_.tolist() == [names[label] for label in plain.transduction_]
+    assert model.evidence_.chosen.name == plain.evidence_.chosen.name
+    assert model.unlabeled_ == (None,)
+
+
+def test_the_order_of_candidates_does_not_matter() -> None:
+    X, y, _ = moons()
+    one = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    two = compare(X, y, candidates=[GRAPH, SVM], **QUICK)
+    assert [r.name for r in one.table] == [r.name for r in two.table]
+    assert one.error == two.error
+
+
+def test_agreement_is_the_share_of_equal_answers() -> None:
+    X, y, _ = moons()
+    found = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    rows = {r.name: r for r in found.table}
+    same = LapSVC().fit(X, y).transduction_ == LapSVC(gamma_I=0).fit(X, y).transduction_
+    assert rows["SVM"].agreement == {"graph": same.mean()}
+    assert rows["graph"].agreement == {"SVM": same.mean()}
+
+
+def test_many_rows_are_sampled_with_all_labels() -> None:
+    X, y, _ = moons(300, 3)
+    found = compare(X, y, candidates=[SVM], max_samples=50, **QUICK)
+    assert (found.n_used, found.n_samples, found.n_labeled) == (50, 300, 6)
+    assert found.chosen.n_left_out == 6
+    assert "The evidence is of 50 of the 300 rows" in str(found)
+    model = FewLabelClassifier([SVM], max_samples=50, **QUICK).fit(sp.coo_array(X), y)
+    assert len(model.transduction_) == 300
+
+
+def test_the_text_and_the_page_hold_every_row() -> None:
+    X, y, _ = moons()
+    odd = Candidate("<b>", LapSVC(), SHEETS)
+    found = compare(X, y, candidates=[SVM, odd], **QUICK)
+    assert isinstance(found, Comparison)
+    for r in found.table:
+        assert any(line.startswith(r.name) for line in str(found).splitlines())
+    assert found.verdict in str(found)
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+    with pytest.raises(FrozenInstanceError):
+        found.verdict = ""  # type: ignore[misc]
+
+
+def test_what_is_not_to_be_chosen_says_why() -> None:
+    X, y = noise(60, 5)
+    X[:] = 0.0  # one point for all rows: every label but those of one class is contradicted
+    X[0] = 1.0
+    found = compare(X, y, candidates=[SVM], **QUICK)
+    assert not found.chosen.admitted
+    assert "Not to be chosen:" in str(found)
+    assert found.verdict.startswith("No candidate keeps all classes")
+
+
+def test_warnings_of_the_data_come_once() -> None:
+    X, y, _ = moons()
+    X = X * [1.0, 1e7]
+    with pytest.warns(FeatureScaleWarning) as told:
+        compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    assert len(told) == 1
+    with pytest.warns(FeatureScaleWarning) as told:
+        FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_draws": 0}, "n_draws=0 must be at least 1"),
+        ({"max_left_out": -1}, "max_left_out=-1 must be at least 0"),
+        ({"max_samples": 1}, "max_samples=1 must be at least 2"),
+        ({"candidates": []}, "candidates is empty"),
+        ({"candidates": [SVM, SVM]}, "Two candidates are called 'SVM'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
+    X, y, _ = moons(40)
+    with pytest.raises(ValueError, match=message):
+        compare(X, y, **options)
+    with pytest.raises(ValueError, match=message):
+        FewLabelClassifier(**options).fit(X, y)
+
+
+# --- the candidates -------------------------------------------------------------------------------
+
+
+def test_candidates_suit_the_points() -> None:
+    tall, wide = np.zeros((50, 3)), sp.csr_array((50, 3))
+    assert [c.assumption for c in default_candidates(tall)] == [r.assumption for r in RECIPES]
+    kernels = {c.name: c.estimator.kernel for c in default_candidates(wide)}
+    assert set(kernels.values()) == {"linear", "rbf"}
+    assert {c.estimator.kernel for c in default_candidates(tall)} == {"rbf"}
+    assert all(c.estimator.unlabeled == "?" for c in default_candidates(tall, "?"))
+
+
+def test_many_points_have_no_matrix_of_all_pairs() -> None:
+    found = default_candidates(np.zeros((12_001, 2)))
+    assert [c.assumption for c in found] == [LABELS_ALONE, SHEETS, CLUSTERS]
+    assert not any(isinstance(c.estimator, LapSVC) for c in found)
+    linear = default_candidates(sp.csr_array((12_001, 2)))
+    assert isinstance(linear[0].estimator, LapSVC)  # linear: no matrix at all
+    X, y, truth = clouds(80, 3)
+    for candidate in found:
+        model = clone(candidate.estimator)
+        if model.space not in (None, "auto"):
+            model.set_params(space__n_components=30)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)
+            assert error_of(model.fit(X, y), y, truth) < 0.35
+
+
+# --- the classifier -------------------------------------------------------------------------------
+
+
+def test_the_classifier_is_what_it_chose() -> None:
+    X, y, truth = moons()
+    model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    direct = LapSVC().fit(X, y)
+    evidence = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    assert model.evidence_.chosen.name == evidence.chosen.name == "graph"
+    assert (model.error_, model.error_interval_) == (evidence.error, evidence.error_interval)
+    np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
+    np.testing.assert_array_equal(model.predict(X), direct.predict(X))
+    np.testing.assert_array_equal(model.transduction_, direct.transduction_)
+    np.testing.assert_array_equal(model.labeled_, y >= 0)
+    assert model.score(X, truth) == 1.0
+    assert model.score(X, y) == 1.0
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert str(again.evidence_) == str(model.evidence_)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_names(frame: Any) -> None:
+    X, y, _ = moons()
+    columns = ["left", "up"]
+    table = frame({name: X[:, j] for j, name in enumerate(columns)})
+    model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(table, y)
+    assert model.feature_names_in_.tolist() == columns
+    assert model.best_estimator_.feature_names_in_.tolist() == columns
+    plain = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.predict(table), plain.predict(X))
+
+
+def test_in_a_search() -> None:
+    X, y, _ = moons(n_labels=4)
+    grid = {"candidates": [[SVM], [GRAPH]]}
+    search = GridSearchCV(FewLabelClassifier(**QUICK), grid, cv=LabeledStratifiedKFold(2))
+    assert search.fit(X, y).best_params_["candidates"][0].name == "graph"
+
+
+def test_a_pipeline_may_be_chosen() -> None:
+    X, y, _ = moons()
+    X = X * [1.0, 1e6]
+    weights = np.where(y == 0, 2.0, 1.0)
+    pipe = make_pipeline(StandardScaler(), LapSVC())
+    model = FewLabelClassifier([Candidate("scaled", pipe, SHEETS)], **QUICK)
+    model.fit(X, y, sample_weight=weights)
+    direct = clone(pipe).fit(X, y, lapsvc__sample_weight=weights)
+    np.testing.assert_array_equal(model.predict(X), direct.predict(X))
+    np.testing.assert_array_equal(model.transduction_, direct[-1].transduction_)
+
+
+def test_where_every_row_has_a_label() -> None:
+    X, _, truth = moons(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        model = FewLabelClassifier(**QUICK).fit(X, truth)
+    assert math.isnan(model.evidence_.chosen.reproducibility)
+    assert model.evidence_.verdict.startswith("Every row has a label")
+    assert CLUSTERS not in {r.assumption for r in model.evidence_.table}
