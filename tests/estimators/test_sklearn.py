@@ -41,6 +41,7 @@ from lapwing import (
     LapERLSClassifier,
     LapERLSRegressor,
     LapESVC,
+    LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
     LapSVR,
@@ -52,11 +53,7 @@ from tests.helpers.data import around_corners, shuffled
 
 # All that users can import, so that a new estimator is tried without a line here. The one that
 # tries others is tried by tests/model_selection/test_compare.py, with fewer candidates.
-EVERY = [
-    thing
-    for name in lapwing.__all__
-    if hasattr(thing := getattr(lapwing, name), "predict") and thing is not FewLabelClassifier
-]
+EVERY = [getattr(lapwing, name) for name in lapwing.estimators.__all__]
 EVERY_CLASSIFIER = [estimator for estimator in EVERY if is_classifier(estimator())]
 EVERY_REGRESSOR = [estimator for estimator in EVERY if is_regressor(estimator())]
 # Of the manifold family, whose signatures are alike.

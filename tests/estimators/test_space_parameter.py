@@ -26,8 +26,8 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
 every_space = pytest.mark.parametrize("name", EXAMPLES)
 TAKERS = [
     thing
-    for thing in (getattr(lapwing, name) for name in lapwing.__all__)
-    if hasattr(thing, "predict") and "space" in thing().get_params()
+    for thing in (getattr(lapwing, name) for name in lapwing.estimators.__all__)
+    if "space" in thing().get_params()
 ]
 every_taker = pytest.mark.parametrize("estimator", TAKERS)
 

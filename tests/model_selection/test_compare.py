@@ -470,6 +470,7 @@ def test_the_classifier_is_what_it_chose() -> None:
     assert model.evidence_.chosen.name == evidence.chosen.name == "graph"
     assert (model.error_, model.error_interval_) == (evidence.error, evidence.error_interval)
     np.testing.assert_array_equal(model.decision_function(X), direct.decision_function(X))
+    np.testing.assert_array_equal(model.predict_proba(X), direct.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X), direct.predict(X))
     np.testing.assert_array_equal(model.transduction_, direct.transduction_)
     np.testing.assert_array_equal(model.labeled_, y >= 0)

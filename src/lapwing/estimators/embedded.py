@@ -109,6 +109,8 @@ class EmbeddedRefits(Refits):
         By a method that forms nothing of the labels.
     """
 
+    left_out_at_once = True
+
     estimator: EmbeddedEstimator
     formed: Formed
 

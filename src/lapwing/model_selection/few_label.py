@@ -186,6 +186,25 @@ class FewLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
 
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes by the chosen estimator.
+
+        They are its own, and know nothing of the comparison: `error_` and `error_interval_` say
+        what to expect of the answers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; columns in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
     def predict(self, X: Any) -> Array:
         """Classes of points by the chosen estimator.
 
