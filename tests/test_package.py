@@ -30,9 +30,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier KNNGraph Kernel
-        Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR LapRLSClassifier
-        LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR Linear S3VC
-        TransformerGraph __version__ report
+        Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC LapESVR
+        LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
+        Linear S3VC TransformerGraph __version__ report
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS

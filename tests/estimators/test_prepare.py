@@ -24,6 +24,7 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapERLSClassifierCV,
     LapERLSRegressor,
     LapESVC,
     LapESVR,
@@ -78,6 +79,10 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "LapESVR": (LapESVR(), {"C": 2.0, "lam": 50.0, "mu": 0.3, "epsilon": 0.1}),
     "LapESVR, landmarks": (LapESVR(space=Landmarks(30)), {"C": 2.0, "lam": 50.0, "mu": 0.3}),
     "LapERLSClassifier": (LapERLSClassifier(), {"C": 2.0, "lam": 50.0, "mu": 3.0}),
+    "LapERLSClassifierCV": (
+        LapERLSClassifierCV(gammas=["scale"], graphs=[KNNGraph(5), KNNGraph(5, power=1)]),
+        {"Cs": [2.0], "lams": [50.0], "mus": [0.0, 3.0]},
+    ),
     "LapERLSClassifier, exact": (LapERLSClassifier(n_eigenvectors=None), {"C": 2.0, "mu": 3.0}),
     "LapERLSRegressor": (LapERLSRegressor(), {"C": 2.0, "lam": 50.0, "mu": 0.3}),
     "LapERLSRegressor, landmarks": (LapERLSRegressor(space=Landmarks(30)), {"C": 2.0, "mu": 0.3}),

@@ -53,7 +53,7 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["EmbeddedEstimator"]
+__all__ = ["EmbeddedEstimator", "usual_eigenvectors"]
 
 _LOG = logging.getLogger("lapwing")
 
@@ -142,6 +142,11 @@ class EmbeddedRefits(Refits):
         return alone
 
 
+def usual_eigenvectors(n_columns: int) -> int:
+    """What ``n_eigenvectors='auto'`` is: one a class is the least that tells classes apart."""
+    return max(_EIGENVECTORS, 2 * n_columns)
+
+
 class EmbeddedEstimator(SemiSupervisedEstimator):
     """A loss between f and g, g's quadratic form on the graph and the labels; see the module."""
 
@@ -177,8 +182,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _eigenpairs(self, laplacian: Laplacian, n_columns: int, tick: Tick) -> Eigenpairs | None:
         if self.n_eigenvectors is None:
             return None
-        # One a class is the least that tells classes apart.
-        wanted = max(_EIGENVECTORS, 2 * n_columns)
+        wanted = usual_eigenvectors(n_columns)
         if self.n_eigenvectors != "auto":
             wanted = int(self.n_eigenvectors)
             if wanted < min(n_columns, laplacian.n_points):
@@ -194,7 +198,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
 
     def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
         n_columns = (before.problem.targets.shape[1], prepared.problem.targets.shape[1])
-        wanted = [max(_EIGENVECTORS, 2 * c) for c in n_columns]
+        wanted = [usual_eigenvectors(c) for c in n_columns]
         return bool(self.n_eigenvectors == "auto" and wanted[0] != wanted[1])
 
     def _make_space(self, problem: Problem) -> Space:
