@@ -69,7 +69,7 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
         {"gamma_As": [0.1, 1.0], "gamma_Is": [0.0, 5.0], "fit_intercept": True},
     ),
     "LapRLSRegressorCV": (LapRLSRegressorCV(**_PATH), {"gamma_As": [0.1], "gamma_Is": [5.0]}),
-    "LapSVCCV": (LapSVCCV(**_PATH), {"gamma_As": [0.1], "loss": "hinge"}),
+    "LapSVCCV": (LapSVCCV(**_PATH), {"gamma_As": [0.1], "fit_intercept": True}),
     "S3VC": (S3VC(C=5.0, random_state=0), {"C": 2.0, "C_star": 1.0, "balance": None}),
     "S3VC, graph": (S3VC(C=5.0, gamma_I=0.1), {"C": 2.0, "gamma_I": 1.0}),
     "S3VC, rest": (S3VC(C=5.0, multi_class="ovr"), {"C": 2.0, "method": "continuation"}),
