@@ -30,7 +30,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 PUBLIC = {
     "lapwing": """
         AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier FewLabelClassifier
-        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSRegressor LapESVC LapESVR
+        KNNGraph Kernel Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC
+        LapESVR
         LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
         Linear S3VC TransformerGraph __version__ report
     """,

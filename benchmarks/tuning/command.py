@@ -1,8 +1,9 @@
 """Paths of parameters: the cost of a 7 x 7 grid in single fits, and errors of the default grids.
 
-The first table fits `LapRLSClassifierCV` and `LapSVCCV` with 7 values of gamma_A and of gamma_I and
-`LapRLSClassifier` with one, alternating, and compares the medians. The second has the mean errors
-on the unlabelled points of both with their default parameters, labels drawn in equal numbers.
+The first table fits `LapRLSClassifierCV` and `LapSVCCV` with 7 values of gamma_A and of gamma_I,
+`LapERLSClassifierCV` with 7 of lambda and of mu, and plain estimators with one, alternating, and
+compares the medians. The second has the mean errors on the unlabelled points of paths and plain
+estimators with their default parameters, labels drawn in equal numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ from benchmarks.shared.archives import read_set
 from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.tables import Table
-from lapwing import KNNGraph, LapRLSClassifier, LapRLSClassifierCV, LapSVC, LapSVCCV
+from lapwing import (
+    KNNGraph,
+    LapERLSClassifier,
+    LapERLSClassifierCV,
+    LapRLSClassifier,
+    LapRLSClassifierCV,
+    LapSVC,
+    LapSVCCV,
+)
 
+COMPARED = (LapRLSClassifier, LapRLSClassifierCV, LapERLSClassifier, LapERLSClassifierCV)
 LIMIT = 12.0
 MOST = 2000
 SETS = (
@@ -46,12 +56,11 @@ class Cost(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """Mean errors of the defaults and of the choice, in percent."""
+    """Mean errors of plain estimators and of paths, in percent."""
 
     name: str
     labels: int
-    plain: float
-    chosen: float
+    errors: tuple[float, ...]  # of `COMPARED`
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,10 +99,13 @@ def measure_costs(n: int, rounds: int) -> list[Cost]:
     X = rng.standard_normal((n, 20)) + 1.5 * truth[:, None]
     y = np.where(np.arange(n) < 20, truth, UNLABELED)
     weights = np.logspace(-4, 2, 7)
-    grid = {"gamma_As": weights, "gamma_Is": weights, "gammas": ["scale"], "graphs": [KNNGraph()]}
+    one: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph()]}
+    grid = one | {"gamma_As": weights, "gamma_Is": weights}
+    embedded = one | {"lams": np.logspace(0, 6, 7), "mus": np.logspace(0, 6, 7)}
     pairs = {
         "LapRLSClassifierCV": (LapRLSClassifierCV(**grid), LapRLSClassifier()),
         "LapSVCCV": (LapSVCCV(**grid), LapSVC()),
+        "LapERLSClassifierCV": (LapERLSClassifierCV(**embedded), LapERLSClassifier()),
     }
     costs = []
     for name, (path, plain) in pairs.items():
@@ -119,7 +131,7 @@ def measure_gains(name: str, draws: int) -> list[Gain]:
     gains = []
     for labels in (3, 10):
         errors = np.array([_errors(X, truth, labels, 100 + draw) for draw in range(draws)])
-        gains.append(Gain(name, labels, *(100 * errors.mean(axis=0)).tolist()))
+        gains.append(Gain(name, labels, tuple((100 * errors.mean(axis=0)).tolist())))
     return gains
 
 
@@ -132,10 +144,10 @@ def _errors(X: Any, truth: Any, labels: int, seed: int) -> list[float]:
     y = np.full(len(truth), UNLABELED)
     y[np.concatenate(drawn)] = truth[np.concatenate(drawn)]
     errors = []
-    for estimator in (LapRLSClassifier(), LapRLSClassifierCV()):
+    for estimator in COMPARED:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of components without a label, say
-            answers = estimator.fit(X, y).transduction_
+            answers = estimator().fit(X, y).transduction_
         errors.append(float((answers != truth)[y == UNLABELED].mean()))
     return errors
 
@@ -151,13 +163,13 @@ def _cost_table(costs: list[Cost]) -> Table:
 
 
 def _gain_table(gains: list[Gain]) -> Table:
-    rows = [(g.name, str(g.labels), f"{g.plain:.1f}", f"{g.chosen:.1f}") for g in gains]
+    rows = [(g.name, str(g.labels), *(f"{error:.1f}" for error in g.errors)) for g in gains]
     for labels in dict.fromkeys(gain.labels for gain in gains):
         some = [gain for gain in gains if gain.labels == labels]
-        means = (np.mean([gain.plain for gain in some]), np.mean([gain.chosen for gain in some]))
+        means = np.mean([gain.errors for gain in some], axis=0)
         rows.append(("mean", str(labels), *(f"{mean:.1f}" for mean in means)))
     return Table(
         "Error on the unlabelled points, %",
-        ("set", "labels a class", "LapRLSClassifier()", "LapRLSClassifierCV()"),
+        ("set", "labels a class", *(f"{estimator.__name__}()" for estimator in COMPARED)),
         rows,
     )

@@ -401,7 +401,9 @@ def test_every_method(
         capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--drop", "flower",
         "--predictions", tmp_path / "p.csv", "--method", method,
     )  # fmt: skip
-    assert (code, said) == (0, "")
+    assert code == 0
+    # The graph that leave-one-out likes best may leave some rows alone.
+    assert not said or (method.endswith("-cv") and "hold no labelled point" in said)
     assert COMMAND_METHODS[method].name in printed
     found = pl.read_csv(tmp_path / "p.csv")
     if regression:

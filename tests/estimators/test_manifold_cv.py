@@ -14,11 +14,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from lapwing import (
     AffinityGraph,
     KNNGraph,
+    LapERLSClassifierCV,
     LapRLSClassifierCV,
     LapRLSRegressorCV,
     LapSVCCV,
 )
-from lapwing.estimators import manifold_path, path
+from lapwing.estimators import manifold_path, path_parts
 from lapwing.estimators.parameters import check_parameters
 from lapwing.exceptions import FewLabelsWarning, LongFitWarning
 from lapwing.graphs.default import default_graphs
@@ -26,6 +27,7 @@ from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.manifold import path as solver
 from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.counts import Counts
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 
 FLAT = KNNGraph(4, normalized=False, power=1)
@@ -148,22 +150,14 @@ def test_default_widths_and_graphs() -> None:
     assert len(set(map(repr, model.cv_results_["param_graph"]))) == len(default_graphs(X))
 
 
-class Counts:
-    """How often some functions are called."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.monkeypatch = monkeypatch
-        self.calls: dict[str, int] = {}
-
-    def watch(self, owner: Any, name: str) -> None:
-        original = getattr(owner, name)
-        self.calls[name] = 0
-
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            self.calls[name] += 1
-            return original(*args, **kwargs)
-
-        self.monkeypatch.setattr(owner, name, counted)
+@pytest.mark.parametrize("estimator", [LapRLSClassifierCV, LapSVCCV, LapERLSClassifierCV])
+def test_graphs_that_are_given_stay_as_they_are(estimator: Any) -> None:
+    X, y, _ = data_for(LapRLSClassifierCV())
+    given = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(4)]
+    model = estimator(graphs=given, gammas=["scale"]).fit(X, y)
+    assert all(model.graphs[i] is graph for i, graph in enumerate(given))
+    assert not any(key.endswith("_") for graph in given for key in vars(graph))
+    assert repr(model.best_params_["graph"]) in map(repr, given)
 
 
 def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +215,7 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest() 
     with pytest.warns(FewLabelsWarning):
         fitted = LapRLSClassifierCV(**grid, gammas=[9 * scale, 2 * scale]).fit(X, y)
     expected = {"gamma_A": 0.1, "gamma_I": 50.0, "gamma": 2 * scale, "graph": FLAT}
-    assert fitted.best_params_ == expected
+    assert repr(fitted.best_params_) == repr(expected)
 
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,7 +373,7 @@ def test_the_squared_loss_needs_no_solver_and_others_do(monkeypatch: pytest.Monk
 
 
 def test_recipes_of_the_same_edges() -> None:
-    same = manifold_path._same_edges
+    same = path_parts.same_edges
     assert same(KNNGraph(5), KNNGraph(5, power=1))
     assert not same(KNNGraph(5), KNNGraph(6))
     assert not same(KNNGraph(5), AffinityGraph(np.eye(2)))
@@ -389,6 +383,6 @@ def test_recipes_of_the_same_edges() -> None:
 
 
 def test_nearest_is_by_ratio() -> None:
-    assert path.nearest([1e-6, 1.0], 1e-2) == 1.0
-    assert path.nearest([1e-6, 1.0], 1e-4) == 1e-6
-    assert path.nearest([0.0, 100.0], 1.0) == 100.0
+    assert path_parts.nearest([1e-6, 1.0], 1e-2) == 1.0
+    assert path_parts.nearest([1e-6, 1.0], 1e-4) == 1e-6
+    assert path_parts.nearest([0.0, 100.0], 1.0) == 100.0

@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import S3VC, FewLabelClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
+from lapwing import S3VC, FewLabelClassifier, LapERLSClassifier, LapESVC, LapRLSRegressor, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import FeatureScaleWarning, LapwingWarning
 from lapwing.model_selection import (
@@ -120,9 +120,9 @@ def test_evidence_is_what_the_two_functions_say(estimator: Any) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_some_labels_are_left_out_of_each_class_in_turn(seed: int) -> None:
     X, y, _ = labeled_clusters(3, n_labels=6)
-    tried = try_out(Candidate("one", LapERLSClassifier(), SHEETS), X, y, None, Effort(1, 7, seed))
+    tried = try_out(Candidate("one", LapESVC(), SHEETS), X, y, None, Effort(1, 7, seed))
     assert sorted(tried.n_left_out) == [2, 2, 3]
-    everything = leave_one_out(LapERLSClassifier(), X, y)
+    everything = leave_one_out(LapESVC(), X, y)
     missed = [(everything.predicted != everything.labels)[everything.labels == c] for c in range(3)]
     assert all(n <= wrong.sum() for n, wrong in zip(tried.n_missed, missed, strict=True))
 

@@ -15,7 +15,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -35,12 +35,17 @@ from lapwing import (
     S3VC,
     AffinityGraph,
     AnchorGraphClassifier,
+    KNNGraph,
     Landmarks,
+    LapERLSClassifierCV,
     LapESVC,
     LapESVR,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
+    LapSVCCV,
     LapSVR,
     Linear,
 )
@@ -111,6 +116,18 @@ def test_kernels_agree(kernel: str, y: Any) -> None:
     model = LapSVC(kernel, graph=None, gamma_I=0.01, **more)
     model.fit(points.transform(X), y)
     check(model, points.transform(NEW))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LapRLSClassifierCV(), LapSVCCV(), LapERLSClassifierCV(), LapRLSRegressorCV()],
+    ids=lambda model: type(model).__name__,
+)
+def test_paths_agree(model: Any) -> None:
+    points = StandardScaler().fit(X)
+    small = clone(model).set_params(gammas=["scale"], graphs=[KNNGraph(5)])
+    small.fit(points.transform(X), THREE if is_classifier(model) else NUMBERS)
+    check(small, points.transform(NEW))
 
 
 def test_translations_are_of_kernels() -> None:

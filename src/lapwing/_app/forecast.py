@@ -28,6 +28,7 @@ __all__ = [
     "Size",
     "forecast_anchors",
     "forecast_eigenfunctions",
+    "forecast_embedded_path",
     "forecast_embedded_squared",
     "forecast_embedded_tube",
     "forecast_low_density",
@@ -37,6 +38,8 @@ __all__ = [
 ]
 
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
+_PATH_GRAPHS = 3  # searches of the default grid of LapERLS
+_PATH_SYSTEMS = 0.5  # seconds of its systems of eigenvectors
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
@@ -221,6 +224,25 @@ def forecast_embedded_squared(size: Size) -> Forecast:
         return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / speed, "cholesky")
     solve = 4.0 * n * _LANDMARKS**2 / speed
     return Forecast(int(_BLOCKS + 5500 * n), _graph_side(size) + solve, "normal equations")
+
+
+def forecast_embedded_path(size: Size) -> Forecast:
+    """Forecast a fit of a grid of embedded regressions, with the default graphs and widths.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        Two fits, as there is one width; the neighbours and the eigenpairs of three graphs; a small
+        system a setting.
+    """
+    one, graphs = forecast_embedded_squared(size), _PATH_GRAPHS * _graph_side(size)
+    fits = 2 * (one.seconds - _graph_side(size))
+    return Forecast(int(1.2 * one.memory), graphs + fits + _PATH_SYSTEMS, one.solver)
 
 
 def forecast_embedded_tube(size: Size) -> Forecast:

@@ -17,6 +17,7 @@ from lapwing._app.forecast import (
     Size,
     forecast_anchors,
     forecast_eigenfunctions,
+    forecast_embedded_path,
     forecast_embedded_squared,
     forecast_embedded_tube,
     forecast_low_density,
@@ -29,6 +30,7 @@ from lapwing.estimators import (
     AnchorGraphClassifier,
     EigenfunctionClassifier,
     LapERLSClassifier,
+    LapERLSClassifierCV,
     LapERLSRegressor,
     LapESVC,
     LapESVR,
@@ -227,6 +229,20 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             LapERLSClassifier,
             "virtual labels on a graph, for many rows",
             forecast_embedded_squared,
+        ),
+        "laperls-cv": CommandMethod(
+            LapERLSClassifierCV,
+            "virtual labels on a graph; chooses its parameters by leave-one-out",
+            forecast=forecast_embedded_path,
+            advice=Advice("smaller mus, or other graphs", "smaller Cs", "mus"),
+            twin=Twin(
+                # At most as many eigenvectors as rows: the virtual labels are then any.
+                {"mus": (0.0,), "n_eigenvectors": (10**9,)},
+                "labelled rows alone, μ = 0",
+                labeled_only=True,
+            ),
+            virtual=True,
+            parts={"space": Landmarks},
         ),
         "lapesvc": _embedded(
             LapESVC,

@@ -3,6 +3,7 @@
 from lapwing.estimators.anchor import AnchorGraphClassifier
 from lapwing.estimators.eigenfunction import EigenfunctionClassifier
 from lapwing.estimators.laperls import LapERLSClassifier, LapERLSRegressor
+from lapwing.estimators.laperls_cv import LapERLSClassifierCV
 from lapwing.estimators.lapesvr import LapESVC, LapESVR
 from lapwing.estimators.laprls import LapRLSClassifier, LapRLSRegressor
 from lapwing.estimators.lapsvm import LapSVC, LapSVR
@@ -14,6 +15,7 @@ __all__ = [
     "AnchorGraphClassifier",
     "EigenfunctionClassifier",
     "LapERLSClassifier",
+    "LapERLSClassifierCV",
     "LapERLSRegressor",
     "LapESVC",
     "LapESVR",

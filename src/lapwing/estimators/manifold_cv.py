@@ -64,6 +64,7 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     {alpha_}
     {coef_}
     {intercept_}
@@ -289,6 +290,7 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
     {unlabeled_}
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
+    {probabilities_}
     {alpha_}
     {coef_}
     {intercept_}

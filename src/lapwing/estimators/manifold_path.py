@@ -6,45 +6,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import LONG, SPEED
-from lapwing.estimators.path import PathEstimator, Scored, nearest, widths_of
+from lapwing.estimators.path import PathEstimator, Scored
+from lapwing.estimators.path_parts import Graphed, Width, nearest, width_of
 from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
-from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import (
     DeformedPath,
-    Observations,
     design_of,
     n_ratios,
     sees_constants,
 )
-from lapwing.spaces import FullKernelSpace, LinearSpace, Space
+from lapwing.solvers.ridge import Observations
+from lapwing.spaces import FullKernelSpace, LinearSpace
 
 __all__ = ["ManifoldPath"]
-
-
-class Width(NamedTuple):
-    """Functions of a kernel, and what the plain estimator is told of it."""
-
-    params: Mapping[str, Any]
-    kernel: Kernel | None  # None for linear functions
-    space: Space
-
-
-class Graphed(NamedTuple):
-    """A recipe with what it makes of the points."""
-
-    recipe: GraphRecipe
-    laplacian: Laplacian
 
 
 class ManifoldPath(PathEstimator):
@@ -58,15 +42,6 @@ class ManifoldPath(PathEstimator):
     def _check_wishes(self) -> None:
         self._estimator()._check_wishes()
 
-    def _graph(self) -> WantedGraph:
-        wanted = self._wants_graph()
-        if not wanted or self.graphs is None:
-            return WantedGraph(wanted)
-        given = [as_graph(graph) for graph in self.graphs]
-        # One that is about rows decides: equal rows are then not one vertex.
-        of_rows = [graph for graph in given if isinstance(graph, AffinityGraph)]
-        return WantedGraph(wanted, (of_rows or given)[0])
-
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
     ) -> Prepared:
@@ -74,7 +49,7 @@ class ManifoldPath(PathEstimator):
         if kernels[0] is not None:
             kernels[0].forecast(problem.X)
         with progress.stage("graph"):
-            graphs = self._graphs(problem) if graph.wanted else None
+            graphs = self._laplacians(problem) if graph.wanted else None
         widths = self._widths(kernels, problem)
         self._forecast(widths, graphs)
         return Prepared(targets, problem, graphs, widths)
@@ -88,15 +63,6 @@ class ManifoldPath(PathEstimator):
         seconds = n_factors * float(size) ** 3 / 3 / SPEED
         if seconds > LONG:
             diagnostics.warn_long_path(type(self).__name__, size, n_factors, seconds)
-
-    def _kernels(self, problem: Problem) -> list[Kernel | None]:
-        found: list[Kernel | None] = []
-        for gamma, factor in widths_of(self.gammas):
-            kernel = self._estimator(gamma=gamma)._make_kernel(problem)
-            if kernel is None or not kernel.has_width:
-                return [kernel]
-            found.append(replace(kernel, gamma=float(factor * kernel.gamma)))
-        return found
 
     def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[Width, ...]:
         """The spaces; matrices are held only where there is one."""
@@ -122,21 +88,6 @@ class ManifoldPath(PathEstimator):
         if not width.kernel.surely_positive_definite:
             diagnostics.check_kernel_matrix(space.K, f"The matrix of kernel={self.kernel!r}")
         return width._replace(space=space)
-
-    def _graphs(self, problem: Problem) -> tuple[Graphed, ...]:
-        """All graphs; those that differ in the power only are one search."""
-        recipes = self.graphs
-        if recipes is None:
-            recipes = default_graphs(problem.X, regression=self._regression)
-        found: list[Graphed] = []
-        for recipe in map(as_graph, recipes):
-            twin = next((known for known in found if _same_edges(known.recipe, recipe)), None)
-            if twin is None:
-                laplacian = self._estimator()._make_laplacian(WantedGraph(True, recipe), problem)
-            else:
-                laplacian = replace(twin.laplacian, power=recipe.power)
-            found.append(Graphed(recipe, laplacian))
-        return tuple(found)
 
     def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
         for width in prepared.space:
@@ -207,21 +158,15 @@ class ManifoldPath(PathEstimator):
 
     def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
         plain = self._plain().get_params(deep=False)
-        width = prepared.space[0]
-        if width.params:
-            kernel = self._estimator(gamma="scale")._make_kernel(prepared.problem)
-            gammas = [each.params["gamma"] for each in prepared.space]
-            width = prepared.space[gammas.index(nearest(gammas, kernel.gamma))]
         return {
             "gamma_A": nearest(self.gamma_As, plain["gamma_A"]),
             "gamma_I": nearest(self.gamma_Is, plain["gamma_I"]),
-            **width.params,
+            **self._usual_width(prepared).params,
             **_first(prepared),
         }
 
     def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
-        gamma = params.get("gamma")
-        width = next(each for each in prepared.space if each.params.get("gamma") == gamma)
+        width = width_of(prepared, params)
         laplacian = None
         if params["gamma_I"] > 0:
             laplacian = next(
@@ -234,15 +179,3 @@ class ManifoldPath(PathEstimator):
 def _first(prepared: Prepared) -> dict[str, Any]:
     """The first graph, if there is any."""
     return {"graph": prepared.laplacian[0].recipe} if prepared.laplacian else {}
-
-
-def _same_edges(one: GraphRecipe, other: GraphRecipe) -> bool:
-    """Whether two recipes differ in nothing but the power."""
-    if type(one) is not type(other) or not hasattr(one, "get_params"):
-        return False
-    mine, its = (graph.get_params(deep=False) for graph in (one, other))  # type: ignore[attr-defined]
-    return all(
-        value is its[name] or (np.isscalar(value) and value == its[name])
-        for name, value in mine.items()
-        if name != "power"
-    )

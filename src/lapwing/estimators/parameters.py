@@ -97,6 +97,9 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     ),
     "gamma_As": _grid(lambda v: _number(v) and v > 0, "finite numbers > 0"),
     "gamma_Is": _grid(lambda v: _number(v) and v >= 0, "finite numbers >= 0; 0 means no graph"),
+    "Cs": _grid(lambda v: _number(v) and v > 0, "finite numbers > 0"),
+    "lams": _grid(lambda v: _number(v) and v > 0, "finite numbers > 0"),
+    "mus": _grid(lambda v: _number(v) and v >= 0, "finite numbers >= 0"),
     "gammas": _optional(
         _grid(
             lambda v: v == "scale" if isinstance(v, str) else _number(v) and v > 0,
@@ -155,6 +158,14 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "updatable": _FLAG,
 }
 
+# Where the name of one value holds several.
+_TRIED: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
+    "n_eigenvectors": _grid(
+        lambda v: v == "auto" if isinstance(v, str) else is_count(v),
+        "whole numbers >= 1 or 'auto'",
+    ),
+}
+
 
 def check_parameters(estimator: Any) -> None:
     """Refuse parameters out of range.
@@ -165,7 +176,8 @@ def check_parameters(estimator: Any) -> None:
         For the first parameter that is out of range.
     """
     for name, value in estimator.get_params(deep=False).items():
-        holds, wanted = _RULES.get(name, (None, ""))
+        rules = _TRIED if name in estimator._tried else _RULES
+        holds, wanted = rules.get(name, (None, ""))
         if holds is not None and not holds(value):
             text = wanted if isinstance(wanted, str) else wanted()
             raise ValueError(f"{name}={value!r} must be {text}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,16 +17,17 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
-from lapwing.estimators.prepared import Prepared, Solution
+from lapwing.estimators.path_parts import Graphed, Width, laplacians_of, nearest, widths_of
+from lapwing.estimators.prepared import Prepared, Solution, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import removable
 from lapwing.estimators.template import SemiSupervisedEstimator
+from lapwing.graphs import AffinityGraph, as_graph
+from lapwing.graphs.default import default_graphs
+from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 
-__all__ = ["PathEstimator", "PathSolution", "Scored", "Scores", "nearest", "widths_of"]
-
-# Widths that gammas=None tries, times 'scale'.
-_WIDTHS = (1.0, 4.0)
+__all__ = ["PathEstimator", "PathSolution", "Scored", "Scores"]
 
 
 class Scored(NamedTuple):
@@ -50,6 +51,8 @@ class PathEstimator(SemiSupervisedEstimator):
     """A grid of settings of a plain estimator; see the module."""
 
     _plain: ClassVar[type[SemiSupervisedEstimator]]
+    gammas: Any
+    graphs: Any
 
     @abstractmethod
     def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
@@ -70,8 +73,46 @@ class PathEstimator(SemiSupervisedEstimator):
     def _estimator(self, **params: Any) -> Any:
         """The plain estimator with parameters of a setting; it has the others in common."""
         own = self.get_params(deep=False)
-        shared = {name: own[name] for name in self._plain().get_params(deep=False) if name in own}
-        return self._plain(**(shared | params))
+        known = self._plain().get_params(deep=False).keys() & own.keys() - self._tried
+        return self._plain(**({name: own[name] for name in known} | params))
+
+    def _graph(self) -> WantedGraph:
+        wanted = self._wants_graph()
+        if not wanted or self.graphs is None:
+            return WantedGraph(wanted)
+        given = [as_graph(graph) for graph in self.graphs]
+        # One that is about rows decides: equal rows are then not one vertex.
+        of_rows = [graph for graph in given if isinstance(graph, AffinityGraph)]
+        return WantedGraph(wanted, (of_rows or given)[0])
+
+    def _laplacians(self, problem: Problem) -> tuple[Graphed, ...]:
+        """All graphs."""
+        recipes = self.graphs
+        if recipes is None:
+            recipes = default_graphs(problem.X, regression=self._regression)
+        plain = self._estimator()
+        return laplacians_of(
+            recipes, lambda recipe: plain._make_laplacian(WantedGraph(True, recipe), problem)
+        )
+
+    def _kernels(self, problem: Problem) -> list[Kernel | None]:
+        """The kernel with every width; None for linear functions."""
+        found: list[Kernel | None] = []
+        for gamma, factor in widths_of(self.gammas):
+            kernel = self._estimator(gamma=gamma)._make_kernel(problem)
+            if kernel is None or not kernel.has_width:
+                return [kernel]
+            found.append(replace(kernel, gamma=float(factor * kernel.gamma)))
+        return found
+
+    def _usual_width(self, prepared: Prepared) -> Width:
+        """The width that is nearest to the plain estimator's."""
+        widths: tuple[Width, ...] = prepared.space
+        if not widths[0].params:
+            return widths[0]
+        kernel = self._estimator(gamma="scale")._make_kernel(prepared.problem)
+        gammas = [each.params["gamma"] for each in widths]
+        return widths[gammas.index(nearest(gammas, kernel.gamma))]
 
     def _solve(
         self,
@@ -181,17 +222,3 @@ class Scores:
         columns["left_out_squared_error"] = self.squared_error
         columns["fit_time"] = self.seconds
         return columns
-
-
-def nearest(values: Any, usual: float) -> float:
-    """The value of a grid that is nearest to the usual one, as a ratio."""
-    grid = np.asarray(values, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        return float(grid[np.argmin(np.abs(np.log(grid) - np.log(usual)))])
-
-
-def widths_of(gammas: Any) -> list[tuple[Any, float]]:
-    """Values of gamma with factors of what they stand for."""
-    if gammas is None:
-        return [("scale", factor) for factor in _WIDTHS]
-    return [(gamma, 1.0) for gamma in gammas]

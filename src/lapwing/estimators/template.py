@@ -128,6 +128,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     _n_stages: ClassVar[int]
     # The attribute that keeps the decision values of all rows, if any does.
     _kept_values: ClassVar[str | None] = None
+    # Parameters that hold several values to try under the name that holds one elsewhere.
+    _tried: ClassVar[frozenset[str]] = frozenset()
     intercept_: Array
 
     @with_callbacks

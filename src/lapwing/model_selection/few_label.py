@@ -130,6 +130,11 @@ class FewLabelClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For points or labels that no candidate can be fitted to.
         """
         if y is None:
             raise ValueError(

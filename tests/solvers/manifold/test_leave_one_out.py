@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing.losses import EpsilonInsensitive, Hinge, Squared, SquaredHinge
+from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge
 from lapwing.solvers import dual
-from lapwing.solvers.manifold import leave_one_out
+from lapwing.solvers.manifold import leave_one_out, pieces
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.reduced import solve_reduced
@@ -24,6 +24,24 @@ LOSSES = [
     HuberHinge(0.5),
     Logistic(),
 ]
+
+
+class TwoParabolas(Loss):
+    """The squared hinge, steeper on the wrong side of 0."""
+
+    kind = Kind.PIECEWISE_QUADRATIC
+
+    def value(self, y, f):
+        return np.maximum(1 - y * f, 0) ** 2 / 2 + 2 * np.maximum(-y * f, 0) ** 2
+
+    def derivative(self, y, f):
+        return -y * (np.maximum(1 - y * f, 0) + 4 * np.maximum(-y * f, 0))
+
+    def curvature(self, y, f):
+        return (y * f < 1) + 4.0 * (y * f < 0)
+
+    def breaks(self, y):
+        return y, np.zeros_like(y)
 
 
 def left_out(objective, wanted=None):
@@ -62,19 +80,45 @@ def test_values_are_those_of_fits_without_the_observation(loss, graph, fit_inter
 
 
 @pytest.mark.parametrize("loss", [Squared(), SquaredHinge()], ids=lambda loss: loss.name)
-def test_the_closed_form_spares_nearly_all_fits(monkeypatch, loss):
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+def test_pieces_are_followed_without_a_fit(monkeypatch, loss, fit_intercept):
+    case = make_case(loss=loss, c=3, n=60, n_labels=40, gamma_A=0.01, fit_intercept=fit_intercept)
+    objective = case.objective()
+    expected = by_refits(objective)
+    monkeypatch.setattr(leave_one_out, "_again", refuse)
+    np.testing.assert_allclose(left_out(objective), expected, atol=1e-9)
+
+
+def refuse(*args, **kwargs):
+    raise AssertionError("no fit is needed")
+
+
+@pytest.mark.parametrize("limit", ["_ROUNDS", "_MOST"])
+def test_what_pieces_do_not_tell_is_fitted_again(monkeypatch, limit):
+    """The first round leaves some labels on other pieces: both limits are reached."""
     again = []
     solve = leave_one_out._again
     monkeypatch.setattr(
         leave_one_out, "_again", lambda *args, **kwargs: again.append(1) or solve(*args, **kwargs)
     )
-    case = make_case(loss=loss, c=3)
-    left_out(case.objective())
-    assert len(again) == 0 if loss.name == "squared" else len(again) < len(case.y)
+    objective = make_case(loss=SquaredHinge(), c=3).objective()
+    followed = left_out(objective)
+    assert not again
+    monkeypatch.setattr(pieces, limit, 1)
+    np.testing.assert_allclose(left_out(objective), followed, atol=1e-10)
+    assert 0 < len(again) < len(objective.index)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+def test_a_loss_of_several_parabolas(fit_intercept):
+    """Scores that go from one parabola to another one are found by a fit."""
+    case = make_case(loss=TwoParabolas(), c=2, fit_intercept=fit_intercept)
+    objective = case.objective()
+    np.testing.assert_allclose(left_out(objective), by_refits(objective), atol=1e-8)
 
 
 def test_observations_that_are_not_wanted_are_nan_and_cost_nothing(monkeypatch):
-    monkeypatch.setattr(leave_one_out, "_on_the_same_pieces", lambda _, *parts: parts)
+    monkeypatch.setattr(leave_one_out, "follow_pieces", lambda _, *parts: parts)
     case = make_case(c=2)
     wanted = np.zeros(len(case.y), dtype=bool)
     wanted[3] = True

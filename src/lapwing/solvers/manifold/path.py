@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg as sla
 
 from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
@@ -29,11 +28,12 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.newton import FREE_CONSTANT
 from lapwing.solvers.manifold.reduced import solve_reduced
+from lapwing.solvers.ridge import Observations, ridge_left_out
 from lapwing.spaces.base import Array, Smoothness, Space
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.full import FullKernelSpace
 
-__all__ = ["DeformedPath", "Observations", "design_of", "n_ratios", "sees_constants"]
+__all__ = ["DeformedPath", "design_of", "n_ratios", "sees_constants"]
 
 _SAME_RATIO = 1e-9  # relative
 _BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved
@@ -59,26 +59,6 @@ def design_of(space: Space) -> Array:
     K = space.gram()
     tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
     return pivoted_cholesky(np.array(K, dtype=np.float64), tol)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """What is fitted and held out.
-
-    Attributes
-    ----------
-    index : ndarray of shape (l,)
-        Points that they belong to; a point may carry several.
-    targets : ndarray of shape (l, c)
-    weights : ndarray of shape (l,)
-    wanted : ndarray of bool of shape (l,)
-        Those to be left out.
-    """
-
-    index: Array
-    targets: Array
-    weights: Array
-    wanted: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +142,8 @@ class DeformedPath:
             Every one with every one.
         observations : Observations
         loss : Loss
-        max_iter, tol
+        max_iter : int
+        tol : float
             Of the solver of the problems of the labels.
 
         Returns
@@ -247,7 +228,7 @@ def _along_weights(
     if not np.isfinite(T).all():
         return np.full((len(gamma_As), *observations.targets.shape), np.nan)
     if type(loss) is Squared:  # a class derived from it may have changed anything
-        scores = _squared(T, gamma_As, observations, bias=bias)
+        scores = ridge_left_out(T, gamma_As, observations, bias=bias)
         return np.where(wanted[:, None], scores, np.nan)
     found = []
     for gamma_A in gamma_As.tolist():
@@ -263,24 +244,3 @@ def _along_weights(
         solution = solve_reduced(reduced, max_iter=max_iter, tol=tol).state
         found.append(left_out_values(reduced, solution, wanted, max_iter=max_iter, tol=tol))
     return np.stack(found)
-
-
-def _squared(T: Array, gamma_As: Array, observations: Observations, *, bias: bool) -> Array:
-    r"""Of ridge regression, y_i - beta_i / A^-1_ii (`leave_one_out`), A = T / gamma_A + W^-1.
-
-    With W^1/2 T W^1/2 = U diag(s) U' all A^-1 are W^1/2 U diag(gamma_A / (s + gamma_A)) U' W^1/2.
-    """
-    y, root = observations.targets, np.sqrt(observations.weights)
-    at = observations.index
-    values, U = sla.eigh(T[np.ix_(at, at)] * np.outer(root, root), check_finite=False)
-    U = U * root[:, None]
-    gains = gamma_As[:, None] / (np.maximum(values, 0) + gamma_As[:, None])  # (a, l)
-    diagonal = gains @ (U**2).T
-    beta = np.stack([(U * gain) @ (U.T @ y) for gain in gains])
-    if bias:
-        ones = np.stack([(U * gain) @ U.sum(axis=0) for gain in gains])  # A^-1 1
-        total = ones.sum(axis=1)[:, None]
-        diagonal = diagonal - ones**2 / total
-        beta = beta - ones[:, :, None] * (ones @ y / total)[:, None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(y - beta / diagonal[:, :, None])
