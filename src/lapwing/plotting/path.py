@@ -110,10 +110,9 @@ class PathDisplay(Display):
         parameters : sequence of one or two str, default=None
             Which parameters to draw over. None means the first two of the objective that have
             several values (gamma_A and gamma_I), or else those of the kernel and the graph.
-        measure : {'left_out_squared_error', 'left_out_error'}, \
-default='left_out_squared_error'
-            The squared error, by which the setting was chosen; or the share of labels that are
-            missed, which many settings have in common. Regressions have the first alone.
+        measure : str, default='left_out_squared_error'
+            That is the error by which the setting was chosen. 'left_out_error' is the share of
+            labels that are missed, which many settings have in common; regressions have none.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure, which pyplot does not know.
         title : str, default=None
