@@ -13,21 +13,30 @@ import numpy as np
 import pytest
 
 import lapwing
+from lapwing import plotting
 from lapwing._app import cli
 from lapwing._app.demo import run_demo
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
+from lapwing._app.request import FitRequest, InfoRequest, PredictRequest, SuggestRequest
 from lapwing._tables.parts import FORMATS
 from lapwing._tables.words import NO_LABEL
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+PICTURES = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 DOCUMENTS = [
-    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/choosing.md", "docs/cli.md")
+    ROOT / name
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/choosing.md",
+        "docs/cli.md",
+        "docs/pictures.md",
+    )
 ]
-PROGRAMS = re.findall(r"```python\n(.*?)```", README + CHOOSING, re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", README + CHOOSING + PICTURES, re.DOTALL)
 SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
 
 # Printed shares of right answers, which may differ by a point or two from machine to machine.
@@ -61,7 +70,7 @@ def test_every_program_runs_by_itself_and_prints_what_is_shown(
 
 
 def test_there_are_programs() -> None:
-    for page, least in ((README, 2), (CHOOSING, 3)):
+    for page, least in ((README, 2), (CHOOSING, 3), (PICTURES, 3)):
         assert page.count("```python\n") >= least
 
 
@@ -93,7 +102,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         words = shlex.split(command)
         if "cell" not in words:
@@ -112,7 +121,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_guide_names_what_there_is() -> None:
-    requests = (FitRequest, InfoRequest, PredictRequest)
+    requests = (FitRequest, InfoRequest, PredictRequest, SuggestRequest)
     flags = set.union(*(request.flags() for request in requests))
     elsewhere = {"--install-completion", "--show-completion"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", CLI))
@@ -123,6 +132,11 @@ def test_the_guide_names_what_there_is() -> None:
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
     words = section("Which rows have no label", CLI, "###").partition("- `--unlabeled")[0]
     assert set(re.findall(r"`([^`]+)`", words)) - {"--truth"} == NO_LABEL - {""}
+
+
+def test_the_pictures_are_all_told() -> None:
+    names = [name for name in plotting.__all__ if name not in ("PALETTE", "decision_map")]
+    assert [name for name in names if f"| `{name}` |" not in PICTURES] == []
 
 
 def test_the_demo_prints_what_is_shown() -> None:

@@ -54,7 +54,10 @@ PUBLIC = {
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c
         make_two_moons mask_labels
     """,
-    "lapwing.plotting": "PALETTE decision_map scatter_predictions",
+    "lapwing.plotting": """
+        CalibrationDisplay ConvergenceDisplay DecisionMapDisplay GraphDisplay PALETTE PathDisplay
+        decision_map scatter_predictions
+    """,
     "lapwing.models": "Model ModelFileError load_model save_model texts_from",
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """

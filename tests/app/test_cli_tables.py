@@ -55,6 +55,16 @@ def written(folder: Path, name: str) -> Path:
     return write_xlsx(path) if path.suffix == ".xlsx" else write_ods(path)
 
 
+def test_a_table_of_texts_alone_is_learnt_from(main: Main, tmp_path: Path) -> None:
+    kinds = [("red", "round"), ("green", "long")]
+    rows = [f"{','.join(kinds[i % 2])},{'ab'[i % 2] if i < 4 else ''}" for i in range(20)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["colour,shape,kind", *rows]) + "\n", encoding="utf-8")
+    code, said, err = main("fit", table, "--label", "kind", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(said)["predicted"] == {"a": 10, "b": 10}
+
+
 @pytest.mark.parametrize("name", ["plain.csv", "windows.csv", "utf16.csv", "book.xlsx", "book.ods"])
 def test_a_raw_table_from_fit_to_new_rows(main: Main, tmp_path: Path, name: str) -> None:
     table, model, out = written(tmp_path, name), tmp_path / "m.lapwing", tmp_path / "p.csv"

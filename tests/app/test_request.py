@@ -13,7 +13,7 @@ from lapwing import estimators
 from lapwing._app import cli, commands, fitting, workflow
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, InfoRequest, PredictRequest
+from lapwing._app.request import FitRequest, InfoRequest, PredictRequest, SuggestRequest
 from tests.helpers.members import check_examples
 
 FULL = [
@@ -73,6 +73,20 @@ def test_the_command_of_a_request_asks_for_the_same(
     assert again.command == first.command
 
 
+def test_the_command_of_a_suggestion_asks_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["suggest", "a b.csv", "--label", "y", "--set", "gamma_A=2", "-k", "3", "--seed", "4"]
+    first = asked(monkeypatch, *words, "--method", "laprls", "--out", "n.csv")
+    assert (first.n_rows, first.out, first.method) == (3, Path("n.csv"), "laprls")
+    assert asked(monkeypatch, *shlex.split(first.full_command)[1:]) == first
+    again = asked(monkeypatch, *shlex.split(first.next_command)[1:])
+    assert (again.data, again.out) == ((Path("a b.csv"), Path("n.csv")), Path("n-2.csv"))
+    assert again.next_command.endswith("--out n-3.csv")
+    fit = asked(monkeypatch, *shlex.split(first.fit_command)[1:])
+    assert fit == FitRequest(
+        data=again.data, label="y", settings=("gamma_A=2",), seed=4, method="laprls"
+    )
+
+
 def test_outputs_are_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "fit", None)
     request = FitRequest(data=(Path("t.csv"),), report=Path("r.html"), quiet=True, as_json=True)
@@ -84,7 +98,8 @@ def test_outputs_are_no_part_of_the_command(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_option_of_a_verb_is_a_field() -> None:
     """Whoever adds an option finds here that the request does not know it."""
-    for verb, kind in (("fit", FitRequest), ("info", InfoRequest), ("predict", PredictRequest)):
+    kinds = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
+    for verb, kind in (kinds | {"predict": PredictRequest}).items():
         declared = set(getattr(commands, verb).__annotations__) - {"return"}
         known = {one.name for one in fields(kind)}
         assert declared <= known

@@ -29,8 +29,8 @@ from lapwing import (
 )
 from lapwing.datasets import mask_labels
 from lapwing.estimators.template import is_fitted_name
-from lapwing.graphs import build_laplacian, smallest_eigenpairs
-from lapwing.graphs.design import most_telling, spectral_prior
+from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
+from lapwing.graphs.design import cover, most_telling, spectral_prior
 from lapwing.model_selection import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
@@ -340,6 +340,15 @@ def test_without_a_label_a_batch_covers_the_graph() -> None:
     ones = np.ones(150)
     found = most_telling(Z, np.empty(0, dtype=int), 5, ones, ones > 0, ones)
     assert sorted(found // 30) == [0, 1, 2, 3, 4]
+
+
+def test_to_cover_a_graph_is_to_suggest_where_every_answer_is_as_unsure() -> None:
+    X, y, _ = labeled_curve()
+    model = LapRLSRegressor(updatable=True).fit(X, y)
+    laplacian = build_laplacian(default_graph(X, regression=True), X)
+    found = cover(laplacian, np.flatnonzero(model.labeled_), 4, np.ones(len(X)))
+    assert found.tolist() == model.suggest(4).tolist()
+    assert len(cover(laplacian, np.arange(2, len(X)), 9, np.ones(len(X)))) == 2
 
 
 def test_a_batch_holds_no_neighbours_and_no_labelled_row() -> None:

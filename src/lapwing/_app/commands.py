@@ -14,13 +14,20 @@ import numpy as np
 import typer
 from typer.core import TyperCommand
 
-from lapwing._app import console, fitting, workflow
+from lapwing._app import console, fitting, suggesting, workflow
 from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.forecast import Size
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, InfoRequest, Outputs, PredictRequest
+from lapwing._app.request import (
+    FitRequest,
+    InfoRequest,
+    LearningRequest,
+    Outputs,
+    PredictRequest,
+    SuggestRequest,
+)
 from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
@@ -200,6 +207,33 @@ Scale = Annotated[
         rich_help_panel=_LEARN,
     ),
 ]
+Method = Annotated[
+    str,
+    typer.Option(
+        help=f"One of {', '.join(COMMAND_METHODS)}.",
+        autocompletion=_complete_method,
+        rich_help_panel=_LEARN,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15. May be "
+        "repeated.",
+        autocompletion=_complete_setting,
+        rich_help_panel=_LEARN,
+    ),
+]
+Impute = Annotated[
+    str,
+    typer.Option(
+        help="What a missing number becomes: the median, the mean, or none (an error). auto is "
+        "the median, and none with --strict.",
+        rich_help_panel=_LEARN,
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed for everything random.", rich_help_panel=_LEARN)
 ]
@@ -255,34 +289,10 @@ def fit(
             rich_help_panel=_WHAT,
         ),
     ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            help=f"One of {', '.join(COMMAND_METHODS)}.",
-            autocompletion=_complete_method,
-            rich_help_panel=_LEARN,
-        ),
-    ] = "lapsvc",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15. May be "
-            "repeated.",
-            autocompletion=_complete_setting,
-            rich_help_panel=_LEARN,
-        ),
-    ] = None,
+    method: Method = "lapsvc",
+    settings: Settings = None,
     scale: Scale = "auto",
-    impute: Annotated[
-        str,
-        typer.Option(
-            help="What a missing number becomes: the median, the mean, or none (an error). auto is "
-            "the median, and none with --strict.",
-            rich_help_panel=_LEARN,
-        ),
-    ] = "auto",
+    impute: Impute = "auto",
     seed: Seed = 0,
     predictions: PredictionsFile = None,
     model: Annotated[
@@ -326,6 +336,62 @@ def fit(
     said = _say_fit(outcome, figures)
     with shown.stage("Writing"):
         workflow.write_outputs(outcome, figures)
+    typer.echo(said, nl=False)
+
+
+@app.command(
+    cls=_Command,
+    epilog="Example: [bold]lapwing suggest cells.csv --label type -k 10 --out next.csv[/]",
+)
+def suggest(
+    data: Data,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="File for the rows to label next, .csv. Fill in its label column, and give it "
+            "behind DATA.",
+            rich_help_panel=_WRITE,
+        ),
+    ],
+    n_rows: Annotated[
+        int,
+        typer.Option("--rows", "-k", min=1, help="How many rows.", rich_help_panel=_WRITE),
+    ] = 10,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
+    method: Method = "lapsvc",
+    settings: Settings = None,
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write the rows that it would help most to label next.
+
+    Fits the table as lapwing fit does, as a model keeps no graph. The rows say most about all
+    others where the answer is unsure, and no two of them say the same. The label column may be
+    empty: without labels of two classes the rows cover the table.
+    """
+    request = SuggestRequest.read(locals())
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage(request.chosen.name, _seconds(table, request)) as stage:
+        found = suggesting.suggest(table, request, callbacks=[stage] if shown.shown else [])
+    said = _say_suggestion(found)
+    with shown.stage("Writing"):
+        workflow.write_suggested(found)
     typer.echo(said, nl=False)
 
 
@@ -444,7 +510,7 @@ def demo(
     say(f"Picture: {output.resolve()}")
 
 
-def _seconds(table: Table, request: FitRequest) -> float:
+def _seconds(table: Table, request: LearningRequest) -> float:
     n, p = table.X.shape
     columns = 1
     if not request.chosen.regression:
@@ -458,6 +524,12 @@ def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
     if request.as_json:
         return _json(workflow.summary(outcome, figures) | {"written": written})
     return "" if request.quiet else console.describe_fit(outcome, figures)
+
+
+def _say_suggestion(found: suggesting.Suggestion) -> str:
+    if found.request.as_json:
+        return _json(workflow.suggestion_summary(found))
+    return "" if found.request.quiet else console.describe_suggestion(found)
 
 
 def _say_predictions(rows: Predictions, loaded: Model, request: PredictRequest) -> str:

@@ -22,6 +22,7 @@ from rich.text import Text
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
@@ -35,6 +36,7 @@ __all__ = [
     "describe_fit",
     "describe_info",
     "describe_predictions",
+    "describe_suggestion",
     "say",
 ]
 
@@ -188,6 +190,35 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
         text.line(
             "Nothing was written: add --predictions out.csv, --model m.lapwing or --report r.html"
         )
+    return str(text)
+
+
+def describe_suggestion(suggested: Suggestion) -> str:
+    """Say which rows to label next, and what to do with them."""
+    text, table, request = _Text(), suggested.table, suggested.request
+    labels = int(np.count_nonzero(table.labeled))
+    rows = plural(table.labeled.size, "row")
+    text.line(f"{table.source}: {rows}, {count(labels) if labels else 'none'} with a label")
+    n = len(suggested.rows)
+    them = "the row" if n == 1 else f"the {count(n)} rows"
+    text.line(f"{request.out}: {them} to label next, the most telling first")
+    if not suggested.fitted:
+        missing = (
+            "label"
+            if request.chosen.regression
+            else "label of a second class"
+            if labels
+            else "label"
+        )
+        text.line(f"There is no {missing} yet: the rows cover the table")
+    text.line(f"{suggested.scaling[0].upper()}{suggested.scaling[1:]}.")
+    for line in summary_lines(table.notes, table.remarks):
+        text.line(line)
+    assert table.keys is not None
+    text.line(f"Fill in its column {table.keys.label!r}, save it, and ask for more rows:")
+    text.line(f"  {request.next_command}")
+    text.line("Or label all other rows:")
+    text.line(f"  {request.fit_command}")
     return str(text)
 
 

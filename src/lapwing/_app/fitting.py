@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from lapwing._app.methods import CommandMethod
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import FitRequest
+from lapwing._app.request import FitRequest, LearningRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
@@ -25,7 +25,7 @@ from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, Unlabele
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
-__all__ = ["FittedTwin", "Outcome", "answer_own", "fit", "fit_twin", "predict"]
+__all__ = ["FittedTwin", "Outcome", "answer_own", "fit", "fit_estimator", "fit_twin", "predict"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         unlabeled=table.unlabeled,
         graph=default_graph(before.points, regression=method.regression),
     )
-    _fit_estimator(estimator, before.points, table.y, request, callbacks)
+    fit_estimator(estimator, before.points, table.y, request, callbacks)
     twin = None
     if request.wants_report and method.twin is not None:
         twin = fit_twin(estimator, method, before.points, table)
@@ -190,13 +190,14 @@ def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:
     return _answer(pipeline[-1], points, table, regression=regression)
 
 
-def _fit_estimator(
+def fit_estimator(
     estimator: Any,
     points: Any,
     y: NDArray[Any],
-    request: FitRequest,
+    request: LearningRequest,
     callbacks: Iterable[object],
 ) -> None:
+    """Fit an estimator, told of as a user of the command line understands it."""
     # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
     # more bars of progress, which mean nothing to who has not written it.
     try:

@@ -156,7 +156,8 @@ def preprocess(table: Table, scale: str, impute: str) -> Preprocessed:
     kinds = zip(table.feature_names, table.kinds, strict=False)
     texts = [name for name, kind in kinds if kind == CATEGORICAL]
     numeric = [name for name in table.feature_names if name not in texts]
-    numbers = table.X[numeric].to_numpy() if texts else table.X
+    # Of no columns at all polars makes an array of objects.
+    numbers = table.X[numeric].to_numpy().astype(np.float64, copy=False) if texts else table.X
     if impute == "auto":
         held = numbers.data if is_sparse(numbers) else numbers
         impute = "median" if np.isnan(held).any() else "none"

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lapwing._app.methods import CommandMethod, find_method
+from lapwing._app.methods import COMMAND_METHODS, CommandMethod, find_method
 from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings
 from lapwing._host.files import check_writable
@@ -26,9 +26,17 @@ from lapwing._tables.parts import name_of
 from lapwing._tables.predictions import check_output
 from lapwing._tables.words import shorten
 
-__all__ = ["FitRequest", "InfoRequest", "Outputs", "PredictRequest", "TableRequest"]
+__all__ = [
+    "FitRequest",
+    "InfoRequest",
+    "LearningRequest",
+    "Outputs",
+    "PredictRequest",
+    "SuggestRequest",
+    "TableRequest",
+]
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",), "out": (".csv",)}
 _EXTRAS = {
     "model": ("skops.io", "model"),
     "report": ("jinja2", "report"),
@@ -52,6 +60,7 @@ class Outputs:
     report: Path | None = None
     onnx: Path | None = None
     next: Path | None = None
+    out: Path | None = None
 
     def named(self) -> dict[str, str]:
         """Give the files as the user named them, by what they hold."""
@@ -266,15 +275,11 @@ class InfoRequest(LabeledRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitRequest(LabeledRequest):
-    """Options of ``lapwing fit``.
+class LearningRequest(LabeledRequest):
+    """Options of the verbs that fit a method to a table.
 
     Attributes
     ----------
-    truth : str or None
-        Column with known answers.
-    layout : tuple of str
-        Two columns for the report's map, or none.
     method : str
         A name in `COMMAND_METHODS`; that of an estimator is replaced by it.
     settings : tuple of str
@@ -282,48 +287,24 @@ class FitRequest(LabeledRequest):
     impute : {'auto', 'none', 'median', 'mean'}
         What takes the place of missing numbers; auto is the median where some are missing, and
         none with ``strict``.
-    predictions, model, report, onnx, next_rows : Path or None
-        The files to write.
     """
 
-    verb = "fit"
-
-    truth: str | None = None
-    layout: tuple[str, ...] = _named("--map", ())
     method: str = "lapsvc"
     settings: tuple[str, ...] = _named("--set", ())
     impute: str = "auto"
-    predictions: Path | None = field(default=None, metadata=_SIDE)
-    model: Path | None = field(default=None, metadata=_SIDE)
-    report: Path | None = field(default=None, metadata=_SIDE)
-    onnx: Path | None = field(default=None, metadata=_SIDE)
-    next_rows: Path | None = field(default=None, metadata=_SIDE | {"flag": "--next"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_choice("--impute", self.impute, IMPUTES)
-        name, method = find_method(self.method)
-        object.__setattr__(self, "method", name)
-        if self.onnx is not None and method.no_onnx:
-            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
-        if self.next_rows is not None and method.regression:
-            raise ValueError(
-                f"--next: {method.name} predicts numbers and does not say of which it is least "
-                "certain. Leave out --next; the report lists the rows to look at."
-            )
+        object.__setattr__(self, "method", find_method(self.method)[0])
         self.parameters  # noqa: B018 - a wrong --set is told before a file is read
 
     @property
     def read_options(self) -> ReadOptions:
         """How the table is read."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        return replace(
-            super().read_options,
-            truth=self.truth,
-            layout=self.layout,
-            missing=missing,
-            regression=find_method(self.method)[1].regression,
-        )
+        regression = find_method(self.method)[1].regression
+        return replace(super().read_options, missing=missing, regression=regression)
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -334,6 +315,60 @@ class FitRequest(LabeledRequest):
     def chosen(self) -> CommandMethod:
         """The method."""
         return find_method(self.method)[1]
+
+    @property
+    def full_command(self) -> str:
+        """The command that writes the same files, to be pasted into a shell."""
+        written = self.outputs.named()
+        outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
+        words = [*map(str, self.data), *self._words(brief=True), *outputs]
+        return shlex.join(["lapwing", self.verb, *words])
+
+    def command_without(self, values: Sequence[str]) -> str:
+        """Say how to do it again if some values of the label column mean no label."""
+        again = replace(self, unlabeled=(*self.unlabeled, *values))
+        return f"run: {again.full_command}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(LearningRequest):
+    """Options of ``lapwing fit``.
+
+    Attributes
+    ----------
+    truth : str or None
+        Column with known answers.
+    layout : tuple of str
+        Two columns for the report's map, or none.
+    predictions, model, report, onnx, next_rows : Path or None
+        The files to write.
+    """
+
+    verb = "fit"
+
+    truth: str | None = None
+    layout: tuple[str, ...] = _named("--map", ())
+    predictions: Path | None = field(default=None, metadata=_SIDE)
+    model: Path | None = field(default=None, metadata=_SIDE)
+    report: Path | None = field(default=None, metadata=_SIDE)
+    onnx: Path | None = field(default=None, metadata=_SIDE)
+    next_rows: Path | None = field(default=None, metadata=_SIDE | {"flag": "--next"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        method = self.chosen
+        if self.onnx is not None and method.no_onnx:
+            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
+        if self.next_rows is not None and method.regression:
+            raise ValueError(
+                f"--next: {method.name} predicts numbers and does not say of which it is least "
+                "certain. Leave out --next; the report lists the rows to look at."
+            )
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, truth=self.truth, layout=self.layout)
 
     @property
     def outputs(self) -> Outputs:
@@ -352,28 +387,67 @@ class FitRequest(LabeledRequest):
     def next_command(self) -> str:
         """The command that fits again with the file of `next_rows` filled in."""
         assert self.next_rows is not None
-        numbered = re.search(r"-(\d+)$", self.next_rows.stem)
-        stem = self.next_rows.stem[: numbered.start()] if numbered else self.next_rows.stem
-        following = self.next_rows.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")
-        return replace(self, data=(*self.data, self.next_rows), next_rows=following).full_command
-
-    @property
-    def full_command(self) -> str:
-        """The command that writes the same files, to be pasted into a shell."""
-        written = self.outputs.named()
-        outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
-        words = [*map(str, self.data), *self._words(brief=True), *outputs]
-        return shlex.join(["lapwing", self.verb, *words])
-
-    def command_without(self, values: Sequence[str]) -> str:
-        """Say how to fit again if some values of the label column mean no label."""
-        again = replace(self, unlabeled=(*self.unlabeled, *values))
-        return f"run: {again.full_command}"
+        again = replace(
+            self, data=(*self.data, self.next_rows), next_rows=_following(self.next_rows)
+        )
+        return again.full_command
 
     @property
     def wants_report(self) -> bool:
         """Whether the figures of a report are needed; a model carries them."""
         return self.model is not None or self.report is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestRequest(LearningRequest):
+    """Options of ``lapwing suggest``.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows to ask for.
+    out : Path
+        The file to write.
+    """
+
+    verb = "suggest"
+
+    n_rows: int = _named("--rows", 10)
+    out: Path = field(metadata=_SIDE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _updatable(self.chosen):
+            known = [name for name, one in COMMAND_METHODS.items() if _updatable(one)]
+            raise ValueError(
+                f"--method {self.method} does not say which rows to label next. Use one of "
+                f"{', '.join(known)}."
+            )
+        if self.parameters.get("gamma_I") == 0:
+            raise ValueError(
+                "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
+            )
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, incomplete=True)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The file to write."""
+        return Outputs(out=self.out)
+
+    @property
+    def next_command(self) -> str:
+        """The command that asks for more rows when those of `out` are filled in."""
+        return replace(self, data=(*self.data, self.out), out=_following(self.out)).full_command
+
+    @property
+    def fit_command(self) -> str:
+        """The command that fits with them."""
+        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
+        return FitRequest(**shared | {"data": (*self.data, self.out)}).full_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -406,6 +480,17 @@ class PredictRequest(TableRequest):
     def outputs(self) -> Outputs:
         """The files to write."""
         return Outputs(self.predictions)
+
+
+def _updatable(method: CommandMethod) -> bool:
+    return "updatable" in method.make().get_params(deep=False)
+
+
+def _following(path: Path) -> Path:
+    """The file of the next round: next.csv, next-2.csv, next-3.csv."""
+    numbered = re.search(r"-(\d+)$", path.stem)
+    stem = path.stem[: numbered.start()] if numbered else path.stem
+    return path.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -22,6 +22,7 @@ _ELSEWHERE = {
     "space.random_state": "use --seed",
     "warm_start": "there is only one fit",
     "memory": "there is only one fit",
+    "updatable": "there is only one fit",
 }
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}

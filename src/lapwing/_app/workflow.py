@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing._app import fitting
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, PredictRequest
-from lapwing._host.files import atomic_writes
+from lapwing._app.request import LearningRequest, PredictRequest
+from lapwing._app.suggesting import Suggestion
+from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn
 from lapwing._report.cells import row_columns
 from lapwing._report.page import ReportData, render
@@ -29,14 +31,16 @@ __all__ = [
     "read",
     "read_for",
     "render_report",
+    "suggestion_summary",
     "summary",
     "write_outputs",
     "write_predictions",
+    "write_suggested",
 ]
 
 
-def read(request: FitRequest) -> Table:
-    """Read the table of a fit."""
+def read(request: LearningRequest) -> Table:
+    """Read the table that is learnt from."""
     return read_table(request.data, request.read_options, cure=request.command_without)
 
 
@@ -70,7 +74,8 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
         if outputs.next is not None:
-            _write_next(outcome.table, figures, place["next"])
+            least = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
+            _write_rows(outcome.table, least, place["next"])
 
 
 def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
@@ -104,6 +109,24 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         names = {"error": "share_wrong", "rmse": "root_mean_square"}
         found["error"] |= {names[key]: truth[key] for key in names if key in truth}
     return found
+
+
+def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
+    """What `lapwing suggest --json` prints."""
+    table, request = suggested.table, suggested.request
+    return {
+        "source": table.source,
+        "method": request.method,
+        "rows": int(table.labeled.size),
+        "labeled": int(np.count_nonzero(table.labeled)),
+        "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
+        "chosen_by": "graph and answers" if suggested.fitted else "graph",
+        "remarks": list(table.remarks),
+        "scaling": suggested.scaling,
+        "seed": request.seed,
+        "seconds": round(suggested.seconds, 3),
+        "written": request.outputs.named(),
+    }
 
 
 def class_counts(rows: Predictions) -> dict[str, int] | None:
@@ -178,9 +201,14 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     }
 
 
-def _write_next(table: Table, figures: ReportData, path: Path) -> None:
-    """Write the least certain rows as the user has them, the column of their label empty."""
-    rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
+def write_suggested(suggested: Suggestion) -> None:
+    """Write the rows of ``lapwing suggest``."""
+    with atomic_write(suggested.request.out) as temporary:
+        _write_rows(suggested.table, suggested.rows, temporary)
+
+
+def _write_rows(table: Table, rows: NDArray[np.intp], path: Path) -> None:
+    """Write rows to be labelled as the user has them, the column of their label empty."""
     columns = row_columns(table, rows.tolist(), exact=True)
     assert table.keys is not None
     content = {table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object)}

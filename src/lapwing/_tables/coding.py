@@ -79,8 +79,19 @@ def same_label(one: str, other: str) -> bool:
     return one == other or (number is not None and number == _number(other))
 
 
-def code_labels(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
+def code_labels(
+    labels: NDArray[Any], *, where: str, hint: str, incomplete: bool = False
+) -> CodedLabels:
     """Code labels of classes.
+
+    Parameters
+    ----------
+    labels : ndarray of object
+        Texts, empty where there is no label.
+    where, hint : str
+        For messages.
+    incomplete : bool, default=False
+        Whether there may be no label, or one class only.
 
     Raises
     ------
@@ -92,9 +103,11 @@ def code_labels(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
     LapwingWarning
         If labels look as if they should be the same.
     """
+    if incomplete and not (labels != "").any():
+        return CodedLabels(np.full(labels.size, "", dtype=object), labels != "", "")
     labeled = _check_labeled(labels, where, hint)
     classes, marker, code = _class_values(set(labels[labeled].tolist()), where)
-    if len(classes) == 1:
+    if len(classes) == 1 and not incomplete:
         raise ValueError(
             f"{where} holds only one class, {str(classes[0])!r}; two are needed. If the unlabelled "
             f"rows are marked in another way ({hint} means no label), name the mark with "
@@ -106,7 +119,9 @@ def code_labels(labels: NDArray[Any], *, where: str, hint: str) -> CodedLabels:
     return CodedLabels(y, labeled, marker)
 
 
-def code_numbers(labels: NDArray[Any], *, where: str, hint: str, decimal: str) -> CodedLabels:
+def code_numbers(
+    labels: NDArray[Any], *, where: str, hint: str, decimal: str, incomplete: bool = False
+) -> CodedLabels:
     """Code numbers to be predicted.
 
     Parameters
@@ -117,13 +132,15 @@ def code_numbers(labels: NDArray[Any], *, where: str, hint: str, decimal: str) -
         For messages.
     decimal : {'', '.', ','}
         The table's usual decimal mark.
+    incomplete : bool, default=False
+        Whether there may be no label.
 
     Raises
     ------
     ValueError
         If no row has a label, or a label is not a finite number.
     """
-    labeled = _check_labeled(labels, where, hint)
+    labeled = labels != "" if incomplete else _check_labeled(labels, where, hint)
     y, row = numbers_of(labels, decimal)
     if row is not None:
         raise ValueError(

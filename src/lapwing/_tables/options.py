@@ -40,6 +40,8 @@ class ReadOptions:
         words none does, so that NA is a class; a blank always does.
     regression : bool
         Whether the labels are numbers to be predicted rather than classes.
+    incomplete : bool
+        Whether there may be no label at all, or one class alone, because more labels are to come.
     missing : bool
         Whether features may be missing, because they will be imputed.
     strict : bool
@@ -63,6 +65,7 @@ class ReadOptions:
     labels_file: str | os.PathLike[str] | None = None
     unlabeled: tuple[str, ...] = ()
     regression: bool = False
+    incomplete: bool = False
     missing: bool = True
     strict: bool = False
     decimal: str = "auto"

@@ -292,7 +292,9 @@ def read_table(
     found.raise_all()
     assert coded is not None
     warn_of_counts(raw)
-    if not options.regression:
+    if not coded.labeled.any():
+        pass  # nothing is odd about no label
+    elif not options.regression:
         # Whoever says that blanks alone mean no label has thought of the words.
         meant = "" in options.unlabeled
         warn_of_markers(coded.y, coded.labeled, what, _hint(raw, options), cure, meant=meant)
@@ -340,8 +342,14 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
     assert raw.labels is not None
     hint = _hint(raw, options)
     if options.regression:
-        return code_numbers(raw.labels, where=what, hint=hint, decimal=raw.decimal)
-    return code_labels(raw.labels, where=what, hint=hint)
+        return code_numbers(
+            raw.labels,
+            where=what,
+            hint=hint,
+            decimal=raw.decimal,
+            incomplete=options.incomplete,
+        )
+    return code_labels(raw.labels, where=what, hint=hint, incomplete=options.incomplete)
 
 
 def _truth(

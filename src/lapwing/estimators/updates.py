@@ -21,14 +21,9 @@ from lapwing.estimators.prepared import Prepared, Solution, Targets
 from lapwing.estimators.progress import SILENT, Stages
 from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator
-from lapwing.graphs import smallest_eigenpairs
-from lapwing.graphs.design import most_telling, spectral_prior
+from lapwing.graphs.design import design_of, most_telling
 
 __all__ = ["Updatable"]
-
-# Eigenvectors of the graph to choose rows by. More than a tenth of the points say what is special
-# about single ones: a batch would then leave whole clusters out.
-_EIGENVECTORS, _FEW, _SHARE = 100, 10, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +138,7 @@ class Updatable(SemiSupervisedEstimator):
                 "suggest looks at the graph, and this fit has none. Fit with gamma_I > 0."
             )
         if kept.design is None:
-            kept = replace(kept, design=_design(prepared))
+            kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
             self._kept = kept
         problem = prepared.problem
         open_points = np.ones(problem.n_points, dtype=bool)
@@ -256,15 +251,6 @@ class Updatable(SemiSupervisedEstimator):
         values = of_each_class(values + getattr(self, "class_offsets_", 0.0))
         largest = np.sort(values, axis=1)[:, -2:]
         return np.asarray(np.clip(1 - (largest[:, 1] - largest[:, 0]) / 2, 0.0, 1.0))
-
-
-def _design(prepared: Prepared) -> Array:
-    pairs, laplacian = prepared.eigenpairs, prepared.laplacian
-    n = laplacian.n_points
-    k = min(_EIGENVECTORS, max(_FEW, int(_SHARE * n)), n)
-    if pairs is None:
-        pairs = smallest_eigenpairs(laplacian, k)
-    return spectral_prior(pairs.values[:k], pairs.vectors[:, :k])
 
 
 def _rows(rows: Any, n_rows: int) -> Array:

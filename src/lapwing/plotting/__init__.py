@@ -1,5 +1,28 @@
-"""Pictures of fits, in the manner of scikit-learn's displays."""
+"""Pictures of fits, in the manner of scikit-learn's displays.
 
-from lapwing.plotting.displays import PALETTE, decision_map, scatter_predictions
+They need matplotlib (the extra ``plot``). ``Display.from_estimator`` draws into the given Axes, or
+into a new Figure that pyplot does not know: nothing stays open, no global setting is changed. Save
+it with ``display.figure_.savefig(...)``. Text and lines suit the ground that they lie on.
+"""
 
-__all__ = ["PALETTE", "decision_map", "scatter_predictions"]
+from lapwing._host.publish import publish as _publish
+from lapwing.plotting.calibration import CalibrationDisplay
+from lapwing.plotting.convergence import ConvergenceDisplay
+from lapwing.plotting.decision import DecisionMapDisplay, decision_map
+from lapwing.plotting.drawing import PALETTE
+from lapwing.plotting.graph import GraphDisplay
+from lapwing.plotting.path import PathDisplay
+from lapwing.plotting.predictions import scatter_predictions
+
+__all__ = [
+    "PALETTE",
+    "CalibrationDisplay",
+    "ConvergenceDisplay",
+    "DecisionMapDisplay",
+    "GraphDisplay",
+    "PathDisplay",
+    "decision_map",
+    "scatter_predictions",
+]
+
+_publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

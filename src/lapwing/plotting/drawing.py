@@ -8,22 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.optional import require
-from lapwing.classes.voting import as_columns, n_columns, of_each_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 __all__ = [
-    "INK",
     "MARKERS",
     "PALE",
     "PALETTE",
+    "Display",
     "add_legend",
     "color_of",
-    "draw_ground",
     "explain_signs",
     "finish",
+    "ink_of",
+    "ink_on",
+    "label_axes",
     "new_axes",
+    "paper_of",
     "scatter_class",
     "strength_of",
     "write_class",
@@ -45,8 +48,9 @@ PALETTE = (
     "#92dadd",
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
-INK = "#22252b"
-PALE = "#6b7280"
+# Text and lines on light and on dark ground; PALE is seen on both.
+_INK, _CHALK = "#22252b", "#e9ebee"
+PALE = "#767d8a"
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
@@ -54,6 +58,43 @@ def new_axes(size: tuple[float, float]) -> Axes:
     module = require("matplotlib.figure", extra="plot", purpose="lapwing.plotting")
     axes: Axes = module.Figure(figsize=size, layout="constrained").add_subplot()
     return axes
+
+
+class Display:
+    """What all displays have: they draw into given Axes, or into a Figure of their own."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def _open(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+        self.ax_ = new_axes(size) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
+    """Give the colour of the ground that is drawn on, within the Axes or beside them."""
+    colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
+    whole = getattr(axes.figure, "figure", None) or axes.figure  # of a part of a figure
+    for owner in [axes] * inside + [axes.figure, whole]:
+        red, green, blue, alpha = colors.to_rgba(owner.patch.get_facecolor())
+        if owner.patch.get_visible() and alpha > 0.5:
+            return red, green, blue
+    return 1.0, 1.0, 1.0
+
+
+def ink_on(paper: Any) -> str:
+    """Choose the colour of text and lines that is read best on a ground."""
+    colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
+    # Relative luminance of WCAG 2; at 0.18 black and white are read equally well.
+    rgb = np.array(colors.to_rgb(paper))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return _INK if linear @ [0.2126, 0.7152, 0.0722] > 0.18 else _CHALK
+
+
+def ink_of(axes: Axes, *, inside: bool = True) -> str:
+    """Choose the colour of text and lines within the Axes, or beside them."""
+    return ink_on(paper_of(axes, inside=inside))
 
 
 def color_of(k: int) -> str:
@@ -69,45 +110,6 @@ def strength_of(values: NDArray[np.float64] | None, n: int) -> NDArray[np.float6
         raise ValueError("confidence must not be negative or NaN; give margins or probabilities.")
     middle = np.median(values) if values.size else 0.0
     return np.minimum(values / middle, 1.0) if middle > 0 else np.ones(values.shape)
-
-
-def draw_ground(
-    axes: Axes, estimator: Any, points: NDArray[Any], classes: NDArray[Any], resolution: int
-) -> None:
-    """Colour the plane around the points by class and margin, and draw where classes meet."""
-    colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-    low, high = points.min(axis=0), points.max(axis=0)
-    pad = np.maximum(0.12 * (high - low), 1e-9)
-    (left, bottom), (right, top) = low - pad, high + pad
-    x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
-    grid = np.stack(np.meshgrid(x, y), axis=-1)
-    scores = np.asarray(estimator.decision_function(grid.reshape(-1, 2)), dtype=float)
-    scores = of_each_class(as_columns(scores))
-    ahead = np.stack([_ahead(scores, k) for k in range(len(classes))], axis=-1)
-    margin = ahead.max(axis=1)
-    # The 80th percentile, not the maximum: a narrow peak at a label would leave all else white.
-    strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
-    palette = np.array([colors.to_rgb(color_of(k)) for k in range(len(classes))])
-    mix = (0.06 + 0.5 * strength)[:, None]
-    image = 1 - mix * (1 - palette[ahead.argmax(axis=1)])
-    axes.imshow(
-        image.reshape(resolution, resolution, 3),
-        extent=(left, right, bottom, top),
-        origin="lower",
-        aspect="auto",
-        interpolation="bilinear",
-        zorder=0,
-    )
-    for k in range(n_columns(len(classes))):
-        level = ahead[:, k].reshape(resolution, resolution)
-        if level.min() < 0 < level.max():
-            axes.contour(x, y, level, levels=[0.0], colors=INK, linewidths=1.6, zorder=2)
-
-
-def _ahead(scores: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """How far class k is ahead of the best other one; negative where it is behind."""
-    difference: NDArray[np.float64] = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1)
-    return difference
 
 
 def scatter_class(
@@ -134,7 +136,7 @@ def scatter_class(
         s=230,
         marker="*",
         color=color,
-        edgecolors=INK,
+        edgecolors=ink_of(axes),
         linewidths=1.1,
         zorder=6,
     )
@@ -150,10 +152,10 @@ def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str
         crowded = ((points[:, None] - stars) ** 2).sum(axis=-1).min(axis=1) < room
         far = np.where(crowded & ~crowded.all(), np.inf, far)
     x, y = points[np.argmin(far)]
-    halo = effects.withStroke(linewidth=3.5, foreground="white")
+    halo = effects.withStroke(linewidth=3.5, foreground=paper_of(axes, inside=True))
     axes.text(
-        x, y, name, ha="center", va="center", fontsize=15, fontweight="bold", color=INK,
-        path_effects=[halo], zorder=7,
+        x, y, name, ha="center", va="center", fontsize=15, fontweight="bold",
+        color=ink_of(axes), path_effects=[halo], zorder=7,
     )  # fmt: skip
 
 
@@ -162,22 +164,48 @@ def finish(axes: Axes, title: str | None) -> None:
     axes.set(xticks=[], yticks=[])
     for side in axes.spines.values():
         side.set_color("#c9ced6")
+    _write_title(axes, title)
+
+
+def label_axes(axes: Axes, x: str, y: str, title: str | None) -> None:
+    """Name both axes and set the title, to be read on this ground."""
+    ink = ink_of(axes, inside=False)
+    axes.set_xlabel(x, color=ink)
+    axes.set_ylabel(y, color=ink)
+    axes.tick_params(which="both", colors=ink)
+    for side in axes.spines.values():
+        side.set_color(PALE)
+    _write_title(axes, title)
+
+
+def _write_title(axes: Axes, title: str | None) -> None:
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=11.5, color=INK, pad=8)
+        ink = ink_of(axes, inside=False)
+        axes.set_title(title, loc="left", fontsize=11.5, color=ink, pad=8)
 
 
-def add_legend(axes: Axes, handles: list[Any] | None = None) -> None:
-    """Put a legend below the picture."""
-    # Below the picture: inside it would hide points, and it must not depend on where they are.
+def add_legend(axes: Axes, handles: Any = None, *, beside: str = "picture") -> None:
+    """Put a legend below the picture, below the words at its axis, or above it ('title')."""
+    # Inside it would hide points, and it must not depend on where they are.
+    above = beside == "title"
+    below = (0.5, -0.15 if beside == "labels" else -0.01)
     axes.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=4, frameon=False,
-        fontsize=9, handletextpad=0.3, columnspacing=1.4, labelcolor=INK,
-    )  # fmt: skip
+        handles=handles,
+        loc="lower right" if above else "upper center",
+        bbox_to_anchor=(1.0, 1.0) if above else below,
+        ncols=1 if above else 4,
+        frameon=False,
+        fontsize=9,
+        handletextpad=0.3,
+        columnspacing=1.4,
+        labelcolor=ink_of(axes, inside=False),
+    )
 
 
 def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
     """Put a legend that explains those signs which were drawn."""
     lines = require("matplotlib.lines", extra="plot", purpose="lapwing.plotting")
+    ink = ink_of(axes, inside=False)
 
     def sign(text: str, marker: str, **style: Any) -> Any:
         return lines.Line2D([], [], linestyle="none", marker=marker, label=text, **style)
@@ -188,9 +216,9 @@ def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
             sign("fainter: less certain", "o", color=PALE, alpha=0.35, markeredgewidth=0)
         )
     if stars:
-        handles.append(sign("label given", "*", color="white", markeredgecolor=INK, markersize=12))
+        handles.append(sign("label given", "*", color="none", markeredgecolor=ink, markersize=12))
     if rings:
         handles.append(
-            sign("wrong", "o", markerfacecolor="none", markeredgecolor=INK, markersize=8)
+            sign("wrong", "o", markerfacecolor="none", markeredgecolor=ink, markersize=8)
         )
     add_legend(axes, handles)

@@ -1,0 +1,114 @@
+"""Which rows of a table to label next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._app.fitting import fit_estimator
+from lapwing._app.preprocessing import preprocess
+from lapwing._app.request import SuggestRequest
+from lapwing._app.settings import make_estimator
+from lapwing._tables.tables import Table
+from lapwing.graphs import build_laplacian, default_graph
+from lapwing.graphs.design import cover
+from lapwing.problem import distinct_rows
+
+__all__ = ["Suggestion", "suggest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """Rows to label next.
+
+    Attributes
+    ----------
+    request : SuggestRequest
+        What was asked for.
+    table : Table
+        What was learnt from.
+    rows : ndarray of int
+        The rows, the most telling first.
+    fitted : bool
+        Whether answers counted: without two classes the rows are chosen by the graph alone.
+    scaling : str
+        What was done to the columns.
+    seconds : float
+        How long it took.
+    """
+
+    request: SuggestRequest
+    table: Table
+    rows: NDArray[np.intp]
+    fitted: bool
+    scaling: str
+    seconds: float
+
+
+def suggest(
+    table: Table, request: SuggestRequest, *, callbacks: Iterable[object] = ()
+) -> Suggestion:
+    """Choose the rows of a table that it would help most to label next.
+
+    Parameters
+    ----------
+    table : Table
+        Rows with and without labels; there may be no label at all.
+    request : SuggestRequest
+        Method, parameters, scaling, seed, and how many rows.
+    callbacks : iterable of scikit-learn callbacks, default=()
+        Told of the progress.
+
+    Returns
+    -------
+    Suggestion
+        The rows.
+
+    Raises
+    ------
+    ValueError
+        If every row has a label, or the estimator refuses the table.
+    """
+    if table.labeled.all():
+        raise ValueError(f"{table.source}: every row has a label. There is none to ask for.")
+    start = time.perf_counter()
+    before = preprocess(table, request.scale, request.impute)
+    method = request.chosen
+    usual = default_graph(before.points, regression=method.regression)
+    estimator = make_estimator(
+        method,
+        request.parameters,
+        request.seed,
+        unlabeled=table.unlabeled,
+        graph=usual,
+        updatable=True,
+    )
+    known = len(np.unique(table.y[table.labeled]))
+    fitted = known >= (1 if method.regression else 2)
+    if fitted:
+        fit_estimator(estimator, before.points, table.y, request, callbacks)
+        rows = estimator.suggest(request.n_rows)
+    else:
+        graph = usual if estimator.graph is None else estimator.graph
+        rows = _cover(graph, before.points, table.labeled, request.n_rows)
+    if not len(rows):
+        raise ValueError(
+            f"{table.source}: the rows without a label are equal to rows that have one. There is "
+            "none to ask for."
+        )
+    seconds = time.perf_counter() - start
+    return Suggestion(request, table, rows, fitted, before.words, seconds)
+
+
+def _cover(graph: Any, points: Any, labeled: NDArray[np.bool_], n_rows: int) -> NDArray[np.intp]:
+    """Rows that say most about all others by the graph; equal rows are one point."""
+    first, vertex = distinct_rows(points)
+    counts = np.bincount(vertex).astype(np.float64)
+    laplacian = build_laplacian(graph, points[first])
+    chosen = cover(laplacian, np.unique(vertex[labeled]), n_rows, counts)
+    return np.asarray(first[chosen], dtype=np.intp)

@@ -1,0 +1,373 @@
+"""Whether probabilities hold what they promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing.classes.column import read_column
+from lapwing.classes.markers import find_unlabeled
+from lapwing.plotting.drawing import PALE, PALETTE, Display, add_legend, ink_of, label_axes
+from lapwing.plotting.reading import codes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CalibrationDisplay"]
+
+_STRATEGIES = ("uniform", "quantile")
+_ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
+
+
+class CalibrationDisplay(Display):
+    """Reliability diagram: of the rows with this probability, how many are so.
+
+    Of two classes the probability is that of the second one. Of more it is that of the answer, the
+    class of largest probability, and what is counted is how often the answer is right.
+    `from_estimator` and `from_predictions` make one.
+
+    Parameters
+    ----------
+    prob_pred : ndarray of shape (n_bins,)
+        Mean probability of the rows of each bin that holds any.
+    prob_true : ndarray of shape (n_bins,)
+        Share of these rows that are so.
+    counts : ndarray of int of shape (n_bins,)
+        How many rows there are in each bin.
+    lower, upper : ndarray of shape (n_bins,)
+        Bounds of the interval for the share ([1]_).
+    subject : str
+        Whose probability it is, in words.
+    outcome : str
+        What is counted, in words.
+    expected_calibration_error : float
+        Mean distance of `prob_pred` and `prob_true`, by the number of rows.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn into.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    line_ : matplotlib Line2D
+        Where probabilities are right.
+    points_ : matplotlib Line2D
+        The bins.
+    intervals_ : matplotlib LineCollection
+        The intervals of the bins.
+    texts_ : list of matplotlib Text
+        The number of rows in each bin.
+
+    See Also
+    --------
+    sklearn.calibration.CalibrationDisplay : The same of two classes, without intervals.
+
+    References
+    ----------
+    .. [1] E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+       Journal of the American Statistical Association, 1927.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lapwing.plotting import CalibrationDisplay
+    >>> y = np.array(["no", "yes", "no", "yes", "yes", None])  # the last row has no label
+    >>> proba = np.array([0.1, 0.1, 0.3, 0.8, 0.9, 0.5])  # that of "yes"
+    >>> display = CalibrationDisplay.from_predictions(y, proba, n_bins=2)
+    >>> display.counts.tolist()
+    [3, 2]
+    """
+
+    def __init__(
+        self,
+        *,
+        prob_pred: NDArray[Any],
+        prob_true: NDArray[Any],
+        counts: NDArray[Any],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        subject: str,
+        outcome: str,
+        expected_calibration_error: float,
+    ) -> None:
+        self.prob_pred = prob_pred
+        self.prob_true = prob_true
+        self.counts = counts
+        self.lower = lower
+        self.upper = upper
+        self.subject = subject
+        self.outcome = outcome
+        self.expected_calibration_error = expected_calibration_error
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        unlabeled: Any = "auto",
+        n_bins: int = 5,
+        strategy: str = "uniform",
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        title: str | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Compare the probabilities of a fitted classifier with labels.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with `predict_proba`.
+        X : {array-like, sparse matrix, dataframe} of shape (n, n_features)
+            Rows that it was not fitted to: of its own labels it is surer than of others.
+        y : array-like of shape (n,)
+            Their labels; rows without one are left out.
+        unlabeled : 'auto', number, str, None or NaN, default='auto'
+            The marker of rows without a label in `y`.
+        n_bins : int, default=5
+            How many bins.
+        strategy : {'uniform', 'quantile'}, default='uniform'
+            Bins of equal width, or of equal numbers of rows.
+        confidence : float, default=0.95
+            Share of intervals that hold the true share.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        CalibrationDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no `predict_proba`, or as `from_predictions`.
+        ImportError
+            If matplotlib is not installed.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(estimator).__name__} gives no probabilities (it has no predict_proba). "
+                "Give labels and probabilities to CalibrationDisplay.from_predictions."
+            )
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            classes=estimator.classes_,
+            unlabeled=unlabeled,
+            n_bins=n_bins,
+            strategy=strategy,
+            confidence=confidence,
+            ax=ax,
+            title=title,
+            legend=legend,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_proba: ArrayLike,
+        *,
+        classes: ArrayLike | None = None,
+        unlabeled: Any = "auto",
+        n_bins: int = 5,
+        strategy: str = "uniform",
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        title: str | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Compare probabilities with labels.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels; rows without one are left out.
+        y_proba : array-like of shape (n,) or (n, n_classes)
+            Probabilities: of the second of two classes, or of every class.
+        classes : array-like of shape (n_classes,), default=None
+            The classes in the order of the columns; None means those of `y_true`, sorted.
+        unlabeled : 'auto', number, str, None or NaN, default='auto'
+            The marker of rows without a label in `y_true`.
+        n_bins : int, default=5
+            How many bins.
+        strategy : {'uniform', 'quantile'}, default='uniform'
+            Bins of equal width, or of equal numbers of rows.
+        confidence : float, default=0.95
+            Share of intervals that hold the true share.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        CalibrationDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, a label is no class, shapes disagree, a probability is not in
+            [0, 1], or an option is out of its range.
+        ImportError
+            If matplotlib is not installed.
+        """
+        _check_options(n_bins, strategy, confidence)
+        proba = np.asarray(y_proba, dtype=float)
+        names = _classes(y_true, classes, unlabeled)
+        wanted = 2 if proba.ndim == 1 else proba.shape[-1]
+        if proba.ndim not in (1, 2) or wanted != len(names):
+            raise ValueError(
+                f"y_proba has shape {proba.shape} and there are {len(names)} classes "
+                f"({', '.join(map(str, names.tolist()))}). Give a column for each, or of two "
+                "classes the probabilities of the second; name classes that no row has with "
+                "classes=."
+            )
+        codes = codes_of(y_true, len(proba), unlabeled, names)
+        known = codes >= 0
+        if not known.any():
+            raise ValueError("No row of y_true has a label. Give the labels of some rows.")
+        if not ((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING)).all():
+            raise ValueError("y_proba must hold probabilities, numbers from 0 to 1 and no NaN.")
+        given, so, subject, outcome = _events(proba[known], codes[known], names)
+        bins = _bins(np.clip(given, 0.0, 1.0), n_bins, strategy)
+        counts = np.bincount(bins)
+        held = counts > 0
+        prob_pred = np.bincount(bins, given)[held] / counts[held]
+        hits, counts = np.bincount(bins, so)[held], counts[held]
+        lower, upper = _wilson(hits, counts, confidence)
+        distance = np.abs(hits / counts - prob_pred)
+        display = cls(
+            prob_pred=prob_pred,
+            prob_true=hits / counts,
+            counts=counts,
+            lower=lower,
+            upper=upper,
+            subject=subject,
+            outcome=outcome,
+            expected_calibration_error=float(counts @ distance / counts.sum()),
+        )
+        return display.plot(ax, title=title, legend=legend)
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        CalibrationDisplay
+            Itself, with the attributes of what was drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        axes = self._open(ax, (5.4, 5.0))
+        ink = ink_of(axes)
+        (self.line_,) = axes.plot(
+            [0, 1], [0, 1], color=PALE, linestyle="--", linewidth=1.2, label="right", zorder=1
+        )
+        self.intervals_ = axes.vlines(
+            self.prob_pred, self.lower, self.upper, colors=PALETTE[0], linewidth=1.6, zorder=2,
+            label="interval",
+        )  # fmt: skip
+        (self.points_,) = axes.plot(
+            self.prob_pred,
+            self.prob_true,
+            color=PALETTE[0],
+            markeredgecolor=ink,
+            linestyle="none",
+            marker="o",
+            label=f"bins (mean distance {self.expected_calibration_error:.1%})",
+            zorder=3,
+        )
+        # Beside the interval, on the side where the diagonal is not.
+        self.texts_ = [
+            axes.annotate(
+                f"{n:,} {'row' if n == 1 else 'rows'}",
+                (x, y),
+                (7 if y <= x else -7, 0),
+                textcoords="offset points",
+                ha="left" if y <= x else "right",
+                va="center",
+                fontsize=8,
+                color=ink,
+            )
+            for x, y, n in zip(self.prob_pred, self.prob_true, self.counts.tolist(), strict=True)
+        ]
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        label_axes(axes, f"Probability of {self.subject}", f"Share that {self.outcome}", title)
+        if legend:
+            add_legend(axes, beside="labels")
+        return self
+
+
+def _check_options(n_bins: Any, strategy: str, confidence: float) -> None:
+    if not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+        raise ValueError(f"n_bins={n_bins!r} must be a whole number of bins, 1 or more.")
+    if strategy not in _STRATEGIES:
+        raise ValueError(f"strategy={strategy!r} is none of {', '.join(_STRATEGIES)}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
+
+
+def _classes(y_true: Any, classes: Any, unlabeled: Any) -> NDArray[Any]:
+    if classes is not None:
+        return np.asarray(classes)
+    labels = read_column(y_true)
+    return np.unique(labels[~find_unlabeled(labels, unlabeled).mask])
+
+
+def _events(
+    proba: NDArray[Any], codes: NDArray[Any], names: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], str, str]:
+    """Probabilities, whether what they are about is so, and what that is."""
+    if len(names) == 2:
+        name = str(names[1])
+        return (proba if proba.ndim == 1 else proba[:, 1]), codes == 1, name, f"is {name}"
+    answer = proba.argmax(axis=1)
+    return proba.max(axis=1), codes == answer, "the answer", "is right"
+
+
+def _bins(given: NDArray[Any], n_bins: int, strategy: str) -> NDArray[np.intp]:
+    """The bin of each row. A bin holds its upper edge, the first one its lower edge, too."""
+    edges = np.linspace(0, 1, n_bins + 1)
+    if strategy == "quantile":
+        edges = np.quantile(given, edges)
+    return np.searchsorted(edges[1:-1], given, side="left")
+
+
+def _wilson(
+    hits: NDArray[Any], counts: NDArray[Any], confidence: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Wilson's interval for shares: it stays within [0, 1] and is honest for few rows."""
+    z2 = float(ndtri(0.5 + confidence / 2)) ** 2
+    middle = (hits + z2 / 2) / (counts + z2)
+    half = np.sqrt(z2 * (hits * (counts - hits) / counts + z2 / 4)) / (counts + z2)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

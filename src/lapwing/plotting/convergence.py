@@ -1,0 +1,207 @@
+"""How a solver came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.plotting.drawing import MARKERS, PALETTE, Display, add_legend, color_of, label_axes
+from lapwing.plotting.reading import last_step
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ConvergenceDisplay"]
+
+_QUANTITIES = {
+    "objective": "Objective",
+    "gradient": "Norm of the gradient",
+    "preconditioned": "Norm of the preconditioned gradient",
+    "mixed": "Mixed norm of the gradient",
+}
+_STYLES = ("-", "--", ":", "-.")
+
+
+class ConvergenceDisplay(Display):
+    """Objective of a fit, iteration by iteration or start by start.
+
+    `LapSVC` and its relatives record every iteration of ``solver='pcg'`` (`history_`). `S3VC`
+    records the objective at the end of every start (`objectives_`). `from_estimator` makes one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_steps, n_columns)
+        What was recorded; NaN where a column had converged already.
+    quantity : str
+        What it is: 'objective', 'gradient', 'preconditioned' or 'mixed'.
+    step : {'iteration', 'start'}, default='iteration'
+        What a row is.
+    columns : sequence of str, default=()
+        What the columns are called; empty where there is one.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn into.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    lines_ : list of matplotlib Line2D
+        The columns.
+
+    Examples
+    --------
+    >>> from lapwing import LapSVC
+    >>> from lapwing.datasets import make_two_moons
+    >>> from lapwing.plotting import ConvergenceDisplay
+    >>> X, y = make_two_moons(random_state=0)
+    >>> model = LapSVC(solver="pcg").fit(X, y)
+    >>> display = ConvergenceDisplay.from_estimator(model)
+    >>> len(display.values) == model.n_iter_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        values: NDArray[Any],
+        quantity: str = "objective",
+        step: str = "iteration",
+        columns: Sequence[str] = (),
+    ) -> None:
+        self.values = values
+        self.quantity = quantity
+        self.step = step
+        self.columns = columns
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        quantity: str = "objective",
+        ax: Axes | None = None,
+        title: str | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Draw what a fit has recorded.
+
+        Parameters
+        ----------
+        estimator : estimator or Pipeline
+            A fitted estimator with `history_` or `objectives_`, or a Pipeline that ends in one.
+        quantity : {'objective', 'gradient', 'preconditioned', 'mixed'}, default='objective'
+            What to draw; of `objectives_` there is the objective alone.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to name the columns, where there are several.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If nothing was recorded, or not this quantity.
+        ImportError
+            If matplotlib is not installed.
+        """
+        model = last_step(estimator)
+        records, step = _records(model)
+        if quantity not in records:
+            raise ValueError(f"quantity={quantity!r} is none of {', '.join(records)}.")
+        values = records[quantity]
+        display = cls(
+            values=values,
+            quantity=quantity,
+            step=step,
+            columns=_columns(model, values.shape[1]),
+        )
+        return display.plot(ax, title=title, legend=legend)
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
+    ) -> Self:
+        """Draw what was recorded.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to name the columns, where there are several.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            Itself, with the attributes of what was drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        axes = self._open(ax, (5.8, 4.0))
+        steps = np.arange(1, len(self.values) + 1)
+        single = self.step == "start"
+        self.lines_ = []
+        for k, column in enumerate(self.values.T):
+            around = k // len(PALETTE)
+            (line,) = axes.plot(
+                steps,
+                column,
+                color=color_of(k),
+                linestyle="none" if single else _STYLES[around % len(_STYLES)],
+                marker=MARKERS[k % len(MARKERS)] if single else "",
+                linewidth=1.6,
+                label=self.columns[k] if self.columns else self.quantity,
+            )
+            self.lines_.append(line)
+        if not single and np.nanmin(self.values, initial=np.inf) > 0:
+            axes.set_yscale("log")
+        name = "Objective at the end" if single else _QUANTITIES.get(self.quantity, self.quantity)
+        label_axes(axes, self.step.capitalize(), name, title)
+        if single:
+            axes.set_xticks(steps if len(steps) <= 12 else steps[:: len(steps) // 6])
+        if legend and self.columns:
+            add_legend(axes, beside="labels")
+        return self
+
+
+def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
+    """What a fit has recorded, by name, and what a row of it is."""
+    history = getattr(model, "history_", None)
+    if history:
+        return {name: np.asarray(rows, dtype=float) for name, rows in history.items()}, "iteration"
+    objectives = getattr(model, "objectives_", None)
+    if objectives is not None:
+        return {"objective": np.column_stack(objectives)}, "start"
+    name = type(model).__name__
+    if history is None:
+        raise ValueError(
+            f"{name} records no iterations. LapSVC, LapRLSClassifier and LapRLSRegressor do with "
+            "solver='pcg', and S3VC records the objective of every start."
+        )
+    raise ValueError(
+        f"{name} was solved by {model.solver_!r}, which records no iterations. Fit with "
+        "solver='pcg'."
+    )
+
+
+def _columns(model: Any, n_columns: int) -> tuple[str, ...]:
+    if n_columns == 1:
+        return ()
+    pairs = getattr(model, "pairs_", None)
+    if pairs is not None:
+        return tuple(" or ".join(map(str, pair)) for pair in np.asarray(pairs).tolist())
+    classes: Any = getattr(model, "classes_", range(1, n_columns + 1))
+    return tuple(map(str, classes))

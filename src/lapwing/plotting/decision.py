@@ -1,0 +1,351 @@
+"""The classes that a classifier gives to the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from lapwing._host.optional import require
+from lapwing.classes.voting import as_columns, n_columns, of_each_class
+from lapwing.plotting.drawing import (
+    MARKERS,
+    PALE,
+    Display,
+    add_legend,
+    color_of,
+    finish,
+    ink_of,
+    paper_of,
+)
+from lapwing.plotting.reading import codes_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DecisionMapDisplay", "decision_map"]
+
+
+class DecisionMapDisplay(Display):
+    """Map of the classes that a classifier gives to the plane, with its confidence.
+
+    The ground has the colour of the class, the paler the nearer the two best decision values are;
+    the line is where they are equal (for two classes f = 0). `from_estimator` makes one.
+
+    Parameters
+    ----------
+    xx0, xx1 : ndarray of shape (resolution,)
+        Where the estimator was asked, along each axis.
+    scores : ndarray of shape (resolution, resolution, n_classes)
+        Decision values there, of the second axis first.
+    classes : ndarray of shape (n_classes,)
+        The classes, in the order of the scores and of the palette.
+    points : ndarray of shape (n, 2)
+        Points to draw over the map.
+    codes : ndarray of int of shape (n,)
+        Places of their labels in `classes`; -1 where there is none.
+    feature_names : sequence of two str, default=()
+        What the axes are called.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn into.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    image_ : matplotlib AxesImage
+        The ground.
+    boundaries_ : list of matplotlib QuadContourSet
+        The lines where two classes meet, an entry a class; none for a class that has no border.
+    unlabeled_ : matplotlib PathCollection
+        The points without a label.
+    labeled_ : list of matplotlib PathCollection
+        The points with a label, an entry a class.
+
+    See Also
+    --------
+    decision_map : The same as a function that returns the Axes.
+
+    Examples
+    --------
+    >>> from lapwing import LapSVC
+    >>> from lapwing.datasets import make_two_moons
+    >>> from lapwing.plotting import DecisionMapDisplay
+    >>> X, y = make_two_moons(random_state=0)
+    >>> display = DecisionMapDisplay.from_estimator(LapSVC().fit(X, y), X, y)
+    >>> len(display.labeled_)
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        xx0: NDArray[Any],
+        xx1: NDArray[Any],
+        scores: NDArray[Any],
+        classes: NDArray[Any],
+        points: NDArray[Any],
+        codes: NDArray[Any],
+        feature_names: Sequence[str] = (),
+    ) -> None:
+        self.xx0 = xx0
+        self.xx1 = xx1
+        self.scores = scores
+        self.classes = classes
+        self.points = points
+        self.codes = codes
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        unlabeled: Any = "auto",
+        resolution: int = 240,
+        ax: Axes | None = None,
+        title: str | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Ask a fitted classifier for the plane around some points, and draw the answer.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted on two features; has `decision_function` and `classes_`.
+        X : {array-like, dataframe} of shape (n, 2)
+            Points to draw over it.
+        y : array-like of shape (n,), default=None
+            Their labels; None means that all are unlabelled.
+        unlabeled : 'auto', number, str, None or NaN, default='auto'
+            The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto',
+            -1 is a label if it is one of the estimator's classes.
+        resolution : int, default=240
+            Points of the grid along each axis; the estimator is asked for their square.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        DecisionMapDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If `estimator` is no classifier, the data are not two-dimensional, `y` is of another
+            length or holds a label that is no class, or `resolution` is below 2.
+        ImportError
+            If matplotlib is not installed.
+        """
+        if not is_classifier(estimator):
+            raise ValueError(
+                f"A decision map needs a classifier; {type(estimator).__name__} is none."
+            )
+        check_is_fitted(estimator)
+        points = check_array(X)
+        if points.shape[1] != 2:
+            raise ValueError(f"A decision map draws two features, but X has {points.shape[1]}.")
+        if resolution < 2:
+            raise ValueError(f"resolution must be 2 or more, got {resolution}.")
+        classes = np.asarray(estimator.classes_)
+        # Missing values mark unlabelled rows with any estimator, whatever its own marker is.
+        given, marker = ([None] * len(points), None) if y is None else (y, unlabeled)
+        codes = codes_of(given, len(points), marker, classes)
+        xx0, xx1 = _around(points, resolution)
+        grid = np.stack(np.meshgrid(xx0, xx1), axis=-1)
+        asked = _framed(X, grid.reshape(-1, 2))
+        scores = np.asarray(estimator.decision_function(asked), dtype=float)
+        display = cls(
+            xx0=xx0,
+            xx1=xx1,
+            scores=of_each_class(as_columns(scores)).reshape(resolution, resolution, -1),
+            classes=classes,
+            points=points,
+            codes=codes,
+            feature_names=tuple(map(str, getattr(X, "columns", ()))),
+        )
+        return display.plot(ax, title=title, legend=legend)
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
+    ) -> Self:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        DecisionMapDisplay
+            Itself, with the attributes of what was drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        axes = self._open(ax, (5.2, 4.2))
+        self._draw_ground(axes)
+        hidden = self.codes < 0
+        self.unlabeled_ = axes.scatter(
+            self.points[hidden, 0],
+            self.points[hidden, 1],
+            s=11,
+            color=PALE,
+            alpha=0.55,
+            linewidths=0,
+            label="unlabelled",
+            zorder=3,
+        )
+        self.labeled_ = [
+            axes.scatter(
+                self.points[self.codes == k, 0],
+                self.points[self.codes == k, 1],
+                s=110,
+                color=color_of(k),
+                marker=MARKERS[k % len(MARKERS)],
+                edgecolors=ink_of(axes),
+                linewidths=1.4,
+                label=f"labelled {c}",
+                zorder=5,
+            )
+            for k, c in enumerate(self.classes)
+        ]
+        finish(axes, title)
+        if self.feature_names:
+            ink = ink_of(axes, inside=False)
+            axes.set_xlabel(self.feature_names[0], color=ink)
+            axes.set_ylabel(self.feature_names[1], color=ink)
+        if legend:
+            add_legend(axes, beside="labels" if self.feature_names else "picture")
+        return self
+
+    def _draw_ground(self, axes: Axes) -> None:
+        """Colour the plane by class and margin, and draw where classes meet."""
+        colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
+        n_classes = len(self.classes)
+        ahead = np.stack([_ahead(self.scores, k) for k in range(n_classes)], axis=-1)
+        margin = ahead.max(axis=-1)
+        # The 80th percentile, not the maximum: a narrow peak at a label would leave all else white.
+        strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
+        palette = np.array([colors.to_rgb(color_of(k)) for k in range(n_classes)])
+        paper = np.array(paper_of(axes, inside=True))
+        mix = (0.06 + 0.5 * strength)[..., None]
+        self.image_ = axes.imshow(
+            paper + mix * (palette[ahead.argmax(axis=-1)] - paper),
+            extent=(self.xx0[0], self.xx0[-1], self.xx1[0], self.xx1[-1]),
+            origin="lower",
+            aspect="auto",
+            interpolation="bilinear",
+            zorder=0,
+        )
+        levels = [ahead[..., k] for k in range(n_columns(n_classes))]
+        self.boundaries_ = [
+            axes.contour(
+                self.xx0, self.xx1, level, levels=[0.0], colors=ink_of(axes), linewidths=1.6,
+                zorder=2,
+            )
+            for level in levels
+            if level.min() < 0 < level.max()
+        ]  # fmt: skip
+
+
+def decision_map(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    ax: Axes | None = None,
+    unlabeled: Any = "auto",
+    resolution: int = 240,
+    title: str | None = None,
+    legend: bool = True,
+) -> Axes:
+    """Draw the classes that a fitted classifier gives to the plane, with its confidence.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted on two features; has `decision_function` and `classes_`.
+    X : {array-like, dataframe} of shape (n, 2)
+        Points to draw over it.
+    y : array-like of shape (n,), default=None
+        Their labels; None means that all are unlabelled.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    unlabeled : 'auto', number, str, None or NaN, default='auto'
+        The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto', -1
+        is a label if it is one of the estimator's classes.
+    resolution : int, default=240
+        Points of the grid along each axis; the estimator is asked for their square.
+    title : str, default=None
+        Title of the Axes.
+    legend : bool, default=True
+        Whether to explain the signs.
+
+    Returns
+    -------
+    matplotlib Axes
+        What was drawn into.
+
+    Raises
+    ------
+    ValueError
+        If `estimator` is no classifier, the data are not two-dimensional, `y` is of another length
+        or holds a label that is no class, or `resolution` is below 2.
+    ImportError
+        If matplotlib is not installed.
+
+    See Also
+    --------
+    DecisionMapDisplay : The same with all that was drawn.
+    """
+    return DecisionMapDisplay.from_estimator(
+        estimator,
+        X,
+        y,
+        unlabeled=unlabeled,
+        resolution=resolution,
+        ax=ax,
+        title=title,
+        legend=legend,
+    ).ax_
+
+
+def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Places along each axis that reach a little beyond the points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    pad = np.maximum(0.12 * (high - low), 1e-9)
+    (left, bottom), (right, top) = low - pad, high + pad
+    return np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
+
+
+def _framed(X: Any, grid: NDArray[Any]) -> Any:
+    """The grid as the estimator was fitted: scikit-learn warns where names of columns are lost."""
+    if not hasattr(X, "columns"):
+        return grid
+    names = list(X.columns)
+    return type(X)({name: grid[:, j] for j, name in enumerate(names)})
+
+
+def _ahead(scores: NDArray[Any], k: int) -> NDArray[Any]:
+    """How far class k is ahead of the best other one; negative where it is behind."""
+    difference: NDArray[Any] = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
+    return difference

@@ -1,0 +1,290 @@
+"""The graph that a fit has learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.decomposition import PCA
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from lapwing._arrays import is_sparse
+from lapwing._host.optional import require
+from lapwing.plotting.drawing import (
+    MARKERS,
+    PALE,
+    Display,
+    add_legend,
+    color_of,
+    finish,
+    ink_of,
+)
+from lapwing.plotting.reading import last_step
+from lapwing.problem import distinct_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["GraphDisplay"]
+
+
+class GraphDisplay(Display):
+    """Graph of a fit over two coordinates, its edges by weight, labelled points marked.
+
+    Answers follow the edges: where an edge joins two clouds, labels cross there; where a part of
+    the graph holds no label, its answers rest on the kernel alone. `from_estimator` makes one.
+
+    Parameters
+    ----------
+    layout : ndarray of shape (n_points, 2)
+        Where the points are drawn.
+    affinity : sparse matrix of shape (n_points, n_points)
+        Symmetric weights of the edges.
+    codes : ndarray of int of shape (n_points,)
+        Places of the answers in `classes`; all 0 where numbers are predicted.
+    labeled : ndarray of bool of shape (n_points,)
+        Which points have a label.
+    classes : sequence, default=()
+        The classes, in the order of the palette; empty where numbers are predicted.
+    names : sequence of two str, default=()
+        What the axes are called.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn into.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    edges_ : matplotlib LineCollection
+        The edges, each once: the heavier, the thicker and the less transparent.
+    unlabeled_ : matplotlib PathCollection
+        The points without a label, in the colour of their answer.
+    labeled_ : list of matplotlib PathCollection
+        The points with a label, an entry a class.
+
+    Examples
+    --------
+    >>> from lapwing import LapSVC
+    >>> from lapwing.datasets import make_two_moons
+    >>> from lapwing.plotting import GraphDisplay
+    >>> X, y = make_two_moons(random_state=0)
+    >>> display = GraphDisplay.from_estimator(LapSVC().fit(X, y), X)
+    >>> display.affinity.shape
+    (200, 200)
+    """
+
+    def __init__(
+        self,
+        *,
+        layout: NDArray[Any],
+        affinity: Any,
+        codes: NDArray[Any],
+        labeled: NDArray[np.bool_],
+        classes: Sequence[Any] = (),
+        names: Sequence[str] = (),
+    ) -> None:
+        self.layout = layout
+        self.affinity = affinity
+        self.codes = codes
+        self.labeled = labeled
+        self.classes = classes
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        layout: ArrayLike | None = None,
+        ax: Axes | None = None,
+        title: str | None = None,
+        legend: bool = True,
+    ) -> Self:
+        """Draw the graph of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator or Pipeline
+            A fitted estimator of lapwing with `affinity_`, or a fitted Pipeline that ends in one.
+        X : {array-like, sparse matrix, dataframe} of shape (n, n_features)
+            The rows of the fit, in the same order.
+        layout : array-like of shape (n, 2), default=None
+            Where the rows are drawn, for example by t-SNE. None means the two features if there
+            are no more, or else the first two principal components.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        GraphDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has no graph, X is not that of the fit, a kernel matrix comes without a
+            layout, or the layout is not of two columns.
+        ImportError
+            If matplotlib is not installed.
+        """
+        check_is_fitted(estimator)
+        if isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+        names = _names(X)
+        model = last_step(estimator)
+        affinity = _affinity(model)
+        rows = check_array(X, accept_sparse="csr", dtype=None)
+        if rows.shape[0] != len(model.labeled_):
+            raise ValueError(
+                f"X has {rows.shape[0]} rows and the fit had {len(model.labeled_)}. Give the X of "
+                "the fit."
+            )
+        if layout is not None:
+            places, names = check_array(layout), ()
+        elif getattr(model, "kernel", None) == "precomputed":
+            raise ValueError("X is a kernel matrix. Say with layout= where the rows are drawn.")
+        else:
+            places, names = _flat(rows, names)
+        if places.shape != (rows.shape[0], 2):
+            raise ValueError(
+                f"layout must have two columns and {rows.shape[0]} rows, got shape {places.shape}."
+            )
+        basis = model.basis_
+        classes = model.classes_ if is_classifier(model) else np.zeros(0)
+        codes = np.zeros(len(basis), dtype=np.intp)
+        for k, c in enumerate(classes):
+            codes[model.transduction_[basis] == c] = k
+        display = cls(
+            layout=places[basis],
+            affinity=affinity,
+            codes=codes,
+            labeled=_labeled(rows, basis, model.labeled_),
+            classes=tuple(classes.tolist()),
+            names=names,
+        )
+        return display.plot(ax, title=title, legend=legend)
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
+    ) -> Self:
+        """Draw the graph.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        GraphDisplay
+            Itself, with the attributes of what was drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        collections = require("matplotlib.collections", extra="plot", purpose="lapwing.plotting")
+        colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
+        axes = self._open(ax, (6.4, 5.2))
+        # Each edge once, the heaviest above the others.
+        upper = sp.triu(self.affinity, k=1).tocoo()
+        order = np.argsort(upper.data, kind="stable")
+        ends = np.stack([upper.row[order], upper.col[order]], axis=1)
+        share = upper.data[order] / upper.data.max() if len(order) else np.zeros(0)
+        self.edges_ = collections.LineCollection(
+            self.layout[ends],
+            linewidths=0.3 + 1.2 * share,
+            colors=colors.to_rgba_array(PALE, 0.15 + 0.75 * share) if len(share) else PALE,
+            zorder=2,
+        )
+        axes.add_collection(self.edges_)
+        free = ~self.labeled
+        named = len(self.classes) > 0
+        self.unlabeled_ = axes.scatter(
+            self.layout[free, 0],
+            self.layout[free, 1],
+            s=16,
+            c=[color_of(k) for k in self.codes[free]],
+            linewidths=0,
+            label="unlabelled, in the colour of the answer" if named else "unlabelled",
+            zorder=3,
+        )
+        signs = [f"labelled {c}" for c in self.classes] if named else ["labelled"]
+        known = [self.layout[self.labeled & (self.codes == k)] for k in range(len(signs))]
+        self.labeled_ = [
+            axes.scatter(
+                mine[:, 0],
+                mine[:, 1],
+                s=110,
+                color=color_of(k),
+                marker=MARKERS[k % len(MARKERS)],
+                edgecolors=ink_of(axes),
+                linewidths=1.4,
+                label=sign,
+                zorder=5,
+            )
+            for k, (sign, mine) in enumerate(zip(signs, known, strict=True))
+        ]
+        finish(axes, title)
+        if self.names:
+            ink = ink_of(axes, inside=False)
+            axes.set_xlabel(self.names[0], color=ink)
+            axes.set_ylabel(self.names[1], color=ink)
+        if legend:
+            add_legend(axes, beside="labels" if self.names else "picture")
+        return self
+
+
+def _affinity(model: Any) -> Any:
+    affinity = getattr(model, "affinity_", None)
+    if affinity is None:
+        cure = (
+            "Fit with gamma_I > 0."
+            if "gamma_I" in getattr(model, "get_params", dict)()
+            else "LapSVC, LapRLSClassifier and LapERLSClassifier have one."
+        )
+        raise ValueError(f"This {type(model).__name__} has no graph of neighbours. {cure}")
+    return affinity
+
+
+def _names(X: Any) -> tuple[str, ...]:
+    return tuple(map(str, getattr(X, "columns", ())))
+
+
+def _flat(rows: Any, names: tuple[str, ...]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Two coordinates of the rows, and what they are."""
+    n, p = rows.shape
+    if p <= 2:
+        dense = rows.toarray() if is_sparse(rows) else rows
+        named = names or ("first feature", "second feature")[:p]
+        flat = np.column_stack([dense, np.zeros((n, 2 - p))]).astype(float)
+        return flat, (*named, "")[:2]
+    # Sparse rows stay sparse, and two directions of many need no full decomposition.
+    solver = "arpack" if is_sparse(rows) else "auto"
+    flat = PCA(2, svd_solver=solver, random_state=0).fit_transform(rows)
+    return flat, ("first principal component", "second principal component")
+
+
+def _labeled(rows: Any, basis: NDArray[Any], labeled: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which points of the problem have a label: equal rows are one point, by any of them."""
+    if len(basis) == len(labeled):
+        return np.asarray(labeled[basis], dtype=bool)
+    vertex = distinct_rows(rows)[1]
+    known = np.zeros(vertex.max() + 1, dtype=bool)
+    known[vertex[labeled]] = True
+    return np.asarray(known[vertex[basis]])

@@ -1,0 +1,301 @@
+"""The errors along a path of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._host.optional import require
+from lapwing.plotting.drawing import PALETTE, Display, add_legend, ink_of, ink_on, label_axes
+from lapwing.plotting.reading import last_step, word_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PathDisplay"]
+
+_MEASURES = {
+    "left_out_squared_error": "Leave-one-out squared error",
+    "left_out_error": "Share of labels missed when left out",
+}
+_LAST = ("gamma", "graph")  # what belongs to the kernel and the points, not to the objective
+_SHORT = 8  # letters of a value that lies flat
+_WRITTEN = 100  # cells that have room for their figure
+
+
+class PathDisplay(Display):
+    """Leave-one-out errors of an estimator that chooses its own parameters.
+
+    Over two parameters a map of cells, over one a line; the chosen setting is marked. Of the
+    settings that share these values the one of least error counts. `from_estimator` makes one.
+
+    Parameters
+    ----------
+    parameters : sequence of one or two str
+        Names of the parameters along the axes.
+    values : sequence of one or two lists
+        Their values, in their order along the axes.
+    errors : ndarray of shape (n_values,) or (n_first, n_second)
+        Least error of the settings with these values; NaN where none has a solution.
+    best : tuple of one or two int
+        Place of the chosen setting in `errors`.
+    measure : {'left_out_squared_error', 'left_out_error'}
+        What the errors are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn into.
+    figure_ : matplotlib Figure
+        The figure that holds it.
+    image_ : matplotlib AxesImage or None
+        The cells; None where there is one parameter.
+    colorbar_ : matplotlib Colorbar or None
+        Their scale; None where there is none.
+    texts_ : list of matplotlib Text
+        The figures in the cells, if there are at most a hundred cells.
+    line_ : matplotlib Line2D or None
+        The errors along one parameter; None where there are two.
+    best_ : matplotlib Line2D
+        The mark of the chosen setting.
+
+    Examples
+    --------
+    >>> from lapwing import LapRLSClassifierCV
+    >>> from lapwing.datasets import make_two_moons
+    >>> from lapwing.plotting import PathDisplay
+    >>> X, y = make_two_moons(n_labeled_per_class=3, random_state=0)
+    >>> model = LapRLSClassifierCV(gamma_As=[1e-4, 1e-2], gamma_Is=[0.1, 1, 10]).fit(X, y)
+    >>> display = PathDisplay.from_estimator(model)
+    >>> display.parameters, display.errors.shape
+    (('gamma_A', 'gamma_I'), (2, 3))
+    """
+
+    def __init__(
+        self,
+        *,
+        parameters: Sequence[str],
+        values: Sequence[Sequence[Any]],
+        errors: NDArray[Any],
+        best: Sequence[int],
+        measure: str = "left_out_squared_error",
+    ) -> None:
+        self.parameters = parameters
+        self.values = values
+        self.errors = errors
+        self.best = best
+        self.measure = measure
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        parameters: Sequence[str] | None = None,
+        measure: str = "left_out_squared_error",
+        ax: Axes | None = None,
+        title: str | None = None,
+        colorbar: bool = True,
+    ) -> Self:
+        """Draw the errors of the settings that a fit has tried.
+
+        Parameters
+        ----------
+        estimator : estimator or Pipeline
+            Fitted, such as `LapRLSClassifierCV`, with `cv_results_` and `best_params_`; or a
+            Pipeline that ends in one.
+        parameters : sequence of one or two str, default=None
+            Which parameters to draw over. None means the first two of the objective that have
+            several values (gamma_A and gamma_I), or else those of the kernel and the graph.
+        measure : str, default='left_out_squared_error'
+            That is the error by which the setting was chosen. 'left_out_error' is the share of
+            labels that are missed, which many settings have in common; regressions have none.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        colorbar : bool, default=True
+            Whether to draw the scale of the colours.
+
+        Returns
+        -------
+        PathDisplay
+            What was drawn.
+
+        Raises
+        ------
+        ValueError
+            If the estimator has tried no settings, nothing could be held out, or a name is unknown.
+        ImportError
+            If matplotlib is not installed.
+        """
+        model = last_step(estimator)
+        results = _results(model)
+        if measure not in results or measure not in _MEASURES:
+            known = [name for name in _MEASURES if name in results]
+            raise ValueError(f"measure={measure!r} is none of {', '.join(known)}.")
+        chosen = _chosen(results, parameters)
+        columns = [[params[name] for params in results["params"]] for name in chosen]
+        values = tuple(_distinct(column) for column in columns)
+        errors = np.full([len(axis) for axis in values], np.inf)
+        found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
+        places = [
+            [_place(axis, value) for value in column]
+            for axis, column in zip(values, columns, strict=True)
+        ]
+        np.minimum.at(errors, tuple(places), found)
+        best = tuple(
+            _place(axis, model.best_params_[name])
+            for axis, name in zip(values, chosen, strict=True)
+        )
+        display = cls(
+            parameters=chosen,
+            values=values,
+            errors=np.where(np.isinf(errors), np.nan, errors),
+            best=best,
+            measure=measure,
+        )
+        return display.plot(ax, title=title, colorbar=colorbar)
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True
+    ) -> Self:
+        """Draw the errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure, which pyplot does not know.
+        title : str, default=None
+            Title of the Axes.
+        colorbar : bool, default=True
+            Whether to draw the scale of the colours.
+
+        Returns
+        -------
+        PathDisplay
+            Itself, with the attributes of what was drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        axes = self._open(ax, (5.8, 4.4))
+        self.image_: Any = None
+        self.colorbar_: Any = None
+        self.line_: Any = None
+        self.texts_: list[Any] = []
+        words = [[word_of(value) for value in axis] for axis in self.values]
+        axes.set_xticks(range(len(words[0])), words[0])
+        if max(map(len, words[0])) > _SHORT:
+            axes.tick_params("x", rotation=30)
+            for text in axes.get_xticklabels():
+                text.set(horizontalalignment="right", rotation_mode="anchor")
+        if len(self.parameters) == 2:
+            axes.set_yticks(range(len(words[1])), words[1])
+            label_axes(axes, self.parameters[0], self.parameters[1], title)
+            self._draw_cells(axes, colorbar)
+        else:
+            label_axes(axes, self.parameters[0], _MEASURES[self.measure], title)
+            self._draw_line(axes)
+        add_legend(axes, beside="title")
+        return self
+
+    def _draw_line(self, axes: Axes) -> None:
+        (self.line_,) = axes.plot(self.errors, color=PALETTE[0], marker="o", zorder=2)
+        (self.best_,) = axes.plot(
+            self.best[0],
+            self.errors[self.best[0]],
+            **_star(ink_of(axes)),
+        )
+
+    def _draw_cells(self, axes: Axes, colorbar: bool) -> None:
+        mpl = require("matplotlib", extra="plot", purpose="lapwing.plotting")
+        # Equal steps for every reader; dark is a small error on light and on dark ground alike.
+        scale = mpl.colormaps["cividis"]
+        self.image_ = axes.imshow(self.errors.T, cmap=scale, origin="lower", aspect="auto")
+        if self.errors.size <= _WRITTEN:
+            for i, j in np.ndindex(*self.errors.shape):
+                self._write(axes, i, j)
+        (self.best_,) = axes.plot(
+            self.best[0], self.best[1] + 0.28, **_star("#22252b"), clip_on=False
+        )
+        if colorbar:
+            self.colorbar_ = self.figure_.colorbar(self.image_, ax=axes)
+            ink = ink_of(axes, inside=False)
+            self.colorbar_.set_label(_MEASURES[self.measure], color=ink)
+            self.colorbar_.ax.tick_params(colors=ink)
+
+    def _write(self, axes: Axes, i: int, j: int) -> None:
+        error = self.errors[i, j]
+        solved = np.isfinite(error)
+        ink = ink_on(self.image_.cmap(self.image_.norm(error))) if solved else ink_of(axes)
+        text = f"{error:.3g}" if solved else "none"
+        self.texts_.append(axes.text(i, j, text, color=ink, ha="center", va="center", fontsize=9))
+
+
+def _star(edge: str) -> dict[str, Any]:
+    return {
+        "linestyle": "none",
+        "marker": "*",
+        "markersize": 15,
+        "color": PALETTE[1],
+        "markeredgecolor": edge,
+        "label": "chosen",
+        "zorder": 4,
+    }
+
+
+def _results(model: Any) -> Mapping[str, Any]:
+    results = getattr(model, "cv_results_", None)
+    if results is None or (results and "left_out_squared_error" not in results):
+        raise ValueError(
+            f"{type(model).__name__} has no leave-one-out errors of several settings. Fit "
+            "LapRLSClassifierCV, LapSVCCV or LapRLSRegressorCV."
+        )
+    if not results:
+        raise ValueError(
+            "No setting has an error: a class has a single label, so that nothing could be held "
+            "out. Label a second row of each class, and fit again."
+        )
+    found: Mapping[str, Any] = results
+    return found
+
+
+def _chosen(results: Mapping[str, Any], parameters: Sequence[str] | None) -> tuple[str, ...]:
+    names = list(results["params"][0])
+    if parameters is not None:
+        wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+        strange = [name for name in wanted if name not in names]
+        if strange or len(wanted) not in (1, 2) or len(set(wanted)) < len(wanted):
+            raise ValueError(
+                f"parameters={parameters!r} must be one or two different names out of "
+                f"{', '.join(names)}."
+            )
+        return wanted
+    several = [n for n in names if len(_distinct([p[n] for p in results["params"]])) > 1]
+    several.sort(key=lambda name: name in _LAST)
+    return tuple(several[:2] or names[:1])
+
+
+def _distinct(column: Sequence[Any]) -> list[Any]:
+    """The values of a parameter, each once: numbers from small to large, others as they come."""
+    found: list[Any] = []
+    for value in column:
+        if not any(_same(value, other) for other in found):
+            found.append(value)
+    numbers = all(isinstance(value, (int, float, np.number)) for value in found)
+    return sorted(found) if numbers else found
+
+
+def _place(values: Sequence[Any], value: Any) -> int:
+    return next(k for k, other in enumerate(values) if _same(value, other))
+
+
+def _same(one: Any, other: Any) -> bool:
+    # Recipes are told apart by their parameters; they have no equality of their own.
+    return one is other or (type(one) is type(other) and repr(one) == repr(other))

@@ -1,0 +1,623 @@
+"""What all displays have in common, and what each of them draws."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import io
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import pyplot
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.text import Text
+from numpy.typing import NDArray
+from numpydoc.docscrape import ClassDoc
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    AnchorGraphClassifier,
+    LapERLSClassifier,
+    LapRLSClassifierCV,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVC,
+    plotting,
+)
+from lapwing.datasets import mask_labels
+from lapwing.plotting import (
+    PALETTE,
+    CalibrationDisplay,
+    ConvergenceDisplay,
+    DecisionMapDisplay,
+    GraphDisplay,
+    PathDisplay,
+)
+
+Array = NDArray[Any]
+
+X, TRUTH = make_blobs(30, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+Y = mask_labels(TRUTH, 2, random_state=0)
+GRID = {"gamma_As": [1e-4, 1e-2], "gamma_Is": [0.1, 1.0, 10.0]}
+
+
+def labels_of(model: Any) -> Any:
+    return model.fit(X, Y)
+
+
+MODEL = labels_of(LapSVC())
+PATH = labels_of(LapRLSClassifierCV(**GRID))
+SOLVED = labels_of(LapSVC(solver="pcg"))
+PROBA = np.random.default_rng(0).random(200)
+SO = np.random.default_rng(1).random(200) < PROBA
+
+# An example of every display, from the Axes to draw into.
+EXAMPLES: dict[str, Callable[[Any], Any]] = {
+    "DecisionMapDisplay": lambda ax: DecisionMapDisplay.from_estimator(
+        MODEL, X, Y, ax=ax, resolution=20, title="A title"
+    ),
+    "GraphDisplay": lambda ax: GraphDisplay.from_estimator(MODEL, X, ax=ax, title="A title"),
+    "PathDisplay": lambda ax: PathDisplay.from_estimator(PATH, ax=ax, title="A title"),
+    "ConvergenceDisplay": lambda ax: ConvergenceDisplay.from_estimator(
+        SOLVED, ax=ax, title="A title"
+    ),
+    "CalibrationDisplay": lambda ax: CalibrationDisplay.from_predictions(
+        SO, PROBA, ax=ax, title="A title"
+    ),
+}
+NAMES = sorted(EXAMPLES)
+
+
+def test_every_display_has_an_example() -> None:
+    assert [name for name in plotting.__all__ if name.endswith("Display")] == NAMES
+
+
+def artists(display: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(display).items() if key.endswith("_")}
+
+
+def numbers_drawn(display: Any) -> list[Array]:
+    """All that the artists of a display hold, as numbers."""
+    found: list[Any] = []
+    for value in artists(display).values():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, LineCollection):
+                found.append(np.concatenate(one.get_segments()))
+            elif hasattr(one, "get_offsets"):
+                found.append(one.get_offsets())
+            elif hasattr(one, "get_xydata"):
+                found.append(one.get_xydata())
+            elif isinstance(one, AxesImage):
+                found.append(one.get_array())
+    return [np.asarray(numbers, dtype=float).ravel() for numbers in found]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_that_are_given_are_drawn_into(name: str) -> None:
+    axes = Figure().add_subplot()
+    display = EXAMPLES[name](axes)
+    assert display.ax_ is axes
+    assert display.figure_ is axes.figure
+    assert axes.get_title(loc="left") == "A title"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_of_its_own_is_unknown_to_pyplot(name: str) -> None:
+    before = dict(mpl.rcParams)
+    one, other = EXAMPLES[name](None), EXAMPLES[name](None)
+    assert one.figure_ is not other.figure_
+    one.figure_.savefig(io.BytesIO())
+    assert pyplot.get_fignums() == []
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_drawn_can_be_drawn_again(name: str) -> None:
+    display = EXAMPLES[name](None)
+    first, where = numbers_drawn(display), display.ax_
+    assert sum(map(len, first)) > 3
+    assert display.plot() is display
+    assert display.ax_ is not where
+    for one, other in zip(first, numbers_drawn(display), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_kept_and_attributes_are_those_of_the_documentation(name: str) -> None:
+    display, make = EXAMPLES[name](None), getattr(plotting, name)
+    kept = {key: getattr(display, key) for key in inspect.signature(make).parameters}
+    assert make(**kept).plot().ax_ is not display.ax_
+    documented = {entry.name for entry in ClassDoc(make)["Attributes"]}
+    assert set(artists(display)) == documented
+    assert {"ax_", "figure_"} < documented
+
+
+def luminance(color: Any) -> float:
+    rgb = np.array(to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: Any, other: Any) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("ground", ["white", "black", "#1e2228", "#f4f1ea"])
+@pytest.mark.parametrize("name", NAMES)
+def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> None:
+    figure = Figure(facecolor=ground)
+    axes = figure.add_subplot(facecolor=ground)
+    display = EXAMPLES[name](axes)
+    inside = getattr(display, "texts_", []) if name == "PathDisplay" else []  # these lie on cells
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text not in inside]
+    assert len(texts) > 3
+    for text in texts:
+        assert contrast(text.get_color(), ground) > 4.5, text.get_text()
+
+
+def test_a_part_of_a_figure_has_the_ground_of_the_whole() -> None:
+    part = Figure(facecolor="black").subfigures(1, 2)[0]
+    axes = part.add_subplot(facecolor="none")
+    display = EXAMPLES["GraphDisplay"](axes)
+    assert contrast(display.ax_.xaxis.label.get_color(), "black") > 4.5
+    assert contrast(display.ax_.get_legend().get_texts()[0].get_color(), "black") > 4.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing\[plot\]"):
+        EXAMPLES[name](None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_the_documentation_runs(name: str) -> None:
+    found = doctest.DocTestFinder(recurse=False).find(getattr(plotting, name), name)
+    runner = doctest.DocTestRunner()
+    assert found[0].examples
+    assert sum(runner.run(test).failed for test in found) == 0
+
+
+# --- a decision map ------------------------------------------------------------------------------
+
+
+def offsets(artist: Any) -> Array:
+    return np.asarray(artist.get_offsets())
+
+
+def test_a_decision_map_holds_ground_boundaries_and_points() -> None:
+    display = DecisionMapDisplay.from_estimator(MODEL, X, Y, resolution=30)
+    np.testing.assert_array_equal(offsets(display.unlabeled_), X[Y == -1])
+    for c in range(3):
+        np.testing.assert_array_equal(offsets(display.labeled_[c]), X[np.equal(Y, c)])
+    assert np.asarray(display.image_.get_array()).shape == (30, 30, 3)
+    grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
+    np.testing.assert_allclose(display.scores.reshape(-1, 3), MODEL.decision_function(grid))
+    assert len(display.boundaries_) == 3
+
+
+def test_a_decision_map_on_dark_ground_fades_into_it() -> None:
+    axes = Figure(facecolor="black").add_subplot(facecolor="black")
+    display = DecisionMapDisplay.from_estimator(MODEL, X, ax=axes, resolution=30)
+    image = np.asarray(display.image_.get_array())
+    assert image.min() >= 0
+    # Black mixed with a colour is that colour, only darker; 0.56 is the strongest mixture.
+    answers = display.scores.argmax(axis=-1)
+    for k in range(3):
+        color, mine = np.array(to_rgb(PALETTE[k])), image[answers == k]
+        mixed = mine @ color / (color @ color)
+        np.testing.assert_allclose(mine, mixed[:, None] * color, atol=1e-12)
+        assert mixed.max() <= 0.56
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_names_of_columns_name_the_axes(framed: bool) -> None:
+    points = pd.DataFrame(X, columns=["width", "height"]) if framed else X
+    model = LapSVC().fit(points, Y)
+    axes = DecisionMapDisplay.from_estimator(model, points, Y, resolution=5).ax_
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (("width", "height") if framed else ("", ""))
+    axes = GraphDisplay.from_estimator(model, points).ax_
+    named = ("width", "height") if framed else ("first feature", "second feature")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == named
+
+
+def of_kernel() -> Any:
+    """A fit to a kernel matrix."""
+    graph = AffinityGraph(MODEL.affinity_)
+    return LapSVC("precomputed", graph=graph).fit(X @ X.T, Y)
+
+
+# --- a graph -------------------------------------------------------------------------------------
+
+
+def test_edges_join_neighbours_and_weigh_as_in_the_graph() -> None:
+    W = np.array([[0, 2.0, 0], [2.0, 0, 1.0], [0, 1.0, 0]])
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    model = LapSVC(graph=AffinityGraph(sp.csr_array(W))).fit(places, [0, -1, 1])
+    display = GraphDisplay.from_estimator(model, places)
+    light, heavy = display.edges_.get_segments()
+    np.testing.assert_array_equal(heavy, places[[0, 1]])
+    np.testing.assert_array_equal(light, places[[1, 2]])
+    np.testing.assert_allclose(display.edges_.get_linewidths(), [0.9, 1.5])
+    alpha = display.edges_.get_colors()[:, 3]
+    np.testing.assert_allclose(alpha, [0.525, 0.9])
+    np.testing.assert_array_equal(offsets(display.unlabeled_), places[[1]])
+    np.testing.assert_array_equal([offsets(one)[0] for one in display.labeled_], places[[0, 2]])
+
+
+def test_points_have_the_colour_of_their_answer() -> None:
+    display = GraphDisplay.from_estimator(MODEL, X)
+    free = Y == -1
+    expected = [to_rgba(PALETTE[k]) for k in MODEL.transduction_[free]]
+    np.testing.assert_allclose(display.unlabeled_.get_facecolors(), expected)
+    assert isinstance(display.edges_, LineCollection)
+    assert len(display.edges_.get_segments()) == MODEL.affinity_.nnz // 2
+
+
+@pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier(), S3VC(gamma_I=0.1)])
+def test_equal_rows_are_one_point_labelled_by_any_of_them(estimator: Any) -> None:
+    # The last row is the first one again, and the only one of both that has a label.
+    points, y = np.vstack([X, X[:1]]), np.append(Y, TRUTH[0])
+    y[0] = -1
+    display = GraphDisplay.from_estimator(estimator.fit(points, y), points)
+    assert display.affinity.shape == (30, 30)
+    np.testing.assert_array_equal(display.layout, X)
+    assert display.labeled.tolist() == ((Y != -1) | (np.arange(30) == 0)).tolist()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_many_features_are_drawn_by_principal_components(sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    wide = np.column_stack([rng.normal(size=30), 9 * TRUTH, 5 * rng.normal(size=30), X])
+    model = LapSVC().fit(sp.csr_array(wide) if sparse else wide, Y)
+    display = GraphDisplay.from_estimator(model, sp.csr_array(wide) if sparse else wide)
+    centred = wide - wide.mean(axis=0)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(display.layout), np.abs(U[:, :2] * s[:2]), atol=1e-6)
+    assert display.ax_.get_xlabel() == "first principal component"
+
+
+def test_one_feature_a_layout_a_pipeline_and_numbers_to_predict() -> None:
+    display = GraphDisplay.from_estimator(LapSVC().fit(X[:, :1], Y), X[:, :1])
+    np.testing.assert_array_equal(display.layout, np.column_stack([X[:, 0], np.zeros(30)]))
+    pipeline = make_pipeline(StandardScaler(), LapSVC()).fit(X, Y)
+    np.testing.assert_allclose(
+        GraphDisplay.from_estimator(pipeline, X).layout, StandardScaler().fit_transform(X)
+    )
+    display = GraphDisplay.from_estimator(of_kernel(), X @ X.T, layout=X, legend=False)
+    np.testing.assert_array_equal(display.layout, X)
+    assert display.ax_.get_xlabel() == ""
+    numbers = LapRLSRegressor().fit(X, np.where(Y < 0, np.nan, X[:, 0]))
+    display = GraphDisplay.from_estimator(numbers, X)
+    legend = display.ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["unlabelled", "labelled"]
+    np.testing.assert_array_equal(offsets(display.labeled_[0]), X[Y >= 0])
+
+
+# --- a path of parameters ------------------------------------------------------------------------
+
+
+def least(results: Any, measure: str = "left_out_squared_error", **wanted: Any) -> float:
+    """The least error of the settings with some values, found one by one."""
+    return min(
+        error
+        for params, error in zip(results["params"], results[measure], strict=True)
+        if all(params[name] == value for name, value in wanted.items())
+    )
+
+
+@pytest.mark.parametrize("measure", ["left_out_squared_error", "left_out_error"])
+def test_cells_hold_the_least_error_of_their_values(measure: str) -> None:
+    display = PathDisplay.from_estimator(PATH, measure=measure)
+    assert display.parameters == ("gamma_A", "gamma_I")
+    drawn = np.asarray(display.image_.get_array())
+    assert drawn.shape == (3, 2)
+    texts = [text.get_text() for text in display.texts_]
+    for i, a in enumerate(GRID["gamma_As"]):
+        for j, b in enumerate(GRID["gamma_Is"]):
+            error = least(PATH.cv_results_, measure, gamma_A=a, gamma_I=b)
+            assert drawn[j, i] == error
+            assert f"{error:.3g}" in texts
+    best = PATH.best_params_
+    at = (GRID["gamma_As"].index(best["gamma_A"]), GRID["gamma_Is"].index(best["gamma_I"]))
+    assert display.best == at
+    ((x, y),) = display.best_.get_xydata()
+    assert (round(x), round(y)) == at
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["0.0001", "0.01"]
+    assert display.colorbar_.ax.get_ylabel().startswith("Leave-one-out sq") == ("sq" in measure)
+
+
+def test_the_chosen_setting_has_the_least_squared_error_of_all() -> None:
+    display = PathDisplay.from_estimator(PATH, colorbar=False)
+    assert display.errors[display.best] == np.nanmin(display.errors) == -PATH.best_score_
+    assert display.colorbar_ is None
+
+
+def test_one_parameter_is_a_line() -> None:
+    display = PathDisplay.from_estimator(PATH, parameters=["gamma_I"])
+    assert display.image_ is None
+    expected = [least(PATH.cv_results_, gamma_I=b) for b in GRID["gamma_Is"]]
+    np.testing.assert_array_equal(display.line_.get_ydata(), expected)
+    chosen = GRID["gamma_Is"].index(PATH.best_params_["gamma_I"])
+    np.testing.assert_array_equal(display.best_.get_xydata(), [[chosen, expected[chosen]]])
+    assert display.ax_.get_ylabel() == "Leave-one-out squared error"
+
+
+def test_recipes_are_values_too() -> None:
+    display = PathDisplay.from_estimator(PATH, parameters=["graph"])
+    assert len(display.values[0]) == len({repr(p["graph"]) for p in PATH.cv_results_["params"]})
+    words = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert words[0].startswith("KNNGraph(")
+    assert repr(display.values[0][display.best[0]]) == repr(PATH.best_params_["graph"])
+
+
+def test_what_varies_is_drawn() -> None:
+    one = labels_of(LapRLSClassifierCV(gamma_As=[0.01], gamma_Is=[0.1, 1.0], gammas=[0.5, 1.0]))
+    assert PathDisplay.from_estimator(one).parameters == ("gamma_I", "gamma")
+    y = np.where(Y < 0, np.nan, X[:, 0])
+    fixed = {"gammas": [0.5], "graphs": [MODEL.affinity_]}
+    alone = LapRLSRegressorCV(gamma_As=[0.01], gamma_Is=[0.1], **fixed).fit(X, y)
+    assert PathDisplay.from_estimator(alone).errors.shape == (1,)
+
+
+def test_a_setting_without_a_solution_is_said_to_have_none() -> None:
+    errors = np.array([[0.1, np.nan], [0.2, 0.3]])
+    display = PathDisplay(
+        parameters=("gamma_A", "gamma_I"), values=([1, 2], [3, 4]), errors=errors, best=(0, 0)
+    ).plot()
+    assert [text.get_text() for text in display.texts_] == ["0.1", "none", "0.2", "0.3"]
+    display.figure_.savefig(io.BytesIO())
+
+
+# --- convergence ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quantity", ["objective", "gradient", "preconditioned", "mixed"])
+def test_lines_are_the_history(quantity: str) -> None:
+    display = ConvergenceDisplay.from_estimator(SOLVED, quantity=quantity)
+    history = SOLVED.history_[quantity]
+    for k, line in enumerate(display.lines_):
+        np.testing.assert_array_equal(line.get_ydata(), history[:, k])
+        np.testing.assert_array_equal(line.get_xdata(), np.arange(1, len(history) + 1))
+        assert line.get_label() == str(k)
+    assert display.ax_.get_yscale() == "log"
+    assert display.ax_.get_xlabel() == "Iteration"
+
+
+def test_starts_are_dots() -> None:
+    model = S3VC(n_init=3, random_state=0).fit(X, Y)
+    display = ConvergenceDisplay.from_estimator(model)
+    assert len(display.lines_) == 3
+    for line, values, pair in zip(display.lines_, model.objectives_, model.pairs_, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), values)
+        assert line.get_linestyle() == "None"
+        assert line.get_label() == f"{pair[0]} or {pair[1]}"
+    assert display.ax_.get_xlabel() == "Start"
+    assert display.ax_.get_ylabel() == "Objective at the end"
+
+
+def test_one_column_needs_no_name() -> None:
+    two = np.where(Y == 2, 1, Y)
+    display = ConvergenceDisplay.from_estimator(LapSVC(solver="pcg").fit(X, two))
+    assert len(display.lines_) == 1
+    assert display.ax_.get_legend() is None
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+def test_bins_hold_means_shares_and_numbers_of_rows() -> None:
+    display = CalibrationDisplay.from_predictions(SO, PROBA, n_bins=4)
+    quarter = np.minimum((4 * PROBA).astype(int), 3)
+    expected = [(PROBA[quarter == k].mean(), SO[quarter == k].mean()) for k in range(4)]
+    np.testing.assert_allclose(display.points_.get_xydata(), expected)
+    assert display.counts.tolist() == np.bincount(quarter).tolist()
+    assert [text.get_text() for text in display.texts_] == [f"{n} rows" for n in display.counts]
+    distances = [abs(a - b) for a, b in expected]
+    mean = float(np.average(distances, weights=np.bincount(quarter)))
+    assert display.expected_calibration_error == pytest.approx(mean)
+    assert display.ax_.get_xlabel() == "Probability of True"
+    np.testing.assert_array_equal(display.line_.get_xydata(), [[0, 0], [1, 1]])
+
+
+def test_intervals_are_wilsons() -> None:
+    """The bounds p are where the share lies as many standard errors of p itself away."""
+    display = CalibrationDisplay.from_predictions(SO, PROBA, confidence=0.9)
+    z = 1.6448536269514722
+    for bound in (display.lower, display.upper):
+        distance = np.abs(display.prob_true - bound)
+        np.testing.assert_allclose(distance, z * np.sqrt(bound * (1 - bound) / display.counts))
+    drawn = [segment[:, 1].tolist() for segment in display.intervals_.get_segments()]
+    np.testing.assert_array_equal(drawn, np.column_stack([display.lower, display.upper]))
+
+
+def test_intervals_of_few_rows_and_of_sure_bins_stay_within_shares() -> None:
+    display = CalibrationDisplay.from_predictions([0, 1], [0.0, 1.0], n_bins=2)
+    assert display.prob_true.tolist() == [0, 1]
+    assert display.lower[0] == 0
+    assert display.upper[1] == 1
+    assert 0.5 < display.upper[0] < 1
+    assert [text.get_text() for text in display.texts_] == ["1 row", "1 row"]
+
+
+def test_rows_without_a_label_do_not_count_and_empty_bins_are_not_drawn() -> None:
+    y = ["a", "b", None, "b", "a"]
+    display = CalibrationDisplay.from_predictions(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10)
+    assert display.counts.tolist() == [2, 2]
+    y = ["a", "b", "?", "b", "a"]
+    other = CalibrationDisplay.from_predictions(
+        y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10, unlabeled="?"
+    )
+    np.testing.assert_array_equal(other.prob_pred, display.prob_pred)
+
+
+def test_of_many_classes_the_answer_is_judged() -> None:
+    proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
+    display = CalibrationDisplay.from_predictions([0, 1, 2, 1], proba, n_bins=2)
+    # 0.5 and 0.4 lie in the lower half, which holds its upper edge.
+    np.testing.assert_allclose(display.prob_pred, [0.45, 0.75])
+    np.testing.assert_array_equal(display.prob_true, [0.5, 1.0])
+    assert display.ax_.get_ylabel() == "Share that is right"
+
+
+def test_bins_of_equal_numbers_of_rows() -> None:
+    display = CalibrationDisplay.from_predictions(SO, PROBA**3, strategy="quantile", n_bins=4)
+    assert display.counts.tolist() == [50, 50, 50, 50]
+
+
+def test_an_estimator_is_asked_for_its_probabilities() -> None:
+    y = TRUTH > 0
+    model = LogisticRegression().fit(X, y)
+    display = CalibrationDisplay.from_estimator(model, X, y)
+    other = CalibrationDisplay.from_predictions(y, model.predict_proba(X)[:, 1])
+    np.testing.assert_array_equal(display.prob_true, other.prob_true)
+    np.testing.assert_array_equal(display.prob_pred, other.prob_pred)
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+class Silent(ClassifierMixin, BaseEstimator):
+    """A fitted classifier without probabilities, whatever lapwing's own have."""
+
+    def fit(self, X: Any, y: Any = None) -> Silent:
+        self.classes_ = np.array([0, 1])
+        return self
+
+
+def untold() -> Any:
+    y = Y.copy()
+    y[np.flatnonzero(Y == 0)[1:]] = -1
+    with pytest.warns(UserWarning, match="label"):
+        return LapRLSClassifierCV(**GRID).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: DecisionMapDisplay.from_estimator(MODEL, X, np.where(Y == 2, 7, Y)),
+            "y holds the label 7, which is none of the classes 0, 1, 2. If it marks rows without a "
+            "label, pass unlabeled=7.",
+        ),
+        (lambda: GraphDisplay.from_estimator(LapSVC(), X), "not fitted yet"),
+        (
+            lambda: GraphDisplay.from_estimator(labels_of(LapSVC(gamma_I=0)), X),
+            "This LapSVC has no graph of neighbours. Fit with gamma_I > 0.",
+        ),
+        (
+            lambda: GraphDisplay.from_estimator(labels_of(S3VC()), X),
+            "This S3VC has no graph of neighbours. Fit with gamma_I > 0.",
+        ),
+        (
+            lambda: GraphDisplay.from_estimator(LogisticRegression().fit(X, TRUTH), X),
+            "This LogisticRegression has no graph of neighbours. LapSVC, ",
+        ),
+        (
+            lambda: GraphDisplay.from_estimator(MODEL, X[:5]),
+            "X has 5 rows and the fit had 30. Give the X of the fit.",
+        ),
+        (
+            lambda: GraphDisplay.from_estimator(MODEL, X, layout=X[:, :1]),
+            "layout must have two columns and 30 rows, got shape (30, 1).",
+        ),
+        (
+            lambda: GraphDisplay.from_estimator(of_kernel(), X @ X.T),
+            "X is a kernel matrix. Say with layout= where the rows are drawn.",
+        ),
+        (
+            lambda: PathDisplay.from_estimator(MODEL),
+            "LapSVC has no leave-one-out errors of several settings. Fit LapRLSClassifierCV",
+        ),
+        (
+            lambda: PathDisplay.from_estimator(PATH, measure="fit_time"),
+            "measure='fit_time' is none of left_out_squared_error, left_out_error.",
+        ),
+        (
+            lambda: PathDisplay.from_estimator(PATH, parameters=["C"]),
+            "parameters=['C'] must be one or two different names out of gamma_A, gamma_I, ",
+        ),
+        (
+            lambda: PathDisplay.from_estimator(PATH, parameters=["gamma", "gamma"]),
+            "must be one or two different names",
+        ),
+        (
+            lambda: PathDisplay.from_estimator(untold()),
+            "No setting has an error: a class has a single label",
+        ),
+        (
+            lambda: ConvergenceDisplay.from_estimator(MODEL),
+            "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'.",
+        ),
+        (
+            lambda: ConvergenceDisplay.from_estimator(labels_of(AnchorGraphClassifier())),
+            "AnchorGraphClassifier records no iterations. LapSVC, ",
+        ),
+        (
+            lambda: ConvergenceDisplay.from_estimator(SOLVED, quantity="loss"),
+            "quantity='loss' is none of objective, gradient, preconditioned, mixed.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
+            "Silent gives no probabilities (it has no predict_proba). Give labels and "
+            "probabilities to CalibrationDisplay.from_predictions.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 1.2]),
+            "y_proba must hold probabilities, numbers from 0 to 1 and no NaN.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, np.nan]),
+            "y_proba must hold probabilities",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1, 2], [0.1, 0.2, 0.3]),
+            "y_proba has shape (3,) and there are 3 classes (0, 1, 2). Give a column for each",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], np.ones((2, 2, 2))),
+            "y_proba has shape (2, 2, 2)",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1, 1], [0.1, 0.2]),
+            "inconsistent numbers of samples",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([-1, -1], [0.1, 0.2], classes=[0, 1]),
+            "No row of y_true has a label.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], n_bins=0),
+            "n_bins=0 must be a whole number of bins, 1 or more.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], strategy="same"),
+            "strategy='same' is none of uniform, quantile.",
+        ),
+        (
+            lambda: CalibrationDisplay.from_predictions([0, 1], [0.1, 0.2], confidence=95),
+            "confidence=95 must lie between 0 and 1.",
+        ),
+    ],
+)
+def test_wrong_input(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        call()
