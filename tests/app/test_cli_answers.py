@@ -357,6 +357,23 @@ def test_a_dominating_class_may_be_none(main: Main) -> None:
     assert err.count("--unlabeled 0\n") == 1
 
 
+def test_a_nought_between_two_signs_may_be_none(main: Main) -> None:
+    rows = table(60)
+    for row in rows:
+        row["y"] = {"u": "1", "v": "-1", "": "0"}[row["y"]]
+    write("t.csv", rows)
+    code, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "-q")
+    assert code == 0
+    assert "56 of 60 rows have the label '0', which counts as a class." in err
+    assert err.count("--unlabeled 0\n") == 1
+    # Where -1 is most of the labels, it is -1.
+    for row in rows:
+        row["y"] = {"0": "-1", "-1": "0", "1": "1"}[row["y"]]
+    write("t.csv", rows)
+    _, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "-q")
+    assert "56 of 60 rows have the label '-1', which counts as a class." in err
+
+
 def test_several_values_mean_no_label(main: Main) -> None:
     rows = table()
     for i, row in enumerate(rows):

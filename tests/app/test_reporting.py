@@ -84,6 +84,20 @@ def test_frames_show_their_columns_and_pipelines_their_steps(
     assert "Pipeline(" in html.unescape(shown.html)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("estimator", [LapSVC(), AnchorGraphClassifier()])
+def test_a_model_of_named_columns_is_given_them(
+    points: Any, y: Any, frame: Any, estimator: Any
+) -> None:
+    X, _ = points
+    table = frame({"east": X[:, 0], "north": X[:, 1]})
+    model = estimator.fit(table, y)
+    assert "<bdi>north</bdi>" in lapwing.report(model, table, y).html
+    # A model of plain numbers takes a frame of them too.
+    model = estimator.fit(X, y)
+    assert "<bdi>north</bdi>" in lapwing.report(model, table, y).html
+
+
 @pytest.mark.parametrize("given", [list, np.array, pd.Series])
 def test_documents_are_shown_as_they_are(given: Any) -> None:
     texts = [f"{'cat purr' if i % 2 else 'dog bark'} word{i % 7} <text> {i % 5}" for i in range(40)]
@@ -194,6 +208,31 @@ def test_what_cannot_be_reported_on(points: Any, y: Any) -> None:
     model = LapERLSClassifier().fit(X, y)
     with pytest.raises(ValueError, match="79 different rows, and the graph of the model has 80"):
         lapwing.report(model, np.vstack([X[1:], X[1:2]]), y)
+
+
+def test_labels_are_those_of_the_fit(points: Any, y: Any) -> None:
+    X, truth = points
+    model = LapSVC().fit(X, y)
+    with pytest.raises(ValueError, match=r"74 rows are labelled in only .*y .*as truth="):
+        lapwing.report(model, X, truth)
+    moved = np.roll(y, 1)
+    with pytest.raises(ValueError, match=r"rows are labelled in only one of y and the fit"):
+        lapwing.report(model, X, moved)
+    numbers = np.where(y == -1, np.nan, X[:, 0])
+    with pytest.raises(ValueError, match="74 rows are labelled in only"):
+        lapwing.report(LapRLSRegressor().fit(X, numbers), X, X[:, 0])
+
+
+def test_labels_that_were_added_belong_to_the_fit(points: Any, y: Any) -> None:
+    X, truth = points
+    model = LapSVC(updatable=True).fit(X, y)
+    row = int(model.suggest(1)[0])
+    model.add_labels([row], [truth[row]])
+    with pytest.raises(ValueError, match=rf"1 row is labelled in only one.*row {row}"):
+        lapwing.report(model, X, y)
+    y = y.copy()
+    y[row] = truth[row]
+    assert "73 without a label" in repr(lapwing.report(model, X, y))
 
 
 def test_jinja2_is_asked_for_first(points: Any, monkeypatch: pytest.MonkeyPatch) -> None:

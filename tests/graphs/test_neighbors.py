@@ -128,6 +128,32 @@ def test_zero_rows_under_cosine_equal_one_another_and_nothing_else(backend: str)
     assert not np.isin(found.indices[others], [3, 8, 20]).any()
 
 
+@pytest.mark.parametrize("n", [12, 120])  # without a tree, and with one
+@pytest.mark.parametrize(
+    ("wrong", "shown"), [(-1.0, "-1.0"), (np.nan, "nan"), (np.inf, "inf"), ("a", "'a'")]
+)
+def test_a_function_that_is_no_metric(n: int, wrong: Any, shown: str) -> None:
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    with pytest.raises(ValueError, match=rf"returned {shown} for two points\. A metric must"):
+        KNNGraph(4, metric=lambda a, b: wrong).affinity(X)
+
+
+def test_a_function_may_return_an_array_of_one_number() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    W = KNNGraph(4, metric=lambda a, b: np.asarray(np.abs(a - b).sum())).affinity(X)
+    assert_allclose(W.toarray(), KNNGraph(4, metric="cityblock").affinity(X).toarray(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["jaccard", "yule", "russellrao"])
+def test_metrics_of_yes_and_no_want_these(metric: str) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    with pytest.raises(ValueError, match=rf"'{metric}' compares yes with no.*e\.g\. X > 0"):
+        KNNGraph(4, metric=metric).affinity(X)
+    # Numbers and truth values are the same, without a warning of a conversion.
+    a = KNNGraph(4, metric=metric).affinity((X > 0).astype(float))
+    assert_allclose(a.toarray(), KNNGraph(4, metric=metric).affinity(X > 0).toarray())
+
+
 def test_a_metric_that_is_a_function() -> None:
     X = gaussian_points(30)
     W = KNNGraph(4, metric=lambda a, b: np.abs(a - b).sum()).affinity(X)

@@ -17,7 +17,7 @@ from lapwing._tables.judging import (
     judge_strictly,
     missing_words,
 )
-from lapwing._tables.numerals import Amount, read_amount
+from lapwing._tables.numerals import Amount, Evidence, gather_evidence, read_amount
 from lapwing._tables.readings import (
     MISSING_VALUE,
     DateReading,
@@ -185,6 +185,29 @@ def test_a_notation_that_the_numbers_do_not_tell_is_told() -> None:
         assert doubt.endswith(f"--decimal {other}")
     assert doubt_of(NumberReading("x", ","), cells_of_texts([*texts, "1,5"])) == ""
     assert doubt_of(NumberReading("x"), cells_of_texts([*texts, "1.5"])) == ""
+
+
+def test_a_nought_begins_no_group_of_thousands() -> None:
+    for text in ("0.661", "-0.661", "+0.661 €", "00.661"):
+        assert read_amount(text, ",") is None
+        assert read_amount(text.replace(".", ","), ".") is None
+    assert gather_evidence(["0.661"]) == Evidence(point=1)
+    assert gather_evidence(["-0,661"]) == Evidence(comma=1)
+
+
+def test_decimal_points_and_commas_in_one_column_are_not_guessed() -> None:
+    # "4,420" is 4420 beside points and 4.42 beside commas: a thousandfold difference.
+    texts = [f"{i % 7}.{250 + i}" for i in range(30)] + [f"{i % 7},{250 + i}" for i in range(10)]
+    verdict = judge(texts)
+    assert isinstance(verdict, Unusable)
+    assert verdict.reason == (
+        "some numbers have a decimal point, such as '0.25', and others a decimal comma, such as "
+        "'0,250'"
+    )
+    assert isinstance(verdict.forced, NumberReading)
+    # One slip among many is a bad cell, and --decimal says what the others are.
+    assert isinstance(judge([*(f"{i}.5" for i in range(30)), "0,5"]), NumberReading)
+    assert isinstance(judge(texts, decimal=".", fixed=True), NumberReading)
 
 
 def test_dates_become_days_weekdays_and_hours() -> None:

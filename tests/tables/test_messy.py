@@ -292,6 +292,30 @@ def test_a_column_without_a_name(tmp_path: Path) -> None:
     assert read(path, id="", drop=("column 4",)).ids[:2].tolist() == ["0", "1"]
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_empty_rows_do_not_count_and_are_told(tmp_path: Path, separator: str) -> None:
+    rows = [f"{i % 7}0,{i % 5},{'ab'[i % 2] if i < 9 else ''}" for i in range(30)]
+    text = "\n".join(["x,z,y", *rows[:12], ",,", *rows[12:], ', ,""', ",,", ""])
+    path = write(tmp_path / "t.csv", text.replace(",", separator))
+    table = read(path)
+    assert table.X.shape == (30, 2)
+    assert table.ids.tolist() == list(range(1, 31))
+    assert "3 rows without any value left out" in table.remarks
+    # As it stands, a row is a row.
+    assert read(path, strict=True, missing=True).X.shape == (33, 2)
+
+
+def test_empty_lines_before_the_names(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 7};{i % 5};{'ab'[i % 2] if i < 9 else ''}\n" for i in range(30))
+    for before in ("\n\n", " \n", ";;\n", "sep=;\n\n"):
+        path = write(tmp_path / "t.csv", before + "x;z;y\n" + rows)
+        assert read(path).feature_names == ("x", "z")
+        with pytest.raises(ValueError, match=f"line {before.count(chr(10)) + 32} has 2 fields"):
+            read(write(tmp_path / "b.csv", before + "x;z;y\n" + rows + "1;2\n"))
+    with pytest.raises(ValueError, match=r"b\.csv has no rows|b\.csv is empty"):
+        read(write(tmp_path / "b.csv", "\n\n"))
+
+
 def test_the_separator_that_excel_is_told(tmp_path: Path) -> None:
     rows = "".join(f"{i % 7},5;{i % 5};{'ab'[i % 2] if i < 9 else ''}\r\n" for i in range(30))
     table = read(write(tmp_path / "t.csv", "sep=;\r\nx;z;y\r\n" + rows))

@@ -139,8 +139,8 @@ def report(
     estimator = pipeline[-1]
     name, method = _find(estimator, model)
     check_is_fitted(estimator)
-    points = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
-    points = points if is_sparse(points) else np.asarray(points)
+    given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+    points = given if is_sparse(given) else np.asarray(given)
     check_consistent_length(points, y)
     if len(estimator.transduction_) != points.shape[0]:
         raise ValueError(
@@ -148,10 +148,13 @@ def report(
             f"{len(estimator.transduction_)}. Give the X and the y of the fit."
         )
     table = _describe(estimator, method, X, points, y, ids, title)
+    _check_labeled(table.labeled, estimator.labeled_)
     alone = None
     if twin and method.twin is not None and _can_be_alone(estimator, method.twin):
         alone = fit_twin(estimator, method, points, table)
-    answers = answer_own(estimator, method, points, table)
+    # A model that knows the names of its columns wants to see them again.
+    named = given if hasattr(estimator, "feature_names_in_") else points
+    answers = answer_own(estimator, method, named, table)
     _check_answers(answers.label, estimator, method)
     seed = estimator.get_params(deep=False).get("random_state")
     fit = _Fit(
@@ -226,6 +229,18 @@ def _describe(
         marker,
         source=title,
     )
+
+
+def _check_labeled(labeled: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
+    """Other labels than the fit's would be counted, and compared with, as if it had learnt them."""
+    differ = np.flatnonzero(labeled != own)
+    if differ.size:
+        rows = "1 row is" if differ.size == 1 else f"{differ.size} rows are"
+        raise ValueError(
+            f"{rows} labelled in only one of y and the fit, first row {differ[0]} (counted from "
+            "0). Give the y of the fit, with the labels that were added since; pass answers that "
+            "the fit did not know as truth=."
+        )
 
 
 def _check_answers(labels: NDArray[Any], estimator: Any, method: CommandMethod) -> None:

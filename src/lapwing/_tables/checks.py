@@ -13,7 +13,7 @@ from lapwing._host.warn import warn
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
-from lapwing.classes.slips import words_for_none
+from lapwing.classes.slips import nought_among_signs, words_for_none
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
@@ -181,6 +181,9 @@ def warn_of_markers(
     values, counts = np.unique(y[labeled], return_counts=True)
     names, rows = [str(value) for value in values.tolist()], counts.tolist()
     words = [] if meant else words_for_none(names)
+    ranked = dict(zip(names, rows, strict=True))
+    if words and nought_among_signs(ranked):
+        words = [name for name in names if float(name) == 0]
     if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
         words = [names[int(counts.argmax())]]
     if words:

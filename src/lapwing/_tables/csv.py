@@ -32,6 +32,7 @@ from lapwing._tables.source import Source
 __all__ = ["read_csv"]
 
 _SEPARATORS = ",;\t|"
+_EMPTY = f'{_SEPARATORS}" \r\n'  # all that a line holds whose cells are empty
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
 # Numbers that may mean something else, in a line of cells that each begin with NUL; a line without
 # one needs no second look. The literal NUL in front makes the search some ten times faster.
@@ -60,9 +61,14 @@ def read_csv(source: Source, selection: Selection) -> RawColumns:
     usual = "," if layout.separator == ";" else ""
     decimal = usual if options.decimal == "auto" else options.decimal
     grouped = not options.strict and (selection.grouped or decimal == ",")
-    columns = _read(source, layout, names, roles, grouped)
+    # Labels in a file of their own are counted against all rows.
+    all_rows = options.strict or options.labels_file is not None
+    columns = _read(source, layout, names, roles, grouped, all_rows)
     if not (grouped or options.strict) and file_evidence(columns.cells).comma:
-        columns = _read(source, layout, names, roles, True)
+        columns = _read(source, layout, names, roles, True, all_rows)
+    if columns.n_empty:
+        rows = "1 row" if columns.n_empty == 1 else f"{columns.n_empty} rows"
+        remarks.append(f"{rows} without any value left out")
     if layout.encoding != "utf-8-sig":
         remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
     return RawColumns(
@@ -104,18 +110,23 @@ class _Columns:
     matrix: NDArray[Any]
     cells: dict[str, Cells]
     texts: dict[int | None, Any]
+    n_empty: int  # rows that were left out
 
 
 def _find_layout(source: Source, *, utf8_only: bool) -> _Layout:
     encoding = find_encoding(source, utf8_only=utf8_only)
     with source.open() as opened:
         marked = opened.read(3) == codecs.BOM_UTF8
+    separator = ""
     with open_text(source, encoding) as lines:
-        first = next(lines)
-        told = _SEPARATOR_LINE.fullmatch(first)
-        if told is not None:
-            return _Layout(encoding, told[1], 1, marked)
-    return _Layout(encoding, max(_SEPARATORS, key=first.count), 0, marked)
+        for before, line in enumerate(lines):
+            told = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
+            if told is not None:
+                separator = told[1]
+            elif line.strip(_EMPTY):
+                separator = separator or max(_SEPARATORS, key=line.count)
+                return _Layout(encoding, separator, before, marked)
+    raise ValueError(f"{source} is empty.")
 
 
 @contextmanager
@@ -155,7 +166,12 @@ def _checked(reader: Any, n_columns: int, source: Source, skipped: int) -> Itera
 
 
 def _read(
-    source: Source, layout: _Layout, names: Sequence[str], roles: ColumnRoles, grouped: bool
+    source: Source,
+    layout: _Layout,
+    names: Sequence[str],
+    roles: ColumnRoles,
+    grouped: bool,
+    all_rows: bool,
 ) -> _Columns:
     """Read the columns with a role; what `float` reads and may mean something else stays text."""
     values = array("d")
@@ -165,9 +181,12 @@ def _read(
     texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
     shared: dict[str, str] = {}  # a label is one Python text, however many rows have it
     odd = _ODD_OR_GROUPED if grouped else _ODD
-    n = 0
+    n = n_empty = 0
     with _rows(source, layout) as (_, rows):
         for row in rows:
+            if not (all_rows or any(map(str.strip, row))):
+                n_empty += 1
+                continue
             cells = [row[j] for j in features]
             try:
                 numbers = list(map(float, cells))
@@ -194,6 +213,7 @@ def _read(
             for k, j in enumerate(features)
         },
         {j: as_text(columns.pop(j)) for j in list(columns)},  # one copy at a time
+        n_empty,
     )
 
 

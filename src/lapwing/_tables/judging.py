@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from lapwing._tables import dates
 from lapwing._tables.cells import Cells
-from lapwing._tables.numerals import Evidence, gather_evidence, plain_number, read_amount
+from lapwing._tables.numerals import (
+    Evidence,
+    gather_evidence,
+    plain_number,
+    read_amount,
+    spell,
+)
 from lapwing._tables.readings import (
     MISSING_VALUE,
     BadCells,
@@ -267,6 +273,9 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
         return Unusable(column.name, f"numbers in several units ({', '.join(named)})")
     if named and unitless and named[0] in ("%", "‰"):
         return Unusable(column.name, f"some numbers are in {named[0]} and others are not")
+    mixed = "" if habits.fixed else _mixed_marks(column)
+    if mixed:
+        return Unusable(column.name, mixed, forced=reading)
     n_bad = column.n_filled - n_read
     if n_bad > _MAX_BAD * column.n_filled:
         if _as_dates(column, habits) is not None:
@@ -287,6 +296,27 @@ def _decimal_of(column: _Column, habits: Habits) -> str:
     points = int(np.count_nonzero(fractions_of(column.cells)))
     own = (evidence + Evidence(point=points)).decimal
     return own or habits.decimal or "."
+
+
+def _mixed_marks(column: _Column) -> str:
+    """Say how fractions are written in two ways in a column; empty if in one, but for slips.
+
+    Numbers such as "4,420" could then be either, and would be wrong a thousandfold.
+    """
+    counts = column.counts
+    points = [text for text in counts if gather_evidence([text]).point]
+    commas = [text for text in counts if gather_evidence([text]).comma]
+    finite = column.cells.numbers[np.isfinite(column.cells.numbers)]
+    written = finite[finite % 1 != 0] if not column.cells.typed else finite[:0]
+    n_points = sum(counts[text] for text in points) + written.size
+    n_commas = sum(counts[text] for text in commas)
+    if min(n_points, n_commas) <= _MAX_BAD * (n_points + n_commas):
+        return ""
+    point = points[0] if points else spell(float(written[0]))
+    return (
+        f"some numbers have a decimal point, such as {shorten(point)!r}, and others a decimal "
+        f"comma, such as {shorten(commas[0])!r}"
+    )
 
 
 def fractions_of(cells: Cells) -> NDArray[np.float64]:

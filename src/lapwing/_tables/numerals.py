@@ -18,7 +18,8 @@ _UNITS = r"[€$£¥₹₽₺₩%‰]|(?:US)?\$|(?i:EUR|USD|GBP|CHF|JPY|SEK|NOK|
 _LEADING = re.compile(rf"^([+-]?)\s*({_UNITS})\s*(?=[+\-\d.,])")
 _TRAILING = re.compile(rf"(?<=[\d.,])\s*({_UNITS})$")
 # Between the groups of three digits stand points or commas, blanks of any width, or apostrophes.
-_GROUPED = r"\d{{1,3}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
+# No thousands begin with 0: "0,661" has a decimal comma.
+_GROUPED = r"[1-9]\d{{0,2}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
 

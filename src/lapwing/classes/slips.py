@@ -13,7 +13,13 @@ from lapwing.classes.column import is_missing, kind_of
 from lapwing.classes.markers import is_auto
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 
-__all__ = ["doubt_labels", "doubt_targets", "refuse_slips", "words_for_none"]
+__all__ = [
+    "doubt_labels",
+    "doubt_targets",
+    "nought_among_signs",
+    "refuse_slips",
+    "words_for_none",
+]
 
 # In lower case: what people and programs write where there is no label.
 _WORDS = frozenset(
@@ -74,7 +80,7 @@ def refuse_slips(
             "values mark) if it is a class."
         )
     n = n_unlabeled + int(counts.sum())
-    if set(ranked) == {0, 1} and kind_of(min(ranked)) == "number" and 2 * ranked[0] > n:
+    if kind_of(min(ranked)) == "number" and nought_among_signs({**ranked, -1: n_unlabeled}):
         raise ValueError(
             f"{ranked[0]} of the {n} labels are 0, beside -1 ({n_unlabeled} rows) and 1 "
             f"({ranked[1]} rows): 0 may mark the unlabelled rows. Pass unlabeled=0 if it does, or "
@@ -151,6 +157,12 @@ def _if_no_label(label: Any, n_classes: int) -> str:
     """What to do if a class means no label: of two classes only one is left then."""
     more = " and label rows of a second class" if n_classes == 2 else ""
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
+
+
+def nought_among_signs(ranked: dict[Any, int]) -> bool:
+    """Whether labels are -1, 0 and 1 with so many 0 that these may be none; of counts of each."""
+    numbers = {_number(label): count for label, count in ranked.items()}
+    return set(numbers) == {-1, 0, 1} and 2 * numbers[0] > sum(numbers.values())
 
 
 def words_for_none(labels: list[str]) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn import config_context
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
 from lapwing.graphs.ties import TIE, Nearest, complete, nearest_of
 
@@ -62,6 +65,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         As for `sklearn.neighbors.NearestNeighbors`.
     """
     if metric not in DIFFERENCE_METRICS:
+        X, metric = _guard(X, metric)
         n = X.shape[0]
         m = min(k + SPARE, n - 1)
         with config_context(working_memory=_WORKING_MEMORY):
@@ -83,6 +87,39 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         candidates = search.kneighbors(return_distance=False)
     found = complete(points, points.nearest(np.arange(points.n), candidates, k), k)
     return Neighbors(points.distances(found.lengths), found.indices, 1.0, "sklearn", found.tied)
+
+
+def _guard(X: Any, metric: Any) -> tuple[Any, Any]:
+    """Points and metric of which scikit-learn makes no nonsense.
+
+    Metrics of yes and no count whatever is not 0 as yes, without a word for most of them; and what
+    a function returns is trusted, so that a distance below 0 or a NaN ends deep in a tree.
+    """
+    if callable(metric):
+        return X, _distance_of(metric)
+    if metric not in PAIRWISE_BOOLEAN_FUNCTIONS:
+        return X, metric
+    values = X.data if is_sparse(X) else X
+    if not ((values == 0) | (values == 1)).all():
+        raise ValueError(
+            f"metric={metric!r} compares yes with no, and X holds other values than 0 and 1. Make "
+            "it so, e.g. X > 0, or use another metric."
+        )
+    return X.astype(bool), metric
+
+
+def _distance_of(metric: Callable[[Array, Array], float]) -> Callable[[Array, Array], float]:
+    def distance(x: Array, z: Array) -> float:
+        found = metric(x, z)
+        number = found.item() if np.ndim(found) == 0 and hasattr(found, "item") else found
+        if not (isinstance(number, Real) and 0 <= number < np.inf):
+            raise ValueError(
+                f"metric={metric!r} returned {found!r} for two points. A metric must return a "
+                "finite number that is not below 0."
+            )
+        return float(number)
+
+    return distance
 
 
 @dataclass(frozen=True)
