@@ -142,7 +142,8 @@ class DeformedPath:
             Every one with every one.
         observations : Observations
         loss : Loss
-        max_iter, tol
+        max_iter : int
+        tol : float
             Of the solver of the problems of the labels.
 
         Returns
