@@ -47,9 +47,11 @@ def laplacians_of(
     make : callable (recipe) -> Laplacian
     """
     found: list[Graphed] = []
-    for recipe in map(copy, map(as_graph, recipes)):
+    for recipe in map(as_graph, recipes):
         twin = next((known for known in found if same_edges(known.recipe, recipe)), None)
-        laplacian = make(recipe) if twin is None else replace(twin.laplacian, power=recipe.power)
+        laplacian = (
+            make(copy(recipe)) if twin is None else replace(twin.laplacian, power=recipe.power)
+        )
         found.append(Graphed(recipe, laplacian))
     return tuple(found)
 
