@@ -38,6 +38,7 @@ from lapwing.estimators import choice
 from lapwing.exceptions import (
     ConstantFitWarning,
     FewEigenvectorsWarning,
+    SingleClassWarning,
     UnlabeledComponentWarning,
 )
 from tests.helpers.answers import coded_targets, labeled_rows, scores
@@ -619,3 +620,16 @@ def test_what_is_no_kernel_is_refused_with_landmarks() -> None:
     y[:2] = 0, 1
     with pytest.raises(ValueError, match="positive semi-definite"):
         LapERLSClassifier(lambda A, B: -(A @ B.T), space=Landmarks(20)).fit(X, y)
+
+
+def test_one_class_from_predict_is_told_where_the_virtual_labels_are_right() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 40)
+    X = rng.normal(size=(120, 4)) + 8 * np.eye(4)[truth]
+    y = np.where(np.arange(120) % 10 == 0, truth, -1)
+    model = LapESVC(kernel="linear").fit(X, y)
+    assert (model.predict(X) == truth).mean() > 0.95
+    with pytest.warns(SingleClassWarning, match=r"`predict` gives all labelled .* \(standardise"):
+        model.fit(X * 1e-6, y)
+    assert (model.transduction_ == truth).mean() > 0.95
+    assert len(np.unique(model.predict(X * 1e-6))) == 1

@@ -60,6 +60,7 @@ __all__ = [
     "warn_nothing_held_out",
     "warn_outlying_rows",
     "warn_single_class",
+    "warn_single_class_of_function",
     "warn_unlabeled_components",
     "warn_unreached_margins",
 ]
@@ -208,6 +209,25 @@ def warn_single_class(predicted: Array) -> bool:
             SingleClassWarning,
         )
     return single
+
+
+def warn_single_class_of_function(predicted: Array, classes: Array) -> None:
+    """Warn if `predict` gives all labelled points one class, whatever `transduction_` has.
+
+    Parameters
+    ----------
+    predicted : ndarray of int of shape (l,)
+        Numbers of the classes that the function gives to labelled points.
+    classes : ndarray of shape (n_classes,)
+    """
+    if len(predicted) >= 2 and (predicted == predicted[0]).all():
+        warn(
+            "`predict` gives all labelled points, of every class, class "
+            f"{classes.tolist()[predicted[0]]!r}: its function does not follow the virtual labels, "
+            "which `transduction_` rests on. Usual causes: features of a very small or large scale "
+            "(standardise them), or a kernel or gamma that does not suit them.",
+            SingleClassWarning,
+        )
 
 
 def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:

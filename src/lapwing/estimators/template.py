@@ -23,6 +23,7 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
+from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
@@ -380,7 +381,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             return
         some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
         predicted = solution.function(X[problem.rows[problem.index[some]]])
-        warn_of(predicted, problem.targets[some], what="What `predict` rests on, the values of f,")
+        told = warn_of(
+            predicted, problem.targets[some], what="What `predict` rests on, the values of f,"
+        )
+        if not (told or self._regression):
+            shifted = predicted + getattr(self, "class_offsets_", 0)
+            diagnostics.warn_single_class_of_function(elect(shifted), self.classes_)
 
     def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""
