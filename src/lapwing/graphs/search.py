@@ -112,7 +112,7 @@ def _distance_of(metric: Callable[[Array, Array], float]) -> Callable[[Array, Ar
     def distance(x: Array, z: Array) -> float:
         found = metric(x, z)
         number = found.item() if np.ndim(found) == 0 and hasattr(found, "item") else found
-        if not (isinstance(number, Real) and 0 <= number < np.inf):
+        if not (isinstance(number, Real) and 0 <= float(number) < np.inf):
             raise ValueError(
                 f"metric={metric!r} returned {found!r} for two points. A metric must return a "
                 "finite number that is not below 0."
