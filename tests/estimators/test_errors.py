@@ -176,7 +176,8 @@ GRAPHS: dict[str, tuple[Any, str]] = {
     "weights": (KNNGraph(5, weights="cosine"), r"weights='cosine' is not known\. Use 'heat', "),
     "another n": (
         AffinityGraph(W[:39, :39]),
-        r"The affinity has 39 rows but X has 40 points\. Give the affinity of exactly the points",
+        r"The affinity has 39 rows but X has 40 points\. Give the affinity of exactly the points.*"
+        r"Cross-validation fits to some of the rows: .*KNNGraph\(\), or use leave_one_out",
     ),
     "not square": (AffinityGraph(W[:39]), r"The affinity must be square.*\(39, 40\)"),
     "asymmetric": (

@@ -24,6 +24,8 @@ __all__ = [
     "read_targets",
 ]
 
+_LARGEST = 1e100  # target of a regression: products of larger ones overflow
+
 
 @dataclass(frozen=True)
 class ClassLabels:
@@ -175,6 +177,12 @@ def as_targets(y: Any) -> Array:
         raise ValueError(
             f"Input y contains infinity, first at row {np.flatnonzero(np.isinf(targets))[0]}. "
             "Only missing values mark an unlabelled point."
+        )
+    largest = float(np.nanmax(np.abs(targets), initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"y holds values up to {largest:.3g}, whose squares overflow in the fit. Divide y by a "
+            "number of that size, and multiply the predictions by it."
         )
     return np.asarray(targets)
 

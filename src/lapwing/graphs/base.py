@@ -123,7 +123,9 @@ def check_affinity(affinity: Any, n_points: int | None = None) -> CSR:
     if n_points is not None and n != n_points:
         raise ValueError(
             f"The affinity has {n} rows but X has {n_points} points. Give the affinity of exactly "
-            "the points that are fitted, labelled and unlabelled, in their order."
+            "the points that are fitted, labelled and unlabelled, in their order. Cross-validation "
+            "fits to some of the rows: give it a recipe, such as KNNGraph(), or use leave_one_out "
+            "of lapwing.model_selection."
         )
     W = cast("CSR", sp.csr_array(checked, copy=True))
     W.sum_duplicates()
