@@ -222,16 +222,24 @@ def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -
     twin = clone(estimator).set_params(**method.twin.parameters)
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
     if kernel is not None and kernel.gamma is not None:
-        twin.set_params(gamma=kernel.gamma)  # 'scale' would be that of other points
+        _keep(twin, gamma=kernel.gamma)  # 'scale' would be that of other points
     labeled_only = method.twin.labeled_only
     rows = table.labeled if labeled_only else slice(None)
     if labeled_only:
-        twin.set_params(graph=None)  # the graph of all rows may be one that few rows cannot have
+        _keep(twin, graph=None)  # the graph of all rows may be one that few rows cannot have
     with warnings.catch_warnings():
         # That nothing is unlabelled, or no part reached, is how the twin is meant.
         warnings.simplefilter("ignore", LapwingWarning)
         twin.fit(points[rows], table.y[rows])
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
+
+
+def _keep(estimator: Any, **values: Any) -> None:
+    """Set parameters; of what chooses among several values, to this one alone."""
+    known = estimator.get_params(deep=False)
+    for name, value in values.items():
+        several = {f"{name}s": None if value is None else (value,)}
+        estimator.set_params(**({name: value} if name in known else several))
 
 
 def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:

@@ -181,8 +181,8 @@ def as_targets(y: Any) -> Array:
     largest = float(np.nanmax(np.abs(targets), initial=0.0))
     if largest > _LARGEST:
         raise ValueError(
-            f"y holds values up to {largest:.3g}, whose squares overflow in the fit. Divide y by a "
-            "number of that size, and multiply the predictions by it."
+            f"y holds values up to {largest:.3g}, whose squares overflow in the fit. Scale y to "
+            "about one."
         )
     return np.asarray(targets)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,7 @@ def _distance_of(metric: Callable[[Array, Array], float]) -> Callable[[Array, Ar
     def distance(x: Array, z: Array) -> float:
         found = metric(x, z)
         number = found.item() if np.ndim(found) == 0 and hasattr(found, "item") else found
-        if not (isinstance(number, Real) and 0 <= float(number) < np.inf):
+        if not (isinstance(number, int | float) and 0 <= number < np.inf):
             raise ValueError(
                 f"metric={metric!r} returned {found!r} for two points. A metric must return a "
                 "finite number that is not below 0."
