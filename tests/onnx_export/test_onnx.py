@@ -170,6 +170,7 @@ LOW_DENSITY = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoImprovementWarning")
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("y", [Y, THREE, FOUR], ids=["two", "three", "four"])
 @pytest.mark.parametrize("options", LOW_DENSITY, ids=repr)

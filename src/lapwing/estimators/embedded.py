@@ -126,7 +126,7 @@ class EmbeddedRefits(Refits):
         posed = self.estimator._posed(self.prepared)
         found = left_out_values(self.formed.system, posed.measured.side)
         values = np.where(wanted[:, None], posed.units.plain(found.values), np.nan)
-        again = wanted & ~(found.told & self._leave_weights_alone())
+        again = wanted & ~found.told
         for i in np.flatnonzero(again).tolist():
             values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
         return values
@@ -141,16 +141,6 @@ class EmbeddedRefits(Refits):
         values = posed.units.plain(side.values_at(points, self.formed.system.graph_coef(side)))
         diagnostics.check_finite_answers(values)
         return values.astype(prepared.problem.X.dtype, copy=False)
-
-    def _leave_weights_alone(self) -> Array:
-        """Mask (l,) of the observations without which the limit of the others' weights stays."""
-        weights, limited = self.prepared.problem.weights, self.estimator._limited_weights
-        alone = np.ones(len(weights), dtype=bool)
-        least = int(np.argmin(weights))
-        rest = np.delete(weights, least)
-        if len(rest):
-            alone[least] = np.array_equal(limited(rest), np.delete(limited(weights), least))
-        return alone
 
 
 class EmbeddedEstimator(SemiSupervisedEstimator):
