@@ -222,6 +222,18 @@ def test_import_loads_nothing_that_scikit_learn_does_not() -> None:
     assert set(result.stdout.split()) <= LIGHT
 
 
+def test_import_leaves_readers_and_pages_until_a_report_is_asked_for() -> None:
+    result = run_python(
+        "import sys, lapwing\n"
+        "parts = {name.split('.')[1] for name in sys.modules if name.startswith('lapwing.')}\n"
+        "assert not parts & {'_app', '_report', '_tables'}, sorted(parts)\n"
+        "assert 'report' in dir(lapwing)\n"
+        "assert callable(lapwing.report)\n"
+        "assert lapwing.report is vars(lapwing)['report']\n"
+    )
+    assert result.returncode == 0, result.stderr
+
+
 def test_console_script_exists() -> None:
     module, _, function = PROJECT["scripts"]["lapwing"].partition(":")
     assert callable(getattr(importlib.import_module(module), function))
