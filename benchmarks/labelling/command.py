@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.shared.archives import read_set
 from benchmarks.shared.labels import UNLABELED, draw_covering
 from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
 from lapwing import LapERLSClassifier, LapRLSClassifier, LapSVC
 
@@ -30,10 +30,6 @@ BATCH = 5
 FEW_CLASSES = 5
 BUDGET_FEW, BUDGET_MANY = 40, 60  # rows asked for, beside those of the start
 LIMIT = 0.1  # seconds of one more label at 20,000 points
-SETS = (
-    *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
-    *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),
-)
 
 Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
 
@@ -114,9 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def measure_courses(name: str, draws: int) -> list[Course]:
     """All rules on one set."""
-    found = read_set(name)
-    rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:MOST])
-    X, truth = found.X[rows].astype(np.float64), found.y[rows]
+    X, truth = sampled(name, MOST)
     courses = []
     for label, rule in RULES.items():
         errors = np.array([course_of(X, truth, rule, draw) for draw in range(draws)])

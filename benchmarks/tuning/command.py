@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.shared.archives import read_set
 from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
 from lapwing import (
     KNNGraph,
@@ -36,10 +36,6 @@ from lapwing import (
 COMPARED = (LapRLSClassifier, LapRLSClassifierCV, LapERLSClassifier, LapERLSClassifierCV)
 LIMIT = 12.0
 MOST = 2000
-SETS = (
-    *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
-    *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),
-)
 
 
 class Cost(NamedTuple):
@@ -125,9 +121,7 @@ def _seconds(fit: Callable[..., Any], X: Any, y: Any) -> float:
 
 def measure_gains(name: str, draws: int) -> list[Gain]:
     """Errors of a set with 3 and 10 labels a class."""
-    found = read_set(name)
-    rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:MOST])
-    X, truth = found.X[rows].astype(np.float64), found.y[rows]
+    X, truth = sampled(name, MOST)
     gains = []
     for labels in (3, 10):
         errors = np.array([_errors(X, truth, labels, 100 + draw) for draw in range(draws)])

@@ -1,0 +1,23 @@
+"""The sets of the studies of few labels, and the points of each that they look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.shared.archives import read_set
+
+__all__ = ["SETS", "sampled"]
+
+SETS = (
+    *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
+    *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),
+)
+
+
+def sampled(name: str, most: int) -> tuple[Any, Any]:
+    """Points and classes of a set: all of it, or always the same sample of so many."""
+    found = read_set(name)
+    rows = np.sort(np.random.default_rng(0).permutation(len(found.y))[:most])
+    return found.X[rows].astype(np.float64), found.y[rows]
