@@ -612,7 +612,11 @@ def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     small, large = (forecast.forecast_manifold(Size(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
     assert large.seconds > 20 * small.seconds / 2
-    assert forecast.forecast_manifold(Size(20_000, 10)).solver == "pcg"
+    assert forecast.forecast_manifold(Size(20_000, 10)).solver == "pcg (stability)"
+    optimum = forecast.gradient_traffic(20_000, 10, 8)
+    settling = forecast.gradient_traffic(20_000, 10, 8, settling=True)
+    assert optimum / 300 == settling / 142  # two checks, sqrt(n) / 2 iterations apart
+    assert settling == 2 * forecast.gradient_traffic(20_000, 10, 8, settling=True, n_threads=2)
     assert forecast.forecast_manifold(Size(20_000, 10), kinks=True).solver == "dual"
 
 
@@ -659,7 +663,7 @@ def test_forecast_and_choice_agree(
         LOSSES["squared_hinge"](), np.arange(n_labels), np.ones((n_labels, 1)),
         np.ones(n_labels), 1.0,
     )  # fmt: skip
-    taken = choose_solver("auto", objective, early_stopping=False).solver
+    taken = choose_solver("auto", objective, early_stopping=False).shown
     told = forecast.forecast_manifold(Size(n, 1, n_labels=n_labels))
     assert told.solver == taken
     assert told.memory == (3 * 8 if taken == "dual" else 8) * n * n

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import LapRLSRegressor, LapSVC
+from lapwing.estimators import choice
 from lapwing.estimators import manifold as base
+from lapwing.exceptions import NothingUnlabeledWarning
 from tests.helpers.answers import scores
 from tests.helpers.callbacks import Iterates
 from tests.helpers.data import labeled_clusters, labeled_curve
@@ -172,3 +174,33 @@ def test_callbacks_see_the_iteration_at_which_a_rule_stops() -> None:
     model = LapSVC(stopping="stability", gamma_A=1e-6).set_callbacks(record).fit(X, y)
     assert len(record.scores) == model.n_iter_
     np.testing.assert_allclose(record.scores[-1], model.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["classes", "regression"])
+def test_beyond_the_direct_sizes_predictions_that_settle_are_the_end(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "_MAX_POINTS", 60)
+    if name == "classes":
+        X, y, _ = labeled_clusters(3, n=120, seed=3)
+        make: Any = LapSVC
+    else:
+        X, y, _ = labeled_curve(n=120, n_labels=30, seed=1)
+        make = LapRLSRegressor
+    fitted, asked = make().fit(X, y), make(solver="pcg", stopping="stability").fit(X, y)
+    assert (fitted.solver_, asked.solver_) == ("pcg (stability)", "pcg")
+    assert fitted.status_ == asked.status_ == "stopped early"
+    np.testing.assert_array_equal(scores(fitted, X), scores(asked, X))
+    # Whoever gives a tolerance, or names the solver, gets the optimum.
+    for exact in (make(tol=1e-8), make(solver="pcg")):
+        assert exact.fit(X, y).solver_ == "pcg"
+        assert exact.status_ == "converged"
+        assert (exact.objective_ < fitted.objective_).all()
+
+
+def test_without_unlabelled_points_nothing_can_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_MAX_POINTS", 60)
+    X, _, truth = labeled_clusters(2, n=80, seed=0)
+    with pytest.warns(NothingUnlabeledWarning):
+        model = LapSVC().fit(X, truth)
+    assert (model.solver_, model.status_) == ("pcg", "converged")

@@ -99,7 +99,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("solver", "lbfgs", "must be one of 'auto', 'newton', 'pcg', 'dual'."),
     ("solver", None, "must be one of 'auto', 'newton', 'pcg', 'dual'."),
     ("tol", 0.0, "must be a number > 0."),
-    ("tol", None, "must be a number > 0."),
+    ("tol", "1e-8", "must be a number > 0."),
     ("max_iter", 0, "must be a whole number >= 1."),
     ("max_iter", 10.0, "must be a whole number >= 1."),
     ("max_iter", True, "must be a whole number >= 1."),
@@ -117,6 +117,7 @@ OWN_PARAMETERS: list[tuple[type, str, Any, str]] = [
         )
         for value in ("squared", None, 3.0, Hinge)
     ),
+    (LapSVR, "tol", None, "must be a number > 0."),  # it never stops early
     (LapSVR, "epsilon", -0.1, "must be a number >= 0, in the units of y."),
     (LapSVR, "epsilon", None, "must be a number >= 0, in the units of y."),
     *(

@@ -76,8 +76,9 @@ def test_a_search_over_the_default_graph_says_what_to_give() -> None:
         (LapSVC(solver="pcg"), r"LapSVC .*LapERLSClassifier, .*stopping='stability'"),
         (LapRLSRegressor(solver="pcg"), r"LapRLSRegressor .*LapERLSRegressor.*stopping="),
         (LapSVR(), r"LapSVR .*LapERLSRegressor.* takes seconds\."),
+        (LapSVC(solver="pcg", stopping="stability"), r"LapERLSClassifier.* takes seconds\."),
     ],
-    ids=["LapSVC", "LapRLSRegressor", "LapSVR"],
+    ids=["LapSVC", "LapRLSRegressor", "LapSVR", "stopped"],
 )
 def test_a_long_fit_is_announced_before_it_begins(
     estimator: Any, faster: str, monkeypatch: pytest.MonkeyPatch
@@ -125,13 +126,13 @@ def test_hundreds_of_columns_take_minutes() -> None:
     assert seconds_of_columns(4000, 4000, 4000, 10) > LONG > seconds_of_columns(4000, 4000, 50, 10)
 
 
-def test_a_fit_of_seconds_or_one_that_stops_early_is_not_announced(
+def test_a_fit_of_seconds_or_one_that_stops_by_labels_is_not_announced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = data()
     LapSVC().fit(X, y)  # warnings are errors
     monkeypatch.setattr(manifold, "LONG", 1e-9)
-    LapSVC(solver="pcg", stopping="stability").fit(X, y)
+    LapSVC(solver="pcg", stopping="validation").fit(X, y)
     LapSVC("linear").fit(X, y)
 
 

@@ -144,12 +144,16 @@ def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
     """
     speed, bandwidth = machine_speed()
     n = size.n
-    solver = "dual" if kinks else choose_for_kernel_matrix(n, size.n_labels).solver
+    choice = choose_for_kernel_matrix(n, size.n_labels)
+    if size.n_labels >= n:  # no predictions that could settle
+        choice = choice._replace(stopping=None)
+    solver = "dual" if kinks else choice.shown
     kernel = 2.0 * n * n * (size.width + 20) / speed
     if solver == "dual":
         solve = 4.0 * n**3 / speed
     else:
-        solve = gradient_traffic(n, size.n_columns, size.itemsize) / bandwidth
+        settling = choice.stopping is not None
+        solve = gradient_traffic(n, size.n_columns, size.itemsize, settling=settling) / bandwidth
     memory = 3 * 8 * n * n if solver == "dual" else size.itemsize * n * n
     # Predictions for all rows take the kernel once more, in blocks.
     seconds = 0.05 + 2 * kernel + _neighbors(size) / speed + solve

@@ -133,7 +133,8 @@ basis_ : ndarray
 stopping : {None, 'stability', 'validation', 'mixed'}, default=None
     Early stopping of 'pcg', looked at every sqrt(n) / 2 iterations: when less than 1.5 % of the
     unlabelled points change their prediction, when the error on validation labels no longer
-    falls, or when both hold. None runs to `tol`.
+    falls, or when both hold. None runs to `tol`; but where no `tol` is given and ``solver='auto'``
+    takes 'pcg' because of more than 12000 points, it is 'stability', which `solver_` then says.
 """,
     "validation_fraction": """
 validation_fraction : float or None, default=0.2
@@ -149,6 +150,12 @@ fit_intercept : bool, default=False
 tol : float, default=1e-8
     Of 'pcg': the norm of the gradient in the metric of the function space, relative to its value
     at zero. Of losses with kinks: libsvm's tolerance before its solution is polished.
+""",
+    "stopping_tol": """
+tol : float or None, default=None
+    Of 'pcg': the norm of the gradient in the metric of the function space, relative to its value
+    at zero. Of losses with kinks: libsvm's tolerance before its solution is polished. None is 1e-8,
+    and lets `stopping` say when predictions are good enough.
 """,
     "max_iter": """
 max_iter : int, default=20000
@@ -255,7 +262,7 @@ n_iter_ : int
 """,
     "solver_": """
 solver_ : str
-    The solver that was used.
+    The solver that was used; 'pcg (stability)' if it was stopped so without being asked.
 """,
     "status_": """
 status_ : str

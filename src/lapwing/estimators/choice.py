@@ -13,6 +13,7 @@ from lapwing.losses.registry import shown
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold import registry
+from lapwing.solvers.manifold.stopping import check_interval
 from lapwing.spaces import FullKernelSpace
 
 __all__ = [
@@ -60,10 +61,19 @@ _EIGENVECTORS = 50  # what was measured for ten classes and fewer; a class takes
 
 
 class Choice(NamedTuple):
-    """A solver's name and the reason for it."""
+    """A solver's name, the reason for it, and the early stopping it takes if nothing else is said.
+
+    Beyond the sizes of direct solvers the optimum costs minutes that change hardly a prediction.
+    """
 
     solver: str
     reason: str
+    stopping: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """What ``solver_`` says."""
+        return self.solver if self.stopping is None else f"{self.solver} ({self.stopping})"
 
 
 def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) -> Choice:
@@ -134,21 +144,31 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
     return choose_for_kernel_matrix(n, len(objective.index))
 
 
-def gradient_traffic(n: int, n_columns: int, itemsize: int) -> float:
-    """Bytes that conjugate gradient to the optimum moves: some 300 passes over the kernel matrix.
+def gradient_traffic(
+    n: int, n_columns: int, itemsize: int, *, settling: bool = False, n_threads: int = 1
+) -> float:
+    """Bytes that conjugate gradient moves: some 300 passes over the kernel matrix to the optimum.
 
     Parameters
     ----------
     n, n_columns, itemsize : int
         Points, columns, bytes of a number of the matrix.
+    settling : bool, default=False
+        Whether it stops when the predictions settle: after two checks at the least.
+    n_threads : int, default=1
+        Threads of the products. Those of several columns are as fast as the processors and not as
+        the memory, which is told as so many more bytes.
     """
-    return _PCG_STEPS * (1 + 0.25 * n_columns) * itemsize * float(n) * n
+    steps = 2 * check_interval(n) if settling else _PCG_STEPS
+    columns = max(1.0, (1 + 0.25 * n_columns) / n_threads)
+    return steps * columns * itemsize * float(n) * n
 
 
 def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:
     """The solver of a squared loss with a dense kernel matrix of n points, for forecasts too."""
     if n > _MAX_POINTS:
-        return Choice("pcg", f"n = {n} > {_MAX_POINTS}: products instead of a factorisation")
+        reason = f"n = {n} > {_MAX_POINTS}: products instead of a factorisation"
+        return Choice("pcg", reason, "stability")
     if n_labels > _MAX_LABELS:
         return Choice("pcg", f"more than {_MAX_LABELS} labels: the dual is not small")
     free = available_memory()

@@ -414,10 +414,10 @@ def _more(n_iter: int, max_iter: int) -> str:
     return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
 
 
-def warn_long_fit(name: str, n: int, seconds: float, regression: bool) -> None:
-    """Warn before conjugate gradient to the optimum takes minutes."""
+def warn_long_fit(name: str, n: int, seconds: float, *, regression: bool, can_stop: bool) -> None:
+    """Warn before a fit takes minutes; `can_stop` if stopping by predictions is another way."""
     faster = "LapERLSRegressor" if regression else "LapERLSClassifier"
-    stop = "" if name == "LapSVR" else ", or stop by predictions (stopping='stability')"
+    stop = ", or stop by predictions (solver='pcg', stopping='stability')" if can_stop else ""
     warn(
         f"{name} with the full kernel of {n} points will take about "
         f"{max(2, round(seconds / 60))} minutes or more. Use {faster}, which forms no matrix of "

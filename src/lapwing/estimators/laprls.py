@@ -39,7 +39,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
     {stopping}
     {validation_fraction}
     {fit_intercept}
-    {tol}
+    {stopping_tol}
     {max_iter}
     {class_weight}
     {class_prior}
@@ -107,7 +107,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = False,
-        tol: float = 1e-8,
+        tol: float | None = None,
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
@@ -169,7 +169,7 @@ class LapRLSRegressor(Updatable, StoppableRegressor):
     fit_intercept : bool, default=True
         Whether to add an unregularised bias. The intrinsic norm sees the bias, so a normalised
         Laplacian, which is not zero on constants, shrinks it.
-    {tol}
+    {stopping_tol}
     {max_iter}
     {warm_start}
     {random_state}
@@ -234,7 +234,7 @@ class LapRLSRegressor(Updatable, StoppableRegressor):
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = True,
-        tol: float = 1e-8,
+        tol: float | None = None,
         max_iter: int = 20_000,
         warm_start: bool = False,
         random_state: Any = None,

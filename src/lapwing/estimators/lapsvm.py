@@ -47,7 +47,7 @@ class LapSVC(Updatable, ManifoldClassifier):
     {stopping}
     {validation_fraction}
     {fit_intercept}
-    {tol}
+    {stopping_tol}
     {max_iter}
     {class_weight}
     {class_prior}
@@ -129,7 +129,7 @@ class LapSVC(Updatable, ManifoldClassifier):
         stopping: str | None = None,
         validation_fraction: float | None = 0.2,
         fit_intercept: bool = False,
-        tol: float = 1e-8,
+        tol: float | None = None,
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,

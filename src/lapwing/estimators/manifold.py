@@ -16,10 +16,12 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
+from lapwing._host.threads import available_threads
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
     SPEED,
+    Choice,
     check_solver,
     choose_for_kernel_matrix,
     choose_solver,
@@ -50,6 +52,9 @@ __all__ = ["ManifoldEstimator", "StoppableEstimator"]
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10
+
+_TOL = 1e-8  # where no `tol` is given
+_DUAL = Choice("dual", "columns of a kernel that is factored once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +107,12 @@ class ManifoldRefits(Refits):
         objective, columns = self._problem(prepared)
         result = dual(
             objective,
-            tol=self.estimator.tol,
+            tol=self.estimator._tolerance,
             max_iter=self.estimator.max_iter,
             columns=columns,
         )
         shown = columns if self.reduces else None  # what a fit tells must not depend on the way
-        return self.estimator._solution(prepared, objective, result, "dual", shown)
+        return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
     def values(self, prepared: Prepared) -> Array:
         objective, columns = self._problem(prepared)
@@ -120,7 +125,7 @@ class ManifoldRefits(Refits):
             reduced,
             self._reduced(reduced),
             removable(self.prepared, self.estimator._regression),
-            tol=self.estimator.tol,
+            tol=self.estimator._tolerance,
             max_iter=self.estimator.max_iter,
         )
 
@@ -130,7 +135,7 @@ class ManifoldRefits(Refits):
 
     def _reduced(self, reduced: Objective) -> State:
         return solve_reduced(
-            reduced, max_iter=self.estimator.max_iter, tol=self.estimator.tol
+            reduced, max_iter=self.estimator.max_iter, tol=self.estimator._tolerance
         ).state
 
 
@@ -138,6 +143,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
     """Loss on labelled points, norm of the function, norm on the graph; see the module."""
 
     _n_stages = 3
+    _can_stop = False  # before the optimum is reached
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -163,27 +169,46 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             space = self._make_space(kernel, problem)
         return Prepared(targets, problem, laplacian, space)
 
+    @property
+    def _tolerance(self) -> float:
+        return _TOL if self.tol is None else float(self.tol)
+
     def _stops_early(self) -> bool:
         return False
+
+    def _stopping(self, choice: Choice, problem: Problem) -> str | None:
+        """The early stopping of a fit by the solver of `choice`."""
+        return None
 
     def _forecast(self, problem: Problem) -> None:
         """Say before a long fit begins how long it will be, and what is faster."""
         n, n_columns = problem.n_points, problem.targets.shape[1]
-        solver = self.solver
-        if solver == "auto":
+        choice = Choice(self.solver, "asked for")
+        if self.solver == "auto":
             # There is no objective yet, which `choose_solver` looks at; the sizes tell as much.
             kinks = not self._loss().kind.differentiable
-            solver = "dual" if kinks else choose_for_kernel_matrix(n, len(problem.index)).solver
-        # When the predictions settle cannot be told from the sizes.
-        if solver == "pcg" and self._stops_early():
+            choice = choose_for_kernel_matrix(n, len(problem.index))
+            choice = _DUAL if kinks else choice
+        stopping = self._stopping(choice, problem)
+        # When labels that are held out are met best cannot be told from the sizes.
+        if stopping not in (None, "stability"):
             return
-        if solver == "pcg":
-            itemsize = problem.X.dtype.itemsize
-            seconds = gradient_traffic(n, n_columns, itemsize) / _BANDWIDTH
+        if choice.solver == "pcg":
+            traffic = gradient_traffic(
+                n,
+                n_columns,
+                problem.X.dtype.itemsize,
+                settling=stopping is not None,
+                n_threads=available_threads(),
+            )
+            seconds = traffic / _BANDWIDTH
         else:
             seconds = float(n) ** 3 / SPEED
         if seconds > LONG:
-            diagnostics.warn_long_fit(type(self).__name__, n, seconds, self._regression)
+            can_stop = self._can_stop and stopping is None
+            diagnostics.warn_long_fit(
+                type(self).__name__, n, seconds, regression=self._regression, can_stop=can_stop
+            )
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         if kernel is None:
@@ -217,19 +242,19 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         previous: Mapping[str, Any] | None = None,
     ) -> ManifoldSolution:
         objective = self._objective(prepared)
-        return self._minimise(prepared, objective, progress, early_stopping=False)
+        choice = choose_solver(self.solver, objective, early_stopping=False)
+        return self._minimise(prepared, objective, progress, choice)
 
     def _minimise(
         self,
         prepared: Prepared,
         objective: Objective,
         progress: Stages,
+        choice: Choice,
         *,
-        early_stopping: bool,
         start: State | None = None,
         rule: StoppingRule | None = None,
     ) -> ManifoldSolution:
-        choice = choose_solver(self.solver, objective, early_stopping=early_stopping)
         # Of a factorisation no share can be shown as done.
         steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
         with progress.stage("solve", steps) as tick:
@@ -237,14 +262,14 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             if SOLVERS[choice.solver].reduces:
                 columns = DeformedKernel.of(objective).at(objective.index)
             result = self._run_solver(choice.solver, objective, start, rule, tick, columns)
-        return self._solution(prepared, objective, result, choice.solver, columns)
+        return self._solution(prepared, objective, result, choice, columns)
 
     def _solution(
         self,
         prepared: Prepared,
         objective: Objective,
         result: Result,
-        solver: str,
+        choice: Choice,
         columns: Representers | None,
     ) -> ManifoldSolution:
         state = result.state
@@ -254,7 +279,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             objective.space.function(to_host(state.coef), to_host(state.intercept)),
             to_host(state.values),
             {
-                "solver_": solver,
+                "solver_": choice.shown,
                 "n_iter_": max(1, result.n_iter),
                 "status_": str(result.status),
                 "optimality_": result.optimality,
@@ -263,7 +288,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
                 **graph,
             },
             result,
-            solver,
+            choice.solver,
             objective,
             columns,
         )
@@ -296,7 +321,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
 
             return tick(attributes)
 
-        run = Run(start, self.tol, self.max_iter, rule, on_iteration, columns)
+        run = Run(start, self._tolerance, self.max_iter, rule, on_iteration, columns)
         return SOLVERS[solver].solve(objective, run)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
@@ -305,17 +330,21 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         optimality = float(np.max(result.optimality))
         if result.status == Status.MAX_ITER:
             diagnostics.warn_not_converged(
-                solution.solver, result.n_iter, self.max_iter, optimality, self.tol
+                solution.solver, result.n_iter, self.max_iter, optimality, self._tolerance
             )
         # What was stopped early or by a callback is as imprecise as was asked for.
         elif result.status in (Status.CONVERGED, Status.PRECISION):
-            diagnostics.warn_imprecise(solution.solver, optimality, self.tol, problem.X.dtype)
+            diagnostics.warn_imprecise(
+                solution.solver, optimality, self._tolerance, problem.X.dtype
+            )
         if prepared.laplacian is not None:
             diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)
 
 
 class StoppableEstimator(ManifoldEstimator):
     """With a squared loss: conjugate gradient can be stopped early, or go on from the last fit."""
+
+    _can_stop = True
 
     @abstractmethod
     def _validation_targets(self, y: Any) -> Array:
@@ -357,6 +386,13 @@ class StoppableEstimator(ManifoldEstimator):
     def _stops_early(self) -> bool:
         return self.stopping is not None
 
+    def _stopping(self, choice: Choice, problem: Problem) -> str | None:
+        # Whoever gives a tolerance wants the optimum, and without unlabelled points there are no
+        # predictions that could settle.
+        asked: str | None = self.stopping
+        settled = asked is not None or self.tol is not None or problem.labeled.all()
+        return asked if settled else choice.stopping
+
     def _validates(self) -> bool:
         return self.stopping in ("validation", "mixed")
 
@@ -376,13 +412,16 @@ class StoppableEstimator(ManifoldEstimator):
             objective, validation = hold_out(
                 objective, self.validation_fraction, self.random_state, regression=self._regression
             )
+        choice = choose_solver(self.solver, objective, early_stopping=self._stops_early())
+        stopping = self._stopping(choice, prepared.problem)
+        unasked = stopping if self.stopping is None else None
         return self._minimise(
             prepared,
             objective,
             progress,
-            early_stopping=self._stops_early(),
+            choice._replace(stopping=unasked),
             start=self._warm_start(previous or {}, objective),
-            rule=stopping_rule(self.stopping, objective, validation, regression=self._regression),
+            rule=stopping_rule(stopping, objective, validation, regression=self._regression),
         )
 
     def _read_validation(self, space: Space, data: Any) -> Validation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -175,9 +176,11 @@ def check_parameters(estimator: Any) -> None:
     ValueError
         For the first parameter that is out of range.
     """
+    defaults = signature(type(estimator)).parameters
     for name, value in estimator.get_params(deep=False).items():
         rules = _TRIED if name in estimator._tried else _RULES
         holds, wanted = rules.get(name, (None, ""))
-        if holds is not None and not holds(value):
+        left_open = value is None and name in defaults and defaults[name].default is None
+        if holds is not None and not left_open and not holds(value):
             text = wanted if isinstance(wanted, str) else wanted()
             raise ValueError(f"{name}={value!r} must be {text}.")
