@@ -62,9 +62,9 @@ PUBLIC = {
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
-        FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning ModelVersionWarning
-        NoImprovementWarning NothingUnlabeledWarning OutlierWarning SingleClassWarning
-        TiedPointsWarning UnlabeledComponentWarning
+        FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning LowRecallWarning
+        ModelVersionWarning NoImprovementWarning NothingUnlabeledWarning OutlierWarning
+        SingleClassWarning TiedPointsWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,
 }

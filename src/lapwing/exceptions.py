@@ -12,6 +12,7 @@ __all__ = [
     "FewLabelsWarning",
     "LapwingWarning",
     "LongFitWarning",
+    "LowRecallWarning",
     "ModelVersionWarning",
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
@@ -73,6 +74,10 @@ class FewLabelsWarning(LapwingWarning):
 
 class LongFitWarning(LapwingWarning):
     """A fit that takes minutes is about to begin, and another estimator takes seconds."""
+
+
+class LowRecallWarning(LapwingWarning):
+    """An approximate search misses many neighbours, as finding more would take too long."""
 
 
 class OutlierWarning(LapwingWarning):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from lapwing.graphs import KNNGraph, ann
+from lapwing.exceptions import LowRecallWarning
+from lapwing.graphs import KNNGraph, ann, neighbors
 from tests.helpers.data import gaussian_points, mixture_points
 from tests.helpers.graphs import nearest_distances, needs_faiss
 
@@ -40,6 +42,7 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
             ]
         )
         assert found.recall >= target
+        assert target == 1.0 or found.recall < target + 0.12  # lists read in vain cost the time
         assert abs(share - found.recall) < 0.03
         assert f"recall {found.recall:.4f} (asked: {target:g})" in caplog.text
         assert_array_equal(found.indices, recipe.neighbors(X).indices)  # same seed, same answer
@@ -102,3 +105,51 @@ def test_faiss_refuses_sparse_points() -> None:
     for options in ({"backend": "faiss"}, {"approximate": True}):
         with pytest.raises(ValueError, match=r"dense X only: use X.toarray\(\).*backend='sklearn'"):
             KNNGraph(3, **options).affinity(sp.csr_array(gaussian_points()))
+
+
+@needs_faiss
+def test_a_long_exact_search_becomes_an_approximate_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = gaussian_points(2000, 16)
+    monkeypatch.setattr(neighbors, "_SKLEARN_POINTS", 1000)
+    for operations, approximate in ((2 * 2000**2 * 16, False), (2 * 2000**2 * 16 - 1, True)):
+        monkeypatch.setattr(neighbors, "_FLAT_OPERATIONS", operations)
+        recipe = KNNGraph(5)
+        recipe.affinity(X)
+        assert recipe.backend_ == "faiss"
+        assert (recipe.recall_ < 1) == approximate
+        assert recipe.recall_ >= recipe.target_recall
+        for exact in (KNNGraph(5, approximate=False), KNNGraph(5, backend="sklearn")):
+            exact.affinity(X)
+            assert exact.recall_ == 1
+
+
+@needs_faiss
+def test_a_search_that_would_take_too_long_ends_with_what_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = gaussian_points(2000, 16)
+    monkeypatch.setattr(ann, "_LIST_OPERATIONS", 3 * 2.0 * 2000**2 * 16 / 51)  # 3 of 51 lists
+    recipe = KNNGraph(5, approximate=True)
+    with pytest.warns(LowRecallWarning, match=r"finds \d+% of .* of 2000 points.*n_components="):
+        recipe.affinity(X)
+    assert 0 < recipe.recall_ < 0.8
+    monkeypatch.setattr(ann, "_LOW_RECALL", 0.0)
+    recipe.affinity(X)  # warnings are errors
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 64, 1000])
+def test_the_fewest_lists_are_read_that_reach_the_recall(most: int) -> None:
+    for wanted in (1, 2, 3, 9, 100, 5000):
+        asked = {}
+
+        def recall_of(n_read: int, wanted: int = wanted, asked: Any = asked) -> float:
+            asked[n_read] = min(1.0, n_read / wanted)
+            return float(asked[n_read])
+
+        n_read, recall = ann._fewest(recall_of, 1.0, most)
+        assert recall == asked[n_read]
+        if wanted <= most:
+            assert wanted <= n_read <= max(wanted + 1, 1.15 * wanted)
+        else:
+            assert n_read == most
+        assert max(asked) <= most

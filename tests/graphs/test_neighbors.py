@@ -209,7 +209,7 @@ def test_too_many_neighbors_say_what_to_do() -> None:
         ({"metric": None}, "metric=None is not known.*or a function of two points"),
         ({"normalized": "no"}, "normalized='no' must be True or False"),
         ({"mutual": "no"}, "mutual='no' must be True or False"),
-        ({"approximate": 1}, "approximate=1 must be True or False"),
+        ({"approximate": 1}, "approximate=1 must be True, False or 'auto'"),
         ({"power": "two"}, "power='two' must be a whole number"),
         ({"n_jobs": "all"}, "n_jobs='all' must be a number of threads"),
         ({"n_jobs": 0}, "n_jobs=0 must be a number of threads"),

@@ -8,7 +8,7 @@ rest, the point is searched again by scikit-learn. So the flat search is exact w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,8 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.optional import require
+from lapwing._host.warn import warn
+from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
@@ -29,6 +31,10 @@ _LOGGER = logging.getLogger("lapwing")
 # Relative error of a squared length up to which two candidates may be taken for one another.
 _TIE = 1e-4
 _SAMPLE = 512  # points on which recall is measured: standard error below 0.005 at k = 10, 0.95
+# Multiplications and additions of a search by lists, some three minutes of two cores; and the
+# recall below which it is told that this was not enough.
+_LIST_OPERATIONS = 1e13
+_LOW_RECALL = 0.8
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 
 
@@ -87,9 +93,9 @@ def faiss_approximate(
 ) -> Neighbors:
     """Search most of the k < n nearest other points of each point, by inverted lists.
 
-    The points are sorted into about 4 sqrt(n) lists by k-means. The number of lists that a
-    search reads is doubled until the recall on a random sample of points, measured against an
-    exact search, is at least `target_recall`.
+    The points are sorted into about 4 sqrt(n) lists by k-means. A search reads the least number of
+    lists, within an eighth, with which the recall on a random sample of points, measured against
+    an exact search, is at least `target_recall`; or as many as it can in some minutes.
 
     Parameters
     ----------
@@ -181,26 +187,58 @@ def _inverted_lists(faiss: Any, scaled: _Scaled, rng: np.random.RandomState) -> 
 def _raise_recall(
     index: Any, scaled: _Scaled, sample: Array, k: int, target_recall: float
 ) -> float:
-    """Double the lists read by a search until the recall is reached; return the recall."""
+    """Let a search read the lists that the recall takes; return the recall."""
     points = scaled.points
     truth = brute_force(points, sample, k).lengths[:, -1:] * (1 + _TIE / 2)  # a tie is as good
-    index.nprobe = 1
-    while True:
+
+    def recall_of(n_read: int) -> float:
+        index.nprobe = n_read
         lengths = points.nearest(sample, scaled.search(index, sample, k)[1], k).lengths
-        recall = float((lengths <= truth).mean())
-        if recall >= target_recall or index.nprobe == index.nlist:
-            break
-        index.nprobe = min(2 * index.nprobe, index.nlist)
+        return float((lengths <= truth).mean())
+
+    n_read, recall = _fewest(recall_of, target_recall, _affordable(index, points))
+    index.nprobe = n_read
+    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
     level = logging.INFO if recall >= target_recall else logging.WARNING
-    _LOGGER.log(
-        level,
-        "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists.",
-        recall,
-        target_recall,
-        index.nprobe,
-        index.nlist,
-    )
+    _LOGGER.log(level, text, recall, target_recall, n_read, index.nlist)
+    if recall < min(target_recall, _LOW_RECALL):
+        warn(
+            f"The search finds {recall:.0%} of the nearest neighbours of {points.n} points: more "
+            "would take many minutes. Reduce the features first, e.g. "
+            "KNNGraph(n_components=30), or use an estimator that searches no neighbours "
+            "(AnchorGraphClassifier, EigenfunctionClassifier).",
+            LowRecallWarning,
+        )
     return recall
+
+
+def _affordable(index: Any, points: Points) -> int:
+    """The lists that a search can read in some minutes: one at the least."""
+    n, d = points.search.shape
+    return int(np.clip(_LIST_OPERATIONS * index.nlist / (2.0 * n * n * d), 1, index.nlist))
+
+
+def _fewest(
+    recall_of: Callable[[int], float], target_recall: float, most: int
+) -> tuple[int, float]:
+    """The number of lists that reaches the recall, within an eighth, and its recall.
+
+    Doubled first, then halved between: doubling alone reads up to twice too many, and reading is
+    all that a search costs.
+    """
+    below, n_read = 0, 1
+    recall = recall_of(n_read)
+    while recall < target_recall and n_read < most:
+        below, n_read = n_read, min(2 * n_read, most)
+        recall = recall_of(n_read)
+    while recall >= target_recall and n_read - below > max(1, n_read // 8):
+        middle = (below + n_read) // 2
+        between = recall_of(middle)
+        if between >= target_recall:
+            n_read, recall = middle, between
+        else:
+            below = middle
+    return n_read, recall
 
 
 @contextmanager

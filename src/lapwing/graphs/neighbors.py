@@ -36,6 +36,9 @@ _METRICS = sorted({*VALID_METRICS["brute"], "cosine"} - _UNUSABLE)
 # Up to here scikit-learn is as fast, and up to this many features its trees are faster.
 _SKLEARN_POINTS = 20_000
 _TREE_FEATURES = 15
+# Multiplications and additions of a flat scan up to which it is the default: some ten seconds of
+# two cores. A count and not a time, so that the same points have the same neighbours everywhere.
+_FLAT_OPERATIONS = 1e12
 
 
 class KNNGraph(BaseEstimator):
@@ -73,11 +76,14 @@ class KNNGraph(BaseEstimator):
         What searches. 'auto' is scikit-learn, but faiss for more than 20000 dense points with
         more than 15 features if it is installed and the metric is 'euclidean' or 'cosine'.
         The neighbours are the same.
-    approximate : bool, default=False
-        Search by faiss's inverted lists, which miss some neighbours.
+    approximate : bool or 'auto', default='auto'
+        Search by faiss's inverted lists, which miss some neighbours. 'auto' does so where faiss
+        searches and an exact search would take more than some ten seconds on two cores, that is
+        2 n^2 d > 1e12 for n points with d features: beyond 88000 points with 64 features.
     target_recall : float, default=0.95
         Share of the true neighbours that an approximate search has to find. It is measured against
-        the exact neighbours of 512 random points: `recall_`.
+        the exact neighbours of 512 random points: `recall_`. A search that would take more than
+        some minutes ends with the recall that it reached, with a warning if that is below 0.8.
     n_components : int, default=None
         Reduce the points to their first principal components before the search, for speed or
         against noise. Edges are then as long as in the reduced space, for 'cosine' seen from the
@@ -135,7 +141,7 @@ class KNNGraph(BaseEstimator):
         metric: Any = "euclidean",
         mutual: bool = False,
         backend: str = "auto",
-        approximate: bool = False,
+        approximate: bool | str = "auto",
         target_recall: float = 0.95,
         n_components: int | None = None,
         n_jobs: int | None = None,
@@ -203,6 +209,11 @@ class KNNGraph(BaseEstimator):
             For points that are empty or not finite, or parameters out of range.
         ImportError
             If faiss is asked for and not installed.
+
+        Warns
+        -----
+        LowRecallWarning
+            If an approximate search that takes minutes misses more than a fifth.
         """
         check_recipe(
             self,
@@ -225,11 +236,17 @@ class KNNGraph(BaseEstimator):
             return sklearn_neighbors(X, k, self.metric, self.n_jobs)
         faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
         points = Points.prepare(X, self.metric)
-        if not self.approximate:
+        if not self._approximates(X):
             return faiss_exact(faiss, points, k, self.n_jobs)
         return faiss_approximate(
             faiss, points, k, self.n_jobs, self.target_recall, self.random_state
         )
+
+    def _approximates(self, X: Any) -> bool:
+        if self.approximate == "auto":
+            n, d = X.shape
+            return bool(2.0 * n * n * d > _FLAT_OPERATIONS)
+        return bool(self.approximate)
 
     def _check_reduction(self, X: Any) -> None:
         m = self.n_components
@@ -257,7 +274,8 @@ class KNNGraph(BaseEstimator):
             obstacle = "takes dense X only: use X.toarray() if it fits in memory"
         elif callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
             obstacle = f"knows the metrics 'euclidean' and 'cosine', not {self.metric!r}: use those"
-        if self.approximate or self.backend == "faiss":
+        asked = self.approximate != "auto" and bool(self.approximate)
+        if asked or self.backend == "faiss":
             if self.backend == "sklearn":
                 raise ValueError(
                     "approximate=True needs faiss: use backend='auto' or 'faiss', or "

@@ -72,7 +72,9 @@ _RULES: dict[str, Rule] = {
     "normalized": lambda name, value: check_normalized(value),
     "power": lambda name, value: check_power(value),
     "mutual": _FLAG,
-    "approximate": _FLAG,
+    "approximate": _rule(
+        lambda v: _is_flag(v) or (isinstance(v, str) and v == "auto"), "True, False or 'auto'"
+    ),
     "n_neighbors": _COUNT,
     "n_nearest": _COUNT,
     "n_anchors": _rule(
