@@ -33,11 +33,13 @@ _GAMMA_IS_OF_VALUES = (1e-4, 1e-2, 1.0)
 class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
     r"""Laplacian regularised least squares classifier that chooses its own parameters.
 
-    Tries every setting of a grid, takes the one whose leave-one-out squared error on the labels is
-    the least (the first of equals), and is from then on `LapRLSClassifier` with it. The errors are
-    exact: those of fits without the label, with all other points, unlabelled ones too. They come
-    from shared factorisations, one a ratio gamma_I / gamma_A, width and graph, so that 7 values of
-    gamma_A and of gamma_I cost less than ten fits.
+    Tries every setting of a grid and is from then on `LapRLSClassifier` with the one whose leave-
+    one-out squared error on the labels is the least. The setting nearest to the defaults of
+    `LapRLSClassifier` is preferred: another one must be better by more than one standard error of
+    the difference, which a few labels make large. The errors are exact: those of fits without the
+    label, with all other points, unlabelled ones too. They come from shared factorisations, one a
+    ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and of gamma_I cost less
+    than ten fits.
 
     Parameters
     ----------
@@ -56,6 +58,7 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
     {class_weight}
     {class_prior}
     {unlabeled}
+    {path_updatable}
 
     Attributes
     ----------
@@ -134,6 +137,7 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
         class_weight: Any = None,
         class_prior: Any = None,
         unlabeled: Any = "auto",
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
@@ -148,17 +152,20 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
         self.class_weight = class_weight
         self.class_prior = class_prior
         self.unlabeled = unlabeled
+        self.updatable = updatable
 
 
 @document
 class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
     r"""Laplacian regularised least squares regression that chooses its own parameters.
 
-    Tries every setting of a grid, takes the one whose leave-one-out squared error on the targets is
-    the least (the first of equals), and is from then on `LapRLSRegressor` with it. The errors are
-    exact: those of fits without the target, with all other points, unlabelled ones too. They come
-    from shared factorisations, one a ratio gamma_I / gamma_A, width and graph, so that 7 values of
-    gamma_A and of gamma_I cost less than ten fits.
+    Tries every setting of a grid and is from then on `LapRLSRegressor` with the one whose leave-
+    one-out squared error on the targets is the least. The setting nearest to the defaults of
+    `LapRLSRegressor` is preferred: another one must be better by more than one standard error of
+    the difference, which a few targets make large. The errors are exact: those of fits without the
+    target, with all other points, unlabelled ones too. They come from shared factorisations, one a
+    ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and of gamma_I cost less
+    than ten fits.
 
     Parameters
     ----------
@@ -176,6 +183,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
         Laplacian, which is not zero on constants, shrinks it.
     {path_tol}
     {path_max_iter}
+    {path_updatable}
 
     Attributes
     ----------
@@ -240,6 +248,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
         fit_intercept: bool = True,
         tol: float = 1e-8,
         max_iter: int = 20_000,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
@@ -251,18 +260,20 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.updatable = updatable
 
 
 @document
 class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
     r"""Laplacian support vector machine that chooses its own parameters.
 
-    Tries every setting of a grid, takes the one whose leave-one-out squared error on the labels is
-    the least (the first of equals), and is from then on `LapSVC` with it. Scores beyond the margins
-    -1 and +1 count as those, as the (squared) hinge has it. The errors are exact: those of fits
-    without the label, with all other points, unlabelled ones too. They come from shared
-    factorisations, one a ratio gamma_I / gamma_A, width and graph, and problems of the size of the
-    labels.
+    Tries every setting of a grid and is from then on `LapSVC` with the one whose leave-one-out
+    squared error on the labels is the least. The setting nearest to the defaults of `LapSVC` is
+    preferred: another one must be better by more than one standard error of the difference, which a
+    few labels make large. Scores beyond the margins -1 and +1 count as those, as the (squared)
+    hinge has it. The errors are exact: those of fits without the label, with all other points,
+    unlabelled ones too. They come from shared factorisations, one a ratio gamma_I / gamma_A, width
+    and graph, and problems of the size of the labels.
 
     Parameters
     ----------
@@ -282,6 +293,7 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
     {class_weight}
     {class_prior}
     {unlabeled}
+    {path_updatable}
 
     Attributes
     ----------
@@ -361,6 +373,7 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
         class_weight: Any = None,
         class_prior: Any = None,
         unlabeled: Any = "auto",
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
@@ -376,6 +389,7 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
         self.class_weight = class_weight
         self.class_prior = class_prior
         self.unlabeled = unlabeled
+        self.updatable = updatable
 
     def _judged(self, left_out: Array) -> Array:
         return np.clip(left_out, -1, 1)
