@@ -230,9 +230,8 @@ def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
     assert np.isnan(fitted.best_score_)
     assert fitted.cv_results_ == {}
     params = fitted.best_params_
-    nearest_A = path_parts.nearest(estimator.gamma_As, usual.gamma_A)
-    assert (params["gamma_A"], params["gamma_I"]) == (nearest_A, usual.gamma_I)
-    expected = usual.set_params(gamma_A=nearest_A).fit(X, y)
+    assert (params["gamma_A"], params["gamma_I"]) == (usual.gamma_A, usual.gamma_I)
+    expected = usual.fit(X, y)
     assert params["gamma"] == expected.kernel_.gamma
     np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
 
@@ -245,6 +244,13 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest() 
         fitted = LapRLSClassifierCV(**grid, gammas=[9 * scale, 2 * scale]).fit(X, y)
     expected = {"gamma_A": 0.1, "gamma_I": 50.0, "gamma": 2 * scale, "graph": FLAT}
     assert repr(fitted.best_params_) == repr(expected)
+
+
+def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
+    X, y, _ = labeled_clusters(3, n=40, n_labels=1)
+    with pytest.warns(FewLabelsWarning):
+        fitted = LapSVCCV(gamma_As=[2e-3, 1e-2]).fit(X, y)
+    assert fitted.best_params_["gamma_A"] == 2e-3
 
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:

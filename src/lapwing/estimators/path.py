@@ -110,7 +110,7 @@ class PathEstimator(Updatable):
 
     @abstractmethod
     def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
-        """The setting that is taken where nothing can be held out."""
+        """The setting of the grid that is nearest to the defaults."""
 
     @abstractmethod
     def _along(self, prepared: Prepared, wanted: Array) -> Iterator[Scored]:
@@ -119,6 +119,10 @@ class PathEstimator(Updatable):
     @abstractmethod
     def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
         """What the plain estimator solves with these parameters."""
+
+    def _defaults(self) -> Mapping[str, Any]:
+        """The plain estimator's, of parameters that are not in the default grid."""
+        return {}
 
     def _judged(self, left_out: Array) -> Array:
         """Left-out scores as they are compared with the targets."""
@@ -185,7 +189,8 @@ class PathEstimator(Updatable):
                 params = scores.settings[chosen_one]
                 score, results = -float(scores.squared_error[chosen_one]), scores.table()
             else:
-                params, score, results = self._usual(prepared), float("nan"), {}
+                params = {**self._usual(prepared), **self._defaults()}
+                score, results = float("nan"), {}
         chosen = self._of_setting(prepared, params)
         estimator = self._estimator(**params)
         told = dict(zip(_TOLD, (dict(params), score, results), strict=True))
