@@ -48,6 +48,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "reading": Benchmark(
         "benchmarks.reading.command", "Reading a table of 200,000 rows: time and peak memory"
     ),
+    "refits": Benchmark(
+        "benchmarks.refits.command", "Time of fits, and of what fits the same points again"
+    ),
     "s3vm": Benchmark(
         "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
     ),

@@ -19,6 +19,7 @@ __all__ = [
     "center_of",
     "column_dot",
     "column_variances",
+    "equal_columns",
     "extreme_eigenvalues",
     "medians",
     "normal_matrix",
@@ -176,6 +177,14 @@ def shifted(X: Any, center: Array) -> Any:
         (np.arange(n + 1) * len(moved)).astype(index),
     )
     return (X - sp.csr_array(parts, shape=X.shape)).tocsr()
+
+
+def equal_columns(A: Array) -> list[tuple[Array, Array]]:
+    """The different columns of a matrix, each with the indices of all that are equal to it."""
+    groups: dict[bytes, list[int]] = {}
+    for j, column in enumerate(np.ascontiguousarray(A.T) + 0.0):  # -0 is 0
+        groups.setdefault(column.tobytes(), []).append(j)
+    return [(A[:, same[0]], np.array(same)) for same in groups.values()]
 
 
 def spd_factor(H: Array) -> Solve:

@@ -184,3 +184,22 @@ def test_other_labels_evaluate_no_function_again(monkeypatch: pytest.MonkeyPatch
     found = refits.left_out()
     at = prepared.problem.index
     assert_allclose(found, [v[i] for v, i in zip(without_one, at, strict=True)], atol=1e-10)
+
+
+@each_count
+def test_rounding_decides_no_ties(n_classes: int) -> None:
+    """Each unlabelled row of the identity is as near to one class as to another."""
+    n, l = 30, 2 * n_classes
+    X, y = np.eye(n), np.full(n, -1)
+    y[:l] = np.arange(l) % n_classes
+    with pytest.warns(SingleClassWarning):
+        model = EigenfunctionClassifier().fit(X, y)
+    scores = model.decision_function(X).reshape(n, -1)
+    assert len(np.unique(scores[l:], axis=0)) == 1
+    if n_classes == 2:
+        assert (scores[l:] == 0).all()
+    else:
+        assert len(np.unique(scores[l:])) == 1
+    # A tie is the positive class, or the first of several.
+    assert set(model.transduction_[l:]) == set(model.predict(X[l:])) == {int(n_classes == 2)}
+    assert_array_equal(model.transduction_[:l], y[:l])

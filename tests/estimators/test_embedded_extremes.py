@@ -25,7 +25,7 @@ from lapwing import (
     LapESVR,
 )
 from lapwing.estimators.diagnostics import warn_embedding_not_solved
-from lapwing.exceptions import ConstantFitWarning
+from lapwing.exceptions import ConstantFitWarning, UnlabeledComponentWarning
 from lapwing.kernels import make_kernel
 from lapwing.objectives.embedded import (
     EmbeddedObjective,
@@ -38,7 +38,7 @@ from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.least_squares import KernelSide, least_squares
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.spaces import FullKernelSpace, LinearSpace
-from tests.helpers.data import first_labels
+from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.problems import DenseTerm
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)
@@ -361,3 +361,28 @@ def test_few_features_take_no_matrix_of_all_points(
 def test_a_cache_that_cannot_be_written(cls: Any) -> None:
     with pytest.raises(ValueError, match=r"memory='/proc/nope/x' is no folder that can be written"):
         cls(memory="/proc/nope/x").fit(X, U if cls in REGRESSORS else Y)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+def test_a_mu_that_smooths_all_classes_away_is_told() -> None:
+    X, y, _ = labeled_clusters(3, n=60, n_labels=4)
+    graph = KNNGraph(8)
+    with pytest.warns(ConstantFitWarning, match=r"mu=1e\+20 .* on the whole graph, though .* 3 cl"):
+        model = LapERLSClassifier(mu=1e20, graph=graph).fit(X, y)
+    assert model.eigenvalues_[1] > 1e-8  # one component
+    far = np.vstack([X, X + 100])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlabeledComponentWarning)
+        with pytest.warns(ConstantFitWarning, match="each of the graph's 2 connected components"):
+            LapERLSClassifier(mu=1e20, graph=graph).fit(far, np.tile(y, 2))
+        # As many components as classes: constants may be right.
+        halves = np.where(np.arange(120) % 60 < 3, np.repeat([0, 1], 60), -1)
+        model = LapERLSClassifier(mu=1e20, graph=graph).fit(far, halves)
+    np.testing.assert_array_equal(model.transduction_, np.repeat([0, 1], 60))
+
+
+def test_a_lam_that_is_cut_off_is_told() -> None:
+    X, y, _ = labeled_clusters(3, n=60, n_labels=4)
+    match = r"lam=1e\+20 was cut off at 1e\+12, 1e8 times the larger one of C and mu"
+    with pytest.warns(ConvergenceWarning, match=match):
+        LapERLSClassifier(lam=1e20, graph=KNNGraph(8)).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from lapwing import (
 )
 from lapwing.estimators import manifold_path, path_parts
 from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.path import Scores
 from lapwing.exceptions import FewLabelsWarning, LongFitWarning
 from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.manifold import path as solver
 from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.choices import chosen_of, usual_of
 from tests.helpers.counts import Counts
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 
@@ -74,22 +77,27 @@ def plain(estimator: Any, params: Any) -> Any:
     return estimator._estimator(**params)
 
 
-def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> tuple[float, float]:
-    """Leave-one-out errors, squared and of classes, by as many fits as there are labels."""
-    squared, missed, total = 0.0, 0.0, 0.0
+def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
+    """Leave-one-out errors (2, l), squared and of classes, by as many fits as there are labels."""
+    errors = []
     Y = dict(zip(np.flatnonzero(labeled_rows(y)), coded_targets(estimator, y), strict=True))
     for i, target in Y.items():
         rest = y.copy()
         rest[i] = np.nan if y.dtype.kind == "f" else -1
         model = plain(estimator, params).fit(X, rest, sample_weight=w)
-        score = scores(model, X[[i]])[0]
+        score, missed = scores(model, X[[i]])[0], 0.0
         if is_classifier(estimator):
-            missed += w[i] * (model.predict(X[[i]])[0] != y[i])
+            missed = float(model.predict(X[[i]])[0] != y[i])
         if isinstance(estimator, LapSVCCV):
             score = np.clip(score, -1, 1)
-        squared += w[i] * np.mean((target - score) ** 2)
-        total += w[i]
-    return squared / total, missed / total
+        errors.append((np.mean((target - score) ** 2), missed))
+    return np.array(errors).T
+
+
+def defaults(estimator: Any, X: Any) -> dict[str, float]:
+    usual = estimator._plain()
+    found = {"gamma_A": usual.gamma_A, "gamma_I": usual.gamma_I, "gamma": 1 / X.var(axis=0).sum()}
+    return {name: found[name] for name in found if name in estimator.best_params_}
 
 
 @every_example
@@ -101,14 +109,16 @@ def test_the_path_is_the_grid_by_hand(name: str) -> None:
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     fitted = estimator.fit(X, y, sample_weight=w)
     results = fitted.cv_results_
-    expected = np.array([by_hand(fitted, params, X, y, w) for params in results["params"]])
+    errors = np.array([by_hand(fitted, params, X, y, w) for params in results["params"]])
+    of_labels = w[labeled_rows(y)]
+    expected = np.average(errors, axis=2, weights=of_labels)
     atol = HINGE if name == "hinge" else 1e-8
     np.testing.assert_allclose(results["left_out_squared_error"], expected[:, 0], atol=atol)
     if is_classifier(estimator):
         np.testing.assert_allclose(results["left_out_error"], expected[:, 1], atol=1e-12)
     else:
         assert "left_out_error" not in results
-    best = int(np.argmin(expected[:, 0]))
+    best = chosen_of(errors[:, 0], of_labels, usual_of(results["params"], defaults(fitted, X)))
     assert fitted.best_params_ == results["params"][best]
     assert fitted.best_score_ == -results["left_out_squared_error"][best]
     assert np.ptp(expected[:, 0]) > 1e-3  # else this test would not see a wrong choice
@@ -127,6 +137,24 @@ def test_it_answers_as_the_plain_estimator_of_the_best_parameters(name: str) -> 
     assert {key for key in vars(fitted) if key.endswith("_")} - own == {
         key for key in vars(expected) if key.endswith("_")
     }
+
+
+@pytest.mark.parametrize(("spread", "taken"), [(0.1, 2), (1.0, 1)], ids=["clear", "noise"])
+def test_the_usual_setting_stays_where_labels_do_not_tell_it_from_the_best(
+    spread: float, taken: int
+) -> None:
+    """The best is better by 0.2 on the mean of 8 labels, with a standard error of 0.038 or 0.38."""
+    usual = np.full(8, 2.0)
+    best = usual - 0.2 + spread * np.tile([1, -1], 4)
+    losses = np.stack([usual + 1, usual, best])
+    settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
+    shares = np.full(8, 1 / 8)
+    scores = Scores(settings, losses, shares, losses @ shares, None, np.ones(3))
+    assert scores.best == 2
+    assert scores.chosen({"gamma_A": 2.0, "graph": FLAT}) == taken
+    assert scores.chosen({"gamma_A": 2.0, "graph": clone(FLAT)}) == 2  # not one of the grid
+    unsolved = replace(scores, losses=np.where([[False], [True], [False]], np.nan, losses))
+    assert unsolved.chosen(settings[1]) == 2
 
 
 def test_the_grid_has_every_setting_once_in_order() -> None:
@@ -202,9 +230,8 @@ def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
     assert np.isnan(fitted.best_score_)
     assert fitted.cv_results_ == {}
     params = fitted.best_params_
-    nearest_A = path_parts.nearest(estimator.gamma_As, usual.gamma_A)
-    assert (params["gamma_A"], params["gamma_I"]) == (nearest_A, usual.gamma_I)
-    expected = usual.set_params(gamma_A=nearest_A).fit(X, y)
+    assert (params["gamma_A"], params["gamma_I"]) == (usual.gamma_A, usual.gamma_I)
+    expected = usual.fit(X, y)
     assert params["gamma"] == expected.kernel_.gamma
     np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
 
@@ -217,6 +244,13 @@ def test_with_nothing_to_hold_out_a_grid_without_the_defaults_has_its_nearest() 
         fitted = LapRLSClassifierCV(**grid, gammas=[9 * scale, 2 * scale]).fit(X, y)
     expected = {"gamma_A": 0.1, "gamma_I": 50.0, "gamma": 2 * scale, "graph": FLAT}
     assert repr(fitted.best_params_) == repr(expected)
+
+
+def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
+    X, y, _ = labeled_clusters(3, n=40, n_labels=1)
+    with pytest.warns(FewLabelsWarning):
+        fitted = LapSVCCV(gamma_As=[2e-3, 1e-2]).fit(X, y)
+    assert fitted.best_params_["gamma_A"] == 2e-3
 
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,6 +405,40 @@ def test_the_squared_loss_needs_no_solver_and_others_do(monkeypatch: pytest.Monk
     assert counts.calls == {"solve_reduced": 0}
     LapSVCCV(**SMALL).fit(X, y)
     assert counts.calls == {"solve_reduced": 8}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapRLSClassifierCV(**ONE, fit_intercept=True),
+        LapSVCCV(**SMALL),
+        LapRLSRegressorCV(**SMALL),
+        LapERLSClassifierCV(mus=[1.0, 100.0], n_eigenvectors=[6, 12], graphs=[KNNGraph(5)]),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_added_labels_are_a_fit_of_the_chosen_setting(estimator: Any) -> None:
+    X, y, truth = data_for(estimator)
+    model = clone(estimator).set_params(updatable=True).fit(X, y)
+    expected = clone(estimator).fit(X, y)
+    np.testing.assert_array_equal(scores(model, X), scores(expected, X))
+    chosen, results = model.best_params_, model.cv_results_
+    rows = np.flatnonzero(~labeled_rows(y))[:4]
+    more = y.copy()
+    more[rows] = truth[rows]
+    model.add_labels(rows, truth[rows])
+    expected = plain(model, chosen).set_params(updatable=True).fit(X, more)
+    np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=1e-8)
+    np.testing.assert_array_equal(model.labeled_, expected.labeled_)
+    assert (model.best_params_, model.cv_results_) == (chosen, results)
+    np.testing.assert_array_equal(model.suggest(3), expected.suggest(3))
+    np.testing.assert_array_equal(model.suspicious_labels(), expected.suspicious_labels())
+
+
+def test_labels_are_added_to_what_was_kept_only() -> None:
+    X, y, _ = data_for(LapRLSClassifierCV())
+    with pytest.raises(ValueError, match=r"Fit with LapRLSClassifierCV\(updatable=True\)"):
+        LapRLSClassifierCV(**ONE).fit(X, y).add_labels(0, 1)
 
 
 def test_recipes_of_the_same_edges() -> None:

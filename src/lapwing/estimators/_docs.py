@@ -78,6 +78,12 @@ updatable : bool, default=False
     `suggest` and `suspicious_labels` work. With the full kernel these are two matrices of n^2
     numbers.
 """,
+    "path_updatable": """
+updatable : bool, default=False
+    Whether to keep the points, the graph and the factorisation of the chosen setting after the
+    fit, so that `add_labels`, `suggest` and `suspicious_labels` work. The setting stays: fit again
+    to choose again. With the full kernel these are two matrices of n^2 numbers.
+""",
     "lam": """
 lam : float, default=1e4
     Weight lambda > 0 of the labels in g; times the sample weights.

@@ -38,9 +38,11 @@ __all__ = [
     "check_linear_scale",
     "check_target_scale",
     "drowned",
+    "smoothed_away",
     "warn_calibrated_marker",
     "warn_constant_values",
     "warn_contradicted_balance",
+    "warn_cut_off_labels",
     "warn_descent_not_converged",
     "warn_doubt",
     "warn_drowned_labels",
@@ -61,6 +63,7 @@ __all__ = [
     "warn_outlying_rows",
     "warn_single_class",
     "warn_single_class_of_function",
+    "warn_smoothed_away",
     "warn_unlabeled_components",
     "warn_unreached_margins",
 ]
@@ -81,6 +84,9 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 # rounding.
 _FOLLOWS, _NULL = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
+# Degrees of freedom of virtual labels beside constants; defaults have 0.6 with a label a class on
+# the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
+_FREEDOM = 1e-3
 _MISSED = 0.01  # of the points
 # Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
 _REACHED = 0.5
@@ -360,6 +366,44 @@ def warn_drowned_labels(mu: float) -> None:
         "exactly.",
         ConvergenceWarning,
     )
+
+
+def smoothed_away(eigenvalues: Array, n_components: int, weight: float) -> bool:
+    """Whether the graph term leaves virtual labels nothing but a constant on each component.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (r,)
+        Of mu L^p, ascending; those of the components first.
+    n_components : int
+        Of the graph.
+    weight : float
+        Lambda of the labels, a mean over all points.
+    """
+    return float((weight / (weight + eigenvalues[n_components:])).sum()) < _FREEDOM
+
+
+def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int) -> None:
+    """Warn that virtual labels cannot tell classes apart that share a component."""
+    parts = f"each of the graph's {n_components} connected components"
+    if n_components == 1:
+        parts = "the whole graph"
+    warn(
+        f"mu={mu:g} is so large beside lam={lam:g} that virtual labels are constant on {parts}, "
+        f"though there are {n_classes} classes. Use a smaller mu (the default is 1e4) or a larger "
+        "lam.",
+        ConstantFitWarning,
+    )
+
+
+def warn_cut_off_labels(lam: float, limit: float) -> None:
+    """Warn that the weight of the labels was cut off where digits end."""
+    if lam > limit:
+        warn(
+            f"lam={lam:g} was cut off at {limit:g}, 1e8 times the larger one of C and mu: beyond, "
+            "labels leave no digits for the graph. Use a smaller lam (the default is 1e4).",
+            ConvergenceWarning,
+        )
 
 
 def warn_empty_expansion(columns: Array, epsilon: float) -> None:

@@ -38,10 +38,11 @@ class EigenfunctionRefits(Refits):
     def solve(self, prepared: Prepared) -> Solution:
         fit = self._fit(prepared)
         function = _function(prepared.space, fit)
-        return Solution(function, self.design @ fit.coef, {"objective_": fit.objective})
+        values = function.settled(self.design @ fit.coef)
+        return Solution(function, values, {"objective_": fit.objective})
 
     def values(self, prepared: Prepared) -> Array:
-        return np.asarray(self.design @ self._fit(prepared).coef)
+        return self.solve(prepared).values
 
     def _fit(self, prepared: Prepared) -> LeastSquares:
         return self.estimator._fit_labels(prepared, self.design[prepared.problem.index])

@@ -24,11 +24,12 @@ _N_EIGENVECTORS = (25, "auto", 100)
 class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
     r"""Laplacian embedded regularised least squares classifier that chooses its own parameters.
 
-    Tries every setting of a grid, takes the one whose leave-one-out squared error of the virtual
-    labels is the least (the first of equals), and is from then on `LapERLSClassifier` with it. The
-    errors are exact: those of fits without the label, with all other points, unlabelled ones too.
-    They come from one elimination of the function a width and C, and from systems of the size of
-    the eigenvectors and of the labels.
+    Tries every setting of a grid and is from then on `LapERLSClassifier` with the one whose leave-
+    one-out squared error of the virtual labels is the least. The setting nearest to the defaults of
+    `LapERLSClassifier` is preferred: another one must be better by more than one standard error of
+    the difference, which a few labels make large. The errors are exact: those of fits without the
+    label, with all other points, unlabelled ones too. They come from one elimination of the
+    function a width and C, and from systems of the size of the eigenvectors and of the labels.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
     {class_prior}
     {unlabeled}
     {memory}
+    {path_updatable}
 
     Attributes
     ----------
@@ -141,6 +143,7 @@ class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
         class_prior: Any = None,
         unlabeled: Any = "auto",
         memory: Any = None,
+        updatable: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
@@ -157,3 +160,4 @@ class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
         self.class_prior = class_prior
         self.unlabeled = unlabeled
         self.memory = memory
+        self.updatable = updatable

@@ -53,8 +53,9 @@ class Updatable(SemiSupervisedEstimator):
     def add_labels(self, rows: Any, labels: Any) -> Self:
         """Give labels to rows of the fit, and fit again to all labels.
 
-        The answer is that of `fit` with these labels in y. Graph, kernel and factorisation are
-        kept from the fit, so that only what depends on labels is done again.
+        The answer is that of `fit` with these labels in y; an estimator that chose its parameters
+        keeps them. Graph, kernel and factorisation are kept from the fit, so that only what depends
+        on labels is done again.
 
         Parameters
         ----------

@@ -27,6 +27,10 @@ __all__ = [
     "function_from",
 ]
 
+# Of the sum of the terms' sizes: what the order of sums and an eigensolver leave open. Scores of
+# np.eye tie to 1e-12.
+_SETTLED = 1e-10
+
 
 class FittedFunction(Protocol):
     """A function that new points can be put into, one column a problem."""
@@ -183,7 +187,18 @@ class EigenfunctionSum:
     intercept: Array
 
     def __call__(self, X: Any) -> Array:
-        return np.asarray(self.eigenfunctions.expand(X, self.coef, self.intercept))
+        return self.settled(self.eigenfunctions.expand(X, self.coef, self.intercept))
+
+    def settled(self, values: Any) -> Array:
+        """Values whose rounding is cut off, so that it decides nothing.
+
+        Points that no function tells apart, as those of one-hot codes of their own, have the same
+        values but for the order of sums.
+        """
+        largest = np.abs(self.eigenfunctions.values).max(axis=1, initial=0.0)
+        size = np.abs(self.intercept) + largest @ np.abs(self.coef)
+        unit = np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0) * _SETTLED)))
+        return np.asarray(np.round(values / unit) * unit)
 
     @property
     def attributes(self) -> Mapping[str, Any]:

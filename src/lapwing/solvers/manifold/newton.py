@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lapwing.linalg import to_host
+from lapwing.linalg import equal_columns, to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import (
     Iteration,
@@ -157,9 +157,7 @@ def _model_minimum(
     values = np.zeros_like(state.values, dtype=np.float64)
     intercept = np.zeros(c)
     pull = objective.weights[:, None] * model.pull(objective.targets)
-    patterns, group = np.unique(model.curvatures, axis=1, return_inverse=True)
-    for number, pattern in enumerate(patterns.T):
-        columns = np.flatnonzero(group.ravel() == number)
+    for pattern, columns in equal_columns(model.curvatures):
         if not pattern.any() and _free_bias(objective):
             # Nothing to fit: the regularisers alone, which leave a free bias as it is (errata L13).
             intercept[columns] = state.intercept[columns]

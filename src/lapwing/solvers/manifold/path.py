@@ -230,8 +230,10 @@ def _along_weights(
     if type(loss) is Squared:  # a class derived from it may have changed anything
         scores = ridge_left_out(T, gamma_As, observations, bias=bias)
         return np.where(wanted[:, None], scores, np.nan)
-    found = []
-    for gamma_A in gamma_As.tolist():
+    found: dict[float, Array] = {}
+    start, before = None, 1.0
+    # One after the other: with the next weight most observations stay on their pieces.
+    for gamma_A in sorted(gamma_As.tolist()):
         reduced = Objective(
             FullKernelSpace(T / gamma_A),
             loss,
@@ -241,6 +243,8 @@ def _along_weights(
             gamma_A=1.0,
             fit_intercept=bias,
         )
-        solution = solve_reduced(reduced, max_iter=max_iter, tol=tol).state
-        found.append(left_out_values(reduced, solution, wanted, max_iter=max_iter, tol=tol))
-    return np.stack(found)
+        if start is not None:
+            start = start._replace(coef=start.coef * (gamma_A / before))
+        start, before = solve_reduced(reduced, start, max_iter=max_iter, tol=tol).state, gamma_A
+        found[gamma_A] = left_out_values(reduced, start, wanted, max_iter=max_iter, tol=tol)
+    return np.stack([found[gamma_A] for gamma_A in gamma_As.tolist()])

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge
-from lapwing.objectives.manifold import Objective
+from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import OnIteration, Result, Status, carry_on
 from lapwing.solvers.manifold.coordinates import newton_in_coordinates
 from lapwing.solvers.manifold.kinks import multipliers
@@ -25,7 +25,13 @@ __all__ = ["REDUCED", "Reduced", "reduced_solver", "solve_reduced"]
 
 class _Solve(Protocol):
     def __call__(
-        self, objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+        self,
+        objective: Objective,
+        start: State | None,
+        *,
+        max_iter: int,
+        tol: float,
+        on_iteration: OnIteration,
     ) -> Result: ...
 
 
@@ -37,7 +43,8 @@ class Reduced:
     ----------
     name : str
     takes : callable (loss) -> bool
-    solve : callable (objective, *, max_iter, tol, on_iteration) -> Result
+    solve : callable (objective, start, *, max_iter, tol, on_iteration) -> Result
+        Whoever cannot begin at a start does without it.
     """
 
     name: str
@@ -46,10 +53,15 @@ class Reduced:
 
 
 def _newton(
-    objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+    objective: Objective,
+    start: State | None,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration,
 ) -> Result:
     """To rounding, whatever the tolerance."""
-    found = newton(objective, max_iter=max_iter, on_iteration=on_iteration)
+    found = newton(objective, start, max_iter=max_iter, on_iteration=on_iteration)
     # Digits that an expansion loses (errata L14) end the steps early, or keep them from settling.
     if found.status not in (Status.PRECISION, Status.MAX_ITER):
         return found
@@ -57,16 +69,35 @@ def _newton(
     return again if again.optimality.max() < found.optimality.max() else found
 
 
-def _hinge(objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration) -> Result:
+def _hinge(
+    objective: Objective,
+    start: State | None,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration,
+) -> Result:
     return solve_hinge(objective, tol=tol, on_iteration=on_iteration)
 
 
-def _tube(objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration) -> Result:
+def _tube(
+    objective: Objective,
+    start: State | None,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration,
+) -> Result:
     return solve_epsilon_insensitive(objective, tol=tol, on_iteration=on_iteration)
 
 
 def _multipliers(
-    objective: Objective, *, max_iter: int, tol: float, on_iteration: OnIteration
+    objective: Objective,
+    start: State | None,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration,
 ) -> Result:
     return multipliers(objective, tol=tol, on_iteration=on_iteration)
 
@@ -86,11 +117,12 @@ def reduced_solver(loss: Loss) -> Reduced:
 
 def solve_reduced(
     objective: Objective,
+    start: State | None = None,
     *,
     max_iter: int,
     tol: float,
     on_iteration: OnIteration = carry_on,
 ) -> Result:
-    """Solve a reduced problem by the solver of its loss."""
+    """Solve a reduced problem by the solver of its loss, from a start if that can use one."""
     solver = reduced_solver(objective.loss)
-    return solver.solve(objective, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+    return solver.solve(objective, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)

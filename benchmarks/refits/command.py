@@ -1,0 +1,277 @@
+"""Time of fits, and of what fits the same points again: in single fits, within one run.
+
+Processor seconds of twelve fits of the default estimators; `reproducibility` with 200 draws; exact
+leave-one-out against fits without each label; `add_labels` against a fit; `S3VC` in four threads at
+once against four fits in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.shared.checks import Check, limits_table
+from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.tables import Table
+from lapwing import (
+    S3VC,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    Landmarks,
+    LapERLSClassifier,
+    LapESVC,
+    LapRLSClassifier,
+    LapSVC,
+)
+from lapwing.model_selection import leave_one_out, reproducibility
+
+POINTS, QUICK_POINTS = 1500, 400
+LABELS_A_CLASS = 10
+DRAWS = 200
+THREADS = 4
+SIZES, QUICK_SIZES = (2000, 20_000), (500, 2000)
+# In single fits; of `add_labels` in seconds.
+DRAWS_LIMIT = {"LapRLS": 3.0}
+UPDATE_LIMIT = 0.1
+
+FITS: dict[str, Any] = {
+    "LapSVC": LapSVC(),
+    "LapSVC, newton": LapSVC(solver="newton"),
+    "LapSVC, pcg": LapSVC(solver="pcg"),
+    "LapRLS": LapRLSClassifier(),
+    "LapERLS": LapERLSClassifier(),
+    "LapERLS, landmarks": LapERLSClassifier(space=Landmarks(200)),
+    "LapESVC": LapESVC(),
+    "S3VC": S3VC(),
+    "S3VC, linear": S3VC("linear"),
+    "S3VC, quasi-newton": S3VC(method="quasi-newton"),
+    "Eigenfunction": EigenfunctionClassifier(),
+    "Anchor": AnchorGraphClassifier(),
+}
+REPEATED = ("LapRLS", "LapERLS", "LapSVC")
+
+
+class Spent(NamedTuple):
+    """Something that was measured beside single fits, in seconds."""
+
+    what: str
+    fit: float
+    seconds: float
+
+    @property
+    def fits(self) -> float:
+        """The time in fits."""
+        return self.seconds / self.fit
+
+
+class Timed(NamedTuple):
+    """Processor seconds of a fit."""
+
+    name: str
+    seconds: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks refits``."""
+    parser.add_argument("--quick", action="store_true", help="fewer points, one round")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the best counts")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; fails where an expectation is missed."""
+    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
+    n, rounds = (QUICK_POINTS, 1) if arguments.quick else (POINTS, arguments.rounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of long fits, say
+        with step("fits"):
+            fits = measure_fits(n, rounds)
+        with step("draws"):
+            draws = measure_draws(n, rounds)
+        with step("leave-one-out"):
+            left_out = measure_left_out(n, rounds)
+        with step("updates"):
+            updates = measure_updates(QUICK_SIZES if arguments.quick else SIZES)
+        with step("threads"):
+            threads = measure_threads(n)
+    checks = check_all(draws, left_out, updates, threads)
+    raw = {
+        "date": began,
+        "load": load,
+        "points": n,
+        "fits": [timed._asdict() for timed in fits],
+        **{
+            name: [spent._asdict() | {"fits": spent.fits} for spent in some]
+            for name, some in (
+                ("draws", draws),
+                ("left_out", left_out),
+                ("updates", updates),
+                ("threads", [threads]),
+            )
+        },
+        "checks": [vars(check) for check in checks],
+    }
+    tables = [
+        _fits_table(fits, n),
+        _spent_table(f"{DRAWS} draws of `reproducibility`", draws),
+        _spent_table("Leave-one-out at once, beside fits without each label", left_out),
+        _spent_table("One more label (`add_labels`), beside the fit before", updates),
+        _spent_table(f"{THREADS} fits of S3VC in a pool of threads, beside one", [threads]),
+        limits_table(checks, {}),
+    ]
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    write_results(arguments.output, "refits", tables, raw)
+    return 0 if all(check.passed for check in checks) else 1
+
+
+def problem(n: int, n_classes: int = 2) -> tuple[Any, Any, Any]:
+    """Gaussian classes in 20 dimensions: points, labels, truth."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % n_classes
+    X = rng.standard_normal((n, 20)) + rng.standard_normal((n_classes, 20))[truth]
+    y = np.where(np.arange(n) < n_classes * LABELS_A_CLASS, truth, UNLABELED)
+    return X, y, truth
+
+
+def measure_fits(n: int, rounds: int) -> list[Timed]:
+    """All fits in turn, and of each the best round."""
+    X, y, _ = problem(n)
+    times = [[_processor(model.fit, X, y) for model in FITS.values()] for _ in range(rounds)]
+    return [Timed(name, t) for name, t in zip(FITS, np.min(times, axis=0).tolist(), strict=True)]
+
+
+def measure_draws(n: int, rounds: int) -> list[Spent]:
+    """Answers to labels drawn from the answer."""
+    X, y, _ = problem(n)
+    found = []
+    for name in REPEATED:
+        model = FITS[name]
+        fit, draws = _best(
+            rounds,
+            lambda model=model: model.fit(X, y),
+            lambda model=model: reproducibility(model, X, y, n_draws=DRAWS, random_state=0),
+        )
+        found.append(Spent(name, fit, draws))
+    return found
+
+
+def measure_left_out(n: int, rounds: int) -> list[Spent]:
+    """Exact leave-one-out; the fit is that of all fits without a label."""
+    X, y, _ = problem(n)
+    rows = np.flatnonzero(y != UNLABELED)
+    found = []
+    for name in REPEATED:
+        model = FITS[name]
+
+        def by_fits(model: Any = model) -> None:
+            for row in rows:
+                model.fit(X, np.where(np.arange(len(y)) == row, UNLABELED, y))
+
+        fits, at_once = _best(rounds, by_fits, lambda model=model: leave_one_out(model, X, y))
+        found.append(Spent(name, fits, at_once))
+    return found
+
+
+def measure_updates(sizes: tuple[int, int]) -> list[Spent]:
+    """One more label, the median of five: the full kernel at the first size, LapERLS at both."""
+    small, large = sizes
+    asked = [("LapRLS", small), ("LapSVC", small), ("LapERLS", small), ("LapERLS", large)]
+    found = []
+    for name, n in asked:
+        X, y, truth = problem(n, 10)
+        model = FITS[name].set_params(updatable=True)
+        fit = _wall(model.fit, X, y)
+        times = [_wall(model.add_labels, row, truth[row]) for row in range(n - 5, n)]
+        model.set_params(updatable=False)
+        found.append(Spent(f"{name}, {n} points", fit, float(np.median(times))))
+    return found
+
+
+def measure_threads(n: int) -> Spent:
+    """Four fits of S3VC at once; the fit is one alone."""
+    X, y, _ = problem(n)
+
+    def at_once() -> None:
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(lambda _: S3VC().fit(X, y), range(THREADS)))
+
+    alone = min(_wall(S3VC().fit, X, y) for _ in range(2))
+    return Spent(f"S3VC, {n} points", alone, _wall(at_once))
+
+
+def check_all(
+    draws: list[Spent], left_out: list[Spent], updates: list[Spent], threads: Spent
+) -> list[Check]:
+    """What is expected of them."""
+    checks = [
+        Check(f"{DRAWS} draws, {d.what}", f"{d.fits:.1f} fits", f"{limit:g}", d.fits <= limit)
+        for d in draws
+        if (limit := DRAWS_LIMIT.get(d.what)) is not None
+    ]
+    checks += [
+        Check(f"leave-one-out, {s.what}", f"{s.fits:.2f} of brute force", "1", s.fits <= 1)
+        for s in left_out
+    ]
+    checks += [
+        Check(f"one more label, {u.what}", f"{u.seconds:.3f} s", f"{UPDATE_LIMIT:g}", passed)
+        for u in updates
+        for passed in [u.seconds <= UPDATE_LIMIT]
+    ]
+    # More threads than cores gain nothing, but must not cost either.
+    limit = 1.25 * THREADS
+    at_once = Check(
+        f"{THREADS} threads, S3VC",
+        f"{threads.fits:.1f} fits",
+        f"{limit:g}",
+        threads.fits <= limit,
+    )
+    return [*checks, at_once]
+
+
+def _best(rounds: int, *calls: Callable[[], Any]) -> list[float]:
+    """Processor seconds of several calls in turn, the best round of each."""
+    times = [[_processor(call) for call in calls] for _ in range(rounds)]
+    best: list[float] = np.min(times, axis=0).tolist()
+    return best
+
+
+def _processor(call: Callable[..., Any], *given: Any) -> float:
+    begun = time.process_time()
+    call(*given)
+    return time.process_time() - begun
+
+
+def _wall(call: Callable[..., Any], *given: Any) -> float:
+    begun = time.perf_counter()
+    call(*given)
+    return time.perf_counter() - begun
+
+
+def _fits_table(fits: list[Timed], n: int) -> Table:
+    return Table(
+        f"Processor seconds of a fit, {n} points",
+        ("fit", "s", "in fits of LapRLS"),
+        [
+            (timed.name, f"{timed.seconds:.3f}", f"{timed.seconds / _of(fits, 'LapRLS'):.2f}")
+            for timed in fits
+        ],
+    )
+
+
+def _of(fits: list[Timed], name: str) -> float:
+    return next(timed.seconds for timed in fits if timed.name == name)
+
+
+def _spent_table(title: str, some: list[Spent]) -> Table:
+    rows = [(s.what, f"{s.fit:.3f}", f"{s.seconds:.3f}", f"{s.fits:.3g}") for s in some]
+    return Table(title, ("what", "beside, s", "s", "ratio"), rows)
