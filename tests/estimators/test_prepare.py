@@ -289,7 +289,7 @@ def test_no_kernel_and_no_graph_is_made_again(name: str, monkeypatch: pytest.Mon
 def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     estimator, _ = EXAMPLES["S3VC"]
     X, y, _, _ = data_for(estimator)
-    factors = (mapped, "pivoted_cholesky")
+    factors = (mapped, "_factored")
     with counted(monkeypatch, factors) as first:
         prepared = prepare(estimator, X, y)
         solution = solve(estimator, prepared)
@@ -315,7 +315,7 @@ def test_many_landmarks_keep_their_basis(name: str, monkeypatch: pytest.MonkeyPa
 def test_pairs_of_many_points_only_form_the_matrices_of_pairs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("lapwing.estimators.s3vm._HELD_POINTS", 0)
+    monkeypatch.setattr("lapwing.estimators.s3vm._HELD_BYTES", 0)
     estimator, _ = EXAMPLES["S3VC"]
     X, y, _, _ = data_for(estimator)
     sizes = []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lapwing._arrays import is_sparse
 from lapwing.spaces import LinearSpace
 from tests.helpers.spaces import points, random
 
@@ -35,13 +38,45 @@ def test_else_the_points_are_taken_as_they_are(X):
 
 def test_functions_are_of_all_features():
     space = LinearSpace.of_used(hashed(9, [1, 4, 5, 8]))
-    coef = random(4, 2)
+    coef, intercept = random(4, 2), np.array([0.5, -0.5])
     part, embed = space.restrict(np.array([0, 3]))
-    for made in (space, part):
-        function = made.function(coef, np.array([0.5, -0.5]))
+    inner = random(part.n_coef, 2)
+    for made, own, known in ((space, coef, coef), (part, inner, embed(inner))):
+        function = made.function(own, intercept)
         assert function.coef.shape == (9, 2)
-        np.testing.assert_array_equal(function.coef[[1, 4, 5, 8]], coef)
-        assert np.count_nonzero(function.coef) == coef.size
+        np.testing.assert_allclose(function.coef[[1, 4, 5, 8]], known, rtol=1e-14)
+        assert np.count_nonzero(function.coef) == known.size
+
+
+def wide_text(n: int = 60) -> Any:
+    """Fewer points than features, some of them equal."""
+    X = sp.random_array((n, 500), density=0.05, rng=np.random.default_rng(2), format="csr")
+    return sp.csr_array(sp.vstack([X, X[:2]]))
+
+
+@pytest.mark.parametrize("kept", [0, 2**28])
+def test_wide_sparse_points_have_coordinates_of_their_own(kept, monkeypatch):
+    """As many as they have rank, and the same functions; inner products are kept or made again."""
+    monkeypatch.setattr("lapwing.spaces.linear._KEPT_BYTES", kept)
+    X = wide_text()
+    space = LinearSpace(X)
+    rows = np.append(np.arange(10), [60, 61])
+    part, embed = space.restrict(rows)
+    assert part.n_coef == 10  # rows 60 and 61 are 0 and 1 again
+    dense = X.toarray()[rows]
+    np.testing.assert_allclose(part.features @ part.features.T, dense @ dense.T, atol=1e-12)
+    w = random(part.n_coef, 2)
+    np.testing.assert_allclose(dense @ embed(w), part.values(w), atol=1e-12)
+    np.testing.assert_allclose(np.sum(embed(w) ** 2, axis=0), np.sum(w**2, axis=0))
+
+
+def test_many_sparse_points_stay_as_they_are():
+    """Products with their matrix would cost more than long vectors do."""
+    space = LinearSpace(sp.csr_array(np.tile(np.eye(4), (20, 1))))
+    part, embed = space.restrict(np.arange(70))
+    assert part.n_coef == 4
+    assert is_sparse(part.features)
+    coef = random(4)
     assert embed(coef) is coef
 
 

@@ -13,6 +13,7 @@ from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._host.memory import available_memory
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.voting import elect, n_columns, votes
 from lapwing.estimators import diagnostics
@@ -63,7 +64,14 @@ from lapwing.spaces import (
 __all__ = ["S3VC"]
 
 _SINGLE_PRECISION = 5e-3
-_HELD_POINTS = 5000  # whose kernel matrix is held for machines of pairs: 200 MB
+_HELD_BYTES = 2**30  # of a kernel matrix for machines of pairs, if a quarter of the memory is more
+
+
+def _held(problem: Problem) -> bool:
+    """Whether the kernel matrix of all points is held."""
+    free = available_memory()
+    most = _HELD_BYTES if free is None else min(_HELD_BYTES, free / 4)
+    return float(problem.X.dtype.itemsize) * problem.n_points**2 <= most
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +382,7 @@ class S3VC(SemiSupervisedClassifier):
         else:
             pairs = FullKernelSpace.computed(kernel, X, problem.rows)
             # Beyond, only the matrices of the pairs are formed, and again in every round.
-            return pairs.stored() if problem.n_points <= _HELD_POINTS else pairs
+            return pairs.stored() if _held(problem) else pairs
         if not isinstance(space, LinearSpace):
             return space
         if not deformed:

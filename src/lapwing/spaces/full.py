@@ -163,7 +163,8 @@ class FullKernelSpace:
             basis = self.K.X[rows]
             block = kernel.gram(basis)
         else:
-            block = self.K[rows][:, rows]
+            K = self.K
+            block = K[rows][:, rows] if is_sparse(K) else K[np.ix_(rows, rows)]
             basis = None if self.basis is None else self.basis[rows]
         own = rows if self.rows is None else self.rows[rows]
         # Coordinates and not an expansion: their norm is that of the vector, which the methods of

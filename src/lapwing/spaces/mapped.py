@@ -17,23 +17,39 @@ of few points are kept, and `stored` holds any, for methods of many passes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
-from lapwing.spaces.base import Array, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.base import (
+    Array,
+    CoordinateSpace,
+    QuadraticSystem,
+    Restriction,
+    Smoothness,
+)
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 
-__all__ = ["KernelFeatures", "MappedSpace", "deformed", "full_map", "landmark_map"]
+__all__ = [
+    "KernelFeatures",
+    "Lift",
+    "MappedSpace",
+    "deformed",
+    "factored_restriction",
+    "full_map",
+    "landmark_map",
+    "same_coordinates",
+]
 
 # A restriction to fewer points than this share of the coordinates is factored: products with it
 # then cost less than the factorisation within some hundred of them.
@@ -96,6 +112,38 @@ class KernelFeatures(LinearOperator):
         return total
 
 
+class Lift(LinearOperator):
+    """Coordinates w to the coefficients F^-T w over a basis, by substitution.
+
+    The inverse costs as much as the factorisation, and a fit lifts a vector or two.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (r, r)
+        F, lower triangular.
+    at : ndarray of shape (r,), optional
+        Where the coefficients are among `n_coef`; they are all of them by default.
+    n_coef : int, optional
+    """
+
+    def __init__(self, factor: Array, at: Array | None = None, n_coef: int | None = None) -> None:
+        r = len(factor)
+        super().__init__(factor.dtype, (r if n_coef is None else n_coef, r))  # type: ignore[call-arg]
+        self._factor, self._at = factor, np.arange(r) if at is None else at
+
+    def _matmat(self, coef: Array) -> Array:
+        alpha = np.zeros((self.shape[0], coef.shape[1]))
+        alpha[self._at] = sla.solve_triangular(
+            self._factor, coef, lower=True, trans="T", check_finite=False
+        )
+        return alpha
+
+    def _rmatmat(self, alpha: Array) -> Array:
+        return np.asarray(
+            sla.solve_triangular(self._factor, alpha[self._at], lower=True, check_finite=False)
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class MappedSpace(Coordinates):
     """Functions h = w'psi with explicit orthonormal coordinates: Phi = psi(X), G = I.
@@ -104,7 +152,7 @@ class MappedSpace(Coordinates):
     ----------
     psi : ndarray or KernelFeatures of shape (n, r)
         psi of the training points.
-    lift : ndarray of shape (n_coef, r)
+    lift : ndarray or Lift of shape (n_coef, r)
         Coordinates w to the coefficients of the function that new points are put into.
     made : function (coef (n_coef, c), intercept (c,)) -> FittedFunction
     pivots : ndarray of shape (n_coef,) or None
@@ -112,7 +160,7 @@ class MappedSpace(Coordinates):
     """
 
     psi: Any
-    lift: Array
+    lift: Any
     made: Callable[[Array, Array], FittedFunction]
     pivots: Array | None = None
 
@@ -137,21 +185,43 @@ class MappedSpace(Coordinates):
     def restrict(self, rows: Array) -> Restriction:
         space = self.stored()
         if len(rows) == space.n_points:
-            return Restriction(space, np.asarray)
+            return same_coordinates(space)
         psi = space.psi[rows]
         if len(rows) > _SMALL * space.n_coef:
-            return Restriction(MappedSpace(psi, np.eye(space.n_coef), space.function), np.asarray)
-        # Solutions lie in the span of the points' own features (representer theorem).
-        gram = np.asarray(psi @ psi.T, dtype=np.float64)
-        F, pivots = pivoted_cholesky(gram, _rounding(np.diagonal(gram).astype(space.dtype)))
-        lift = psi[pivots].T.astype(np.float64) @ _inverse_transpose(F[pivots])
-        part = MappedSpace(F.astype(space.dtype, copy=False), lift, space.function)
-        return Restriction(part, lambda coef: np.asarray(lift @ coef))
+            return same_coordinates(MappedSpace(psi, np.eye(space.n_coef), space.function))
+        return factored_restriction(psi, np.asarray(psi @ psi.T), space.function)
 
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         lifted = np.asarray(self.lift @ coef)
         dtype = self.dtype
         return self.made(lifted.astype(dtype, copy=False), intercept.astype(dtype, copy=False))
+
+
+def same_coordinates(space: CoordinateSpace) -> Restriction:
+    """A restriction whose coefficients are those of the whole space."""
+    return Restriction(space, np.asarray)
+
+
+def factored_restriction(
+    features: Any, gram: Array, made: Callable[[Array, Array], FittedFunction]
+) -> Restriction:
+    """The functions on a few points, in as many coordinates as these have rank.
+
+    Solutions lie in the span of the points' own features (representer theorem).
+
+    Parameters
+    ----------
+    features : ndarray or sparse of shape (n, m)
+        Of the points, in the coordinates of the whole space.
+    gram : ndarray of shape (n, n)
+        Their inner products.
+    made : function (coef (m, c), intercept (c,)) -> FittedFunction
+    """
+    dtype = features.dtype
+    F, pivots = _factored(gram.astype(np.float64), _rounding(np.diagonal(gram).astype(dtype)))
+    span = aslinearoperator(features[pivots].T.astype(np.float64)) @ Lift(F[pivots])
+    part = MappedSpace(F.astype(dtype, copy=False), span, made)
+    return Restriction(part, lambda coef: np.asarray(span @ coef))
 
 
 def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = None) -> MappedSpace:
@@ -175,15 +245,13 @@ def full_map(kernel: Kernel, K: Any, basis: Any = None, rows: Array | None = Non
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
     dense = K.toarray() if is_sparse(K) else K
-    F, pivots = pivoted_cholesky(dense.astype(np.float64), _rounding(np.diagonal(dense)))
-    lift = _inverse_transpose(F[pivots])
+    F, pivots = _factored(dense.astype(np.float64), _rounding(np.diagonal(dense)))
+    psi = F.astype(K.dtype, copy=False)
     if kernel.precomputed:  # new points come with the kernel values of all n training points
-        whole = np.zeros((n, lift.shape[1]))
-        whole[pivots] = lift
-        made = _expansion(kernel, None, rows)
-        return MappedSpace(F.astype(K.dtype, copy=False), whole, made, pivots)
+        lift = Lift(F[pivots], pivots, n)
+        return MappedSpace(psi, lift, _expansion(kernel, None, rows), pivots)
     made = _expansion(kernel, None if basis is None else basis[pivots])
-    return MappedSpace(F.astype(K.dtype, copy=False), lift, made, pivots)
+    return MappedSpace(psi, Lift(F[pivots]), made, pivots)
 
 
 def landmark_map(kernel: Kernel, X: Any, landmarks: Any) -> MappedSpace:
@@ -249,11 +317,22 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
         ) from None
     psi = sla.solve_triangular(R, Phi.T, trans="T", check_finite=False).T
     psi = psi.astype(space.dtype, copy=False)
-    if isinstance(space, MappedSpace):
-        lift = sla.solve_triangular(R, space.lift.T, trans="T", check_finite=False).T
-        return replace(space, psi=psi, lift=lift)
     inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
+    if isinstance(space, MappedSpace):
+        return replace(space, psi=psi, lift=space.lift @ inverse)
     return MappedSpace(psi, inverse, LinearFunction)
+
+
+def _factored(K: Array, tol: float) -> tuple[Array, Array]:
+    """K = F F' and the pivots, as `pivoted_cholesky`; of full rank in the order of the points.
+
+    Without pivoting it takes half of the time, and the interpreter's lock is let go.
+    """
+    with suppress(np.linalg.LinAlgError):
+        F = np.linalg.cholesky(K)
+        if np.diagonal(F).min(initial=np.inf) ** 2 > tol:
+            return F, np.arange(len(F))
+    return pivoted_cholesky(K, tol)
 
 
 def _inverse_transpose(lower: Array) -> Array:

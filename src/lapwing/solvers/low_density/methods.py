@@ -37,6 +37,7 @@ __all__ = [
     "LowDensityResult",
     "Method",
     "Settings",
+    "approach",
     "as_method",
     "check_losses",
     "local_minimum",
@@ -147,7 +148,11 @@ def scheduled(
         elif not supervised:
             start = objective.zero()
         return schedules.run_stages(
-            stages, start, max_iter=settings.max_iter, on_step=settings.on_step
+            stages,
+            start,
+            max_iter=settings.max_iter,
+            tol=max(schedules.STAGE_TOL, settings.tol),
+            on_step=settings.on_step,
         )
 
     return run
@@ -357,6 +362,50 @@ def minimize_low_density(
         return _minimize(objective, as_method(method), settings, n_init, random)
 
 
+def approach(
+    objective: LowDensityObjective, method: str | Method, settings: Settings
+) -> LowDensityResult:
+    """Go near a minimum by a method, without the last descent: its signs are there.
+
+    Parameters
+    ----------
+    objective : LowDensityObjective
+    method : str or Method
+        A name in `METHODS`, or an object.
+    settings : Settings
+    """
+    with single_blas_thread():
+        supervised = _supervised(objective, settings)
+        if _alone(objective) or supervised.status == Status.CALLBACK:
+            return _unchanged(objective, supervised)
+        near = as_method(method).run(objective, supervised.function, settings, False)
+        near = replace(near, value=objective.value(near.function))  # not that of a stage
+        value = objective.value(supervised.function)
+        return LowDensityResult(near, supervised, value, np.array([near.value]), True)
+
+
+def _supervised(objective: LowDensityObjective, settings: Settings) -> Minimum:
+    return minimize(
+        objective.supervised(),
+        objective.zero(),
+        tol=settings.tol if _alone(objective) else _SHARP * settings.tol,
+        max_iter=settings.max_iter,
+        on_step=settings.on_step,
+    )
+
+
+def _alone(objective: LowDensityObjective) -> bool:
+    """Whether the unlabelled points weigh nothing."""
+    return not objective.unlabeled_weights.any()
+
+
+def _unchanged(objective: LowDensityObjective, supervised: Minimum) -> LowDensityResult:
+    """The supervised solution as that of the whole objective."""
+    value = objective.value(supervised.function)
+    found = supervised if _alone(objective) else replace(supervised, value=value)
+    return LowDensityResult(found, supervised, value, np.array([value]), True)
+
+
 def _minimize(
     objective: LowDensityObjective,
     method: Method,
@@ -364,20 +413,10 @@ def _minimize(
     n_init: int,
     random: np.random.RandomState | None,
 ) -> LowDensityResult:
-    alone = not objective.unlabeled_weights.any()
-    supervised = minimize(
-        objective.supervised(),
-        objective.zero(),
-        tol=settings.tol if alone else _SHARP * settings.tol,
-        max_iter=settings.max_iter,
-        on_step=settings.on_step,
-    )
+    supervised = _supervised(objective, settings)
+    if _alone(objective) or supervised.status == Status.CALLBACK:
+        return _unchanged(objective, supervised)
     value = objective.value(supervised.function)
-    if alone:
-        return LowDensityResult(supervised, supervised, value, np.array([value]), True)
-    if supervised.status == Status.CALLBACK:
-        stopped = replace(supervised, value=value)
-        return LowDensityResult(stopped, supervised, value, np.array([value]), True)
     random = np.random.RandomState(0) if random is None else random
     best, values = None, []
     for number in range(n_init):

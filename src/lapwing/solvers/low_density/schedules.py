@@ -153,16 +153,28 @@ def run_stages(
     start: Function,
     *,
     max_iter: int,
+    tol: float = STAGE_TOL,
     on_step: OnStep | None = None,
 ) -> Minimum:
-    """Descend through the stages, each from where the one before ended."""
+    """Descend through the stages, each from where the one before ended.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+    start : Function
+    max_iter : int
+        L-BFGS iterations of each stage.
+    tol : float, default=STAGE_TOL
+        Relative gradient that each is left at.
+    on_step : function, optional
+    """
     minimum: Minimum | None = None
     scale = reference(stages[0].objective)
     for stage in stages:
         minimum = descend(
             stage.objective,
             minimum.function if minimum else start,
-            tol=STAGE_TOL,
+            tol=tol,
             max_iter=max_iter,
             scale=scale,
             on_step=on_step,

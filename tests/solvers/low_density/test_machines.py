@@ -1,0 +1,75 @@
+"""Machines of pairs of classes: rounds, threads and what is told of them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from lapwing import S3VC
+from lapwing._host import threads
+from lapwing.solvers.low_density import machines
+
+
+def three_classes() -> tuple[Any, Any]:
+    X, truth = make_blobs(60, centers=4, cluster_std=2.0, random_state=3)
+    y = np.full(60, -1)
+    for label in range(4):
+        y[np.flatnonzero(truth == label)[:2]] = label
+    return X, y
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_threads_change_nothing(n_init: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random starts of a pair are its own, whichever thread comes first."""
+    X, y = three_classes()
+    alone = S3VC(n_init=n_init, random_state=0).fit(X, y)
+    seen = set()
+    fit_pair = machines._fit_pair
+
+    def watched(*args: Any) -> Any:
+        seen.add(threading.current_thread().name)
+        return fit_pair(*args)
+
+    monkeypatch.setattr(machines, "_fit_pair", watched)
+    monkeypatch.setattr(machines, "available_threads", lambda: 3)
+    shared = S3VC(n_init=n_init, random_state=0).fit(X, y)
+    assert len(seen) > 1
+    np.testing.assert_array_equal(shared.decision_function(X), alone.decision_function(X))
+    np.testing.assert_array_equal(shared.objective_, alone.objective_)
+
+
+def test_a_callback_is_asked_by_one_thread_at_a_time() -> None:
+    inside, most = [0], [0]
+
+    def tell(column: int, known: Any) -> bool:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        for _ in range(200):
+            known()
+        inside[0] -= 1
+        return False
+
+    told = machines._in_turn(tell)
+    threads.share(4, lambda column: told(column, lambda: (np.zeros(1), 0.0)), range(50))
+    assert most == [1]
+
+
+def test_only_the_last_round_goes_all_the_way_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Votes are asked of the others: they end near a minimum."""
+    X, y = three_classes()
+    asked = {"approach": 0, "minimize_low_density": 0}
+    for name in asked:
+        original = getattr(machines, name)
+
+        def counted(*args: Any, name: str = name, original: Any = original, **more: Any) -> Any:
+            asked[name] += 1
+            return original(*args, **more)
+
+        monkeypatch.setattr(machines, name, counted)
+    model = S3VC().fit(X, y)
+    assert asked == {"approach": 6 * machines.ROUNDS, "minimize_low_density": 6}
+    assert (model.optimality_ <= 1e-4).all()
