@@ -106,16 +106,25 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
         rules = [
             [larger_of_both(records[i]).error for i in places],
             [found[i].error for i in places],
+            [found[i].averaged for i in places],
             _hindsight([records[i] for i in places], names),
         ]
         means = [mean_over_sets(values, tasks) for values in (*of_family, *rules)]
         rows.append([f"{per_class}, {drawing}", *(f"{100 * mean:.1f}" for mean in means)])
-    header = ["labels a class", *names, "larger of both", "compare", "best in hindsight"]
-    note = (
+    header = [
+        "labels a class",
+        *names,
+        "larger of both",
+        "compare",
+        "FewLabel",
+        "best in hindsight",
+    ]
+    notes = [
+        "FewLabel: the mean of the candidates that are nearly as good, as `FewLabelClassifier` is.",
         "In hindsight: the candidate with the smallest mean error of each set. Sparse sets and "
-        "those with more features than points have linear machines."
-    )
-    return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, [note])
+        "those with more features than points have linear machines.",
+    ]
+    return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, notes)
 
 
 def estimates(found: Sequence[Outcome]) -> Table:
@@ -141,7 +150,7 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
         some = [o for o in found if o.task.per_class == per_class]
         sets = sorted({o.task.source for o in some})
         losses = {
-            name: float(np.mean([o.error - o.supervised for o in some if o.task.source == name]))
+            name: float(np.mean([o.averaged - o.supervised for o in some if o.task.source == name]))
             for name in sets
         }
         worst = sorted(losses, key=losses.__getitem__, reverse=True)[:3]
@@ -149,7 +158,7 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
             [str(per_class), ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)]
         )
     header = ["labels a class", "three worst sets, points of error"]
-    return Table("The choice less the labels alone", header, rows)
+    return Table("FewLabelClassifier less the labels alone", header, rows)
 
 
 def _judged(some: Sequence[Outcome]) -> list[str]:

@@ -12,7 +12,8 @@ from scipy.optimize import minimize
 from scipy.stats import beta
 
 from benchmarks.choosing.problems import SOURCES, Task
-from benchmarks.choosing.records import Record, Row
+from benchmarks.choosing.records import Record, Row, unpacked
+from lapwing.model_selection.averaging import weights_by_error
 from lapwing.model_selection.calibration import CONSTANTS, Constants, estimate_error, posterior
 from lapwing.model_selection.candidates import LABELS_ALONE
 from lapwing.model_selection.comparison import in_order
@@ -24,11 +25,23 @@ _BOUNDS = (0.003, 0.99)  # of an error: a beta distribution has no mass at 0 and
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was chosen on a draw, what was said of it, and what is true."""
+    """What was chosen on a draw, what was said of it, and what is true.
+
+    Attributes
+    ----------
+    task : Task
+    name : str
+    error, averaged : float
+        True errors of the chosen candidate, and of the mean of those that are nearly as good.
+    estimate, low, high : float
+    supervised : float
+        True error of the labels alone.
+    """
 
     task: Task
     name: str
     error: float
+    averaged: float
     estimate: float
     low: float
     high: float
@@ -39,10 +52,27 @@ class Outcome:
         return self.low <= self.error <= self.high
 
 
-def chosen(record: Record, constants: Constants) -> tuple[Row, Evidence]:
-    """As `compare` chooses."""
+def ordered(record: Record, constants: Constants) -> list[tuple[Row, Evidence]]:
+    """As `compare` orders them."""
+    rows = {row.name: row for row in record.rows}
     table = in_order([_evidence(row, constants) for row in record.rows], record.n_classes)
-    return next(row for row in record.rows if row.name == table[0].name), table[0]
+    return [(rows[evidence.name], evidence) for evidence in table]
+
+
+def chosen(record: Record, constants: Constants) -> Row:
+    """As `compare` chooses."""
+    return ordered(record, constants)[0][0]
+
+
+def averaged(record: Record, constants: Constants) -> float:
+    """The error of the mean that `FewLabelClassifier` answers with."""
+    table = ordered(record, constants)
+    weights = weights_by_error([evidence for _, evidence in table])
+    mean = sum(
+        weight * unpacked(row.probabilities, record.n_classes)
+        for weight, (row, _) in zip(weights.tolist(), table, strict=True)
+    )
+    return float(np.mean(np.argmax(mean, axis=1) != np.array(record.truth)))
 
 
 def family(row: Row) -> str:
@@ -72,7 +102,7 @@ def fitted(records: Sequence[Record]) -> Constants:
     weights = np.array([1 / times[_cell(record.task)] for record in records])
     constants = CONSTANTS
     for _ in range(_ROUNDS):
-        rows = [chosen(record, constants)[0] for record in records]
+        rows = [chosen(record, constants) for record in records]
         constants = _likeliest(rows, weights, constants)
     return constants
 
@@ -85,11 +115,17 @@ def outcomes(records: Sequence[Record]) -> list[Outcome]:
         constants = fitted(others) if others else CONSTANTS
         for record in records:
             if SOURCES[record.task.source].kin == kin:
-                row, evidence = chosen(record, constants)
-                low, high = evidence.error_interval
-                alone = supervised(record).error
+                row, evidence = ordered(record, constants)[0]
                 found.append(
-                    Outcome(record.task, row.name, row.error, evidence.error, low, high, alone)
+                    Outcome(
+                        record.task,
+                        row.name,
+                        row.error,
+                        averaged(record, constants),
+                        evidence.error,
+                        *evidence.error_interval,
+                        supervised(record).error,
+                    )
                 )
     return found
 

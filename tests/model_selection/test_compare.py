@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 import warnings
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.stats import beta
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV
@@ -33,11 +35,15 @@ from lapwing.model_selection import (
     leave_one_out,
     reproducibility,
 )
+from lapwing.model_selection.averaging import weights_by_error
 from lapwing.model_selection.calibration import CONSTANTS, effective_counts, estimate_error
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, RECIPES, SHEETS
 from lapwing.model_selection.comparison import in_order
 from lapwing.model_selection.evidence import Effort, objection_to, try_out
+from lapwing.model_selection.rounds import leave_out_rounds
+from lapwing.model_selection.trials import start
 from lapwing.model_selection.verdicts import Setting, caveats, verdict
+from lapwing.models import load_model, save_model
 from tests.helpers.data import labeled_clusters
 
 SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
@@ -102,13 +108,14 @@ def setting(*counts: int, n_used: int = 100) -> Setting:
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier()], ids=["LapSVC", "LapERLS"])
-def test_evidence_is_what_the_two_functions_say(estimator: Any) -> None:
+def test_evidence_is_what_its_parts_say(estimator: Any) -> None:
     X, y, _ = labeled_clusters(3, n_labels=4)
     found = try_out(Candidate("one", estimator, SHEETS), X, y, None, Effort(3, 100, 7)).evidence
-    left_out = leave_one_out(estimator, X, y)
+    left_out = leave_out_rounds(start(estimator, X, y), 10, 7)
     repeated = reproducibility(estimator, X, y, 3, random_state=7)
-    assert found.left_out_error == left_out.error > 0
-    assert found.left_out_standard_error == left_out.standard_error
+    error = left_out.missed.mean()
+    assert found.left_out_error == pytest.approx(error)
+    assert found.left_out_standard_error == pytest.approx(np.sqrt(error * (1 - error) / 12))
     assert found.n_left_out == 12
     assert found.reproducibility == pytest.approx(repeated.of_class.mean())
     model = clone(estimator).fit(X, y)
@@ -117,26 +124,53 @@ def test_evidence_is_what_the_two_functions_say(estimator: Any) -> None:
     assert found.fitted == (model.transduction_ == y)[y >= 0].mean()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_some_labels_are_left_out_of_each_class_in_turn(seed: int) -> None:
+def test_few_labels_are_judged_better_than_one_at_a_time() -> None:
+    """The class that lost one of its four labels loses the point, too."""
+    said, alone_said, true = [], [], []
+    for seed in range(4):
+        X, y, truth = labeled_clusters(3, n_labels=4, seed=seed)
+        found = try_out(Candidate("one", LapSVC(), SHEETS), X, y, None, Effort(1, 9, 0)).evidence
+        said.append(found.left_out_error)
+        alone_said.append(leave_one_out(LapSVC(), X, y).error)
+        true.append(error_of(LapSVC().fit(X, y), y, truth))
+    assert abs(np.mean(said) - np.mean(true)) < 0.1
+    assert np.mean(alone_said) > np.mean(true) + 0.15
+
+
+@pytest.mark.parametrize(("asked", "each"), [(0, 0), (3, 1), (7, 3), (100, 6)])
+def test_labels_are_left_out_of_all_classes_alike(asked: int, each: int) -> None:
     X, y, _ = labeled_clusters(3, n_labels=6)
-    tried = try_out(Candidate("one", LapESVC(), SHEETS), X, y, None, Effort(1, 7, seed))
-    assert sorted(tried.n_left_out) == [2, 2, 3]
-    everything = leave_one_out(LapESVC(), X, y)
-    missed = [(everything.predicted != everything.labels)[everything.labels == c] for c in range(3)]
-    assert all(n <= wrong.sum() for n, wrong in zip(tried.n_missed, missed, strict=True))
+    tried = try_out(Candidate("one", LapESVC(), SHEETS), X, y, None, Effort(1, asked, 0))
+    assert tried.n_left_out.tolist() == [each] * 3
+    assert (tried.n_missed <= tried.n_left_out).all()
+    cheap = try_out(Candidate("one", LapSVC(), SHEETS), X, y, None, Effort(1, asked, 0))
+    assert cheap.n_left_out.tolist() == [6, 6, 6]  # which cost next to nothing
+
+
+def test_what_cannot_be_chosen_any_more_is_not_asked_again() -> None:
+    X, y, _ = clouds(n_labels=3)
+    whole, _, n_missed, n_left_out = try_out(GAP, X, y, None, Effort(2, 6, 0))
+    low = estimate_error(0.0, n_missed, n_left_out).error
+    same = try_out(GAP, X, y, None, Effort(2, 6, 0), bar=low).evidence
+    assert (same.error, same.reproducibility) == (whole.error, whole.reproducibility)
+    dropped = try_out(GAP, X, y, None, Effort(2, 6, 0), bar=low - 1e-6).evidence
+    assert math.isnan(dropped.reproducibility)
+    assert dropped.error == pytest.approx(low)
+    assert dropped.error <= whole.error
 
 
 def test_left_out_labels_of_s3vc_do_not_move_its_balance() -> None:
-    """Two labels to one would be a balance of 1/3: the clouds are halves, and stay so."""
+    """Two labels to one are a balance of 1/3, and one to one would be another."""
     X, y, _ = clouds(n_labels=2)
+    y[np.flatnonzero(y == 1)[0]] = -1  # of the class that is left with one, none can be left out
     found = try_out(GAP, X, y, None, Effort(1, 10, 0)).evidence
-    model = S3VC(balance={0: 0.5, 1: 0.5})
+    model = S3VC(balance={0: 2 / 3, 1: 1 / 3})
     missed = []
-    for i in np.flatnonzero(y >= 0):
+    for i in np.flatnonzero(y == 0):
         without = y.copy()
         without[i] = -1
         missed.append(clone(model).fit(X, without).transduction_[i] != y[i])
+    assert found.n_left_out == 2
     assert found.left_out_error == np.mean(missed)
 
 
@@ -392,6 +426,32 @@ def test_the_text_and_the_page_hold_every_row() -> None:
         found.verdict = ""  # type: ignore[misc]
 
 
+@pytest.mark.parametrize(("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+def test_the_table_as_a_frame(library: str, kind: Any) -> None:
+    X, y, _ = moons()
+    found = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    frame = found.to_frame(library)
+    with config_context(transform_output=library):
+        assert type(found.to_frame()) is type(frame) is kind
+    assert len(frame) == 2
+    for column, name in (("name", "name"), ("error", "error"), ("objection", "objection")):
+        assert list(frame[column]) == [getattr(r, name) for r in found.table]
+    ends = list(zip(frame["error_low"], frame["error_high"], strict=True))
+    assert ends == [r.error_interval for r in found.table]
+    left = {"estimator", "error_interval", "agreement"}
+    told = {part.name for part in fields(Evidence)} - left | {"error_low", "error_high", "weight"}
+    assert set(frame.columns) == told
+    assert list(frame["weight"]) == found.weights.tolist()
+
+
+def test_a_frame_is_of_pandas_unless_asked_otherwise() -> None:
+    X, y, _ = moons()
+    found = compare(X, y, candidates=[SVM], **QUICK)
+    assert isinstance(found.to_frame(), pd.DataFrame)
+    with pytest.raises(ValueError, match="library='numpy' must be 'pandas', 'polars' or None"):
+        found.to_frame("numpy")
+
+
 def test_what_is_not_to_be_chosen_says_why() -> None:
     X, y = noise(60, 5)
     X[:] = 0.0  # one point for all rows: every label but those of one class is contradicted
@@ -479,6 +539,74 @@ def test_the_classifier_is_what_it_chose() -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert str(again.evidence_) == str(model.evidence_)
+
+
+def test_a_saved_model_knows_its_evidence(tmp_path: Path) -> None:
+    X, y, _ = moons()
+    model = FewLabelClassifier([SVM, GRAPH], **QUICK).fit(X, y)
+    save_model(model, tmp_path / "model.lapwing")
+    again = load_model(tmp_path / "model.lapwing").pipeline
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(again.transduction_, model.transduction_)
+    assert str(again.evidence_) == str(model.evidence_)
+    assert again.error_interval_ == model.error_interval_
+    assert clone(again).fit(X, y).evidence_.chosen.name == model.evidence_.chosen.name
+
+
+def test_nearly_as_good_candidates_count_by_their_errors() -> None:
+    table = [row("a", error=0.2), row("b", error=0.25), row("c", error=0.6)]
+    weights = weights_by_error(table)
+    assert weights[0] / weights[1] == pytest.approx(math.exp(0.5))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[2] == 0.0
+    lost = row("lost", error=0.2, objection="gives the class 'a' to 0.0 % of the rows")
+    assert weights_by_error([table[0], lost]).tolist() == [1.0, 0.0]
+    assert weights_by_error([lost, lost]).tolist() == [1.0, 0.0]
+    # the labels alone, as nothing was found
+    assert weights_by_error([alone(error=0.45), row(error=0.4)]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_answer_is_the_mean_of_what_is_nearly_as_good(n_classes: int) -> None:
+    X, y, truth = labeled_clusters(n_classes, n_labels=5)
+    pair = [GRAPH, Candidate("embedded", LapERLSClassifier(), SHEETS)]
+    model = FewLabelClassifier(pair, **QUICK).fit(X, y)
+    assert len(model.estimators_) == len(model.weights_) == 2
+    assert model.best_estimator_ is model.estimators_[0]
+    by_hand = sum(
+        weight * clone(each).fit(X, y).predict_proba(X)
+        for weight, each in zip(model.weights_, model.estimators_, strict=True)
+    )
+    np.testing.assert_allclose(model.predict_proba(X), by_hand)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[by_hand.argmax(axis=1)])
+    likeliest = model.transduction_proba_.argmax(axis=1)
+    np.testing.assert_array_equal(model.transduction_, model.classes_[likeliest])
+    decisions = model.decision_function(X)
+    assert decisions.shape == ((len(X),) if n_classes == 2 else (len(X), n_classes))
+    if n_classes == 2:
+        np.testing.assert_array_equal(decisions >= 0, model.predict(X) == model.classes_[1])
+    one = FewLabelClassifier(pair, average=False, **QUICK).fit(X, y)
+    assert len(one.estimators_) == 1
+    np.testing.assert_array_equal(one.predict(X), one.best_estimator_.predict(X))
+    assert error_of(model, y, truth) <= error_of(one, y, truth) + 0.1
+
+
+def test_progress_is_told_of_every_candidate() -> None:
+    X, y, _ = moons()
+    told: list[str] = []
+
+    class Watch:
+        def setup(self, estimator: Any, context: Any) -> None: ...
+        def teardown(self, estimator: Any, context: Any) -> None: ...
+        def on_fit_task_begin(self, estimator: Any, context: Any, **given: Any) -> None:
+            told.append(context.task_name)
+
+        def on_fit_task_end(self, estimator: Any, context: Any, **given: Any) -> bool:
+            return False
+
+    FewLabelClassifier([SVM, GRAPH], **QUICK).set_callbacks(Watch()).fit(X, y)
+    assert told[:3] == ["fit", "SVM", "graph"]
+    assert told[3] == "fit graph"
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

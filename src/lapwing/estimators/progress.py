@@ -37,12 +37,13 @@ class Progress:
     Parameters
     ----------
     estimator : estimator with CallbackSupportMixin
-    n_stages : int
+    n_stages : int or None
+        None: not known.
     X, y : array-like
         The training data, handed to callbacks that ask for it.
     """
 
-    def __init__(self, estimator: Any, n_stages: int, X: Any, y: Any) -> None:
+    def __init__(self, estimator: Any, n_stages: int | None, X: Any, y: Any) -> None:
         self._estimator = estimator
         self._context = estimator._init_callback_context(max_subtasks=n_stages)
         self._data = {"X": X, "y": y}

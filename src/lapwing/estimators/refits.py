@@ -86,12 +86,13 @@ def removable(prepared: Prepared, regression: bool) -> Array:
     return np.asarray(np.bincount(codes)[codes] > 1)
 
 
-def without(prepared: Prepared, observation: int) -> Prepared:
-    """The same with the rows that make an observation unlabelled."""
+def without(prepared: Prepared, observations: int | Array) -> Prepared:
+    """The same with the rows that make an observation, or each of several, unlabelled."""
     problem, targets = prepared.problem, prepared.targets
-    same = (targets.columns == problem.targets[observation]).all(axis=1)
-    rows = problem.labeled_rows & (problem.vertex == problem.index[observation]) & same
-    labeled = problem.labeled_rows & ~rows
+    labeled = problem.labeled_rows.copy()
+    for i in np.atleast_1d(observations).tolist():
+        same = (targets.columns == problem.targets[i]).all(axis=1)
+        labeled &= ~((problem.vertex == problem.index[i]) & same)
     return relabeled(prepared, labeled, targets.columns, problem.row_weights)
 
 

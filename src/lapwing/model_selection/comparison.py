@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._host.optional import require
 from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection.averaging import REACH, weights_by_error
 from lapwing.model_selection.candidates import (
+    CLUSTERS,
     LABELS_ALONE,
     Candidate,
     default_candidates,
@@ -27,6 +34,8 @@ from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
 from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
 
 __all__ = ["Comparison", "compare", "in_order"]
+
+_LOG = logging.getLogger("lapwing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +76,14 @@ class Comparison:
         return clone(self.chosen.estimator)
 
     @property
+    def weights(self) -> Array:
+        """How much each row of the table counts in the answer of `FewLabelClassifier`; sums to 1.
+
+        Only candidates that are nearly as good as the chosen one by their estimated errors count.
+        """
+        return weights_by_error(self.table)
+
+    @property
     def error(self) -> float:
         """Its estimated share of wrong answers on the unlabelled rows."""
         return self.chosen.error
@@ -76,8 +93,47 @@ class Comparison:
         """Where that share lies with probability 0.9."""
         return self.chosen.error_interval
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a frame: a row a candidate, the one to be chosen first.
+
+        Parameters
+        ----------
+        library : {'pandas', 'polars'}, default=None
+            Whose frame. None takes the one that ``sklearn.set_config(transform_output=...)``
+            names, else pandas.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            The columns are the attributes of `Evidence` but for the estimator and the agreement,
+            and `weight`; the ends of the interval are `error_low` and `error_high`.
+
+        Raises
+        ------
+        ValueError
+            For another library.
+        ImportError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from lapwing.datasets import make_two_moons
+        >>> from lapwing.model_selection import compare
+        >>> X, y = make_two_moons(n_labeled_per_class=3, random_state=0)[:2]
+        >>> compare(X, y).to_frame()["name"][0]
+        'LapSVC()'
+        """
+        if library is None:
+            library = str(get_config()["transform_output"])
+            library = library if library in _FRAMES else "pandas"
+        if library not in _FRAMES:
+            raise ValueError(f"library={library!r} must be 'pandas', 'polars' or None.")
+        frames = require(library, extra=_FRAMES[library], purpose="Comparison.to_frame")
+        columns = {name: [get(row) for row in self.table] for name, get in _COLUMNS.items()}
+        return frames.DataFrame({**columns, "weight": self.weights.tolist()})
+
     def __str__(self) -> str:
-        lines = [_HEADER, *(_cells(row) for row in self.table)]
+        lines = [_HEADER, *self._lines()]
         widths = [max(len(line[j]) for line in lines) for j in range(len(_HEADER))]
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
@@ -85,18 +141,37 @@ class Comparison:
             text += ["", "Not to be chosen:", *objections]
         return "\n".join([*text, "", self.verdict, *self.notes])
 
+    def _lines(self) -> list[tuple[str, ...]]:
+        rows = zip(self.table, self.weights.tolist(), strict=True)
+        return [(*_cells(row), f"{weight:.2f}" if weight else "-") for row, weight in rows]
+
     def _repr_html_(self) -> str:
         def line(cells: Sequence[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-        rows = "".join(line(_cells(row), "td") for row in self.table)
+        rows = "".join(line(cells, "td") for cells in self._lines())
         said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
         return f"<table>{line(_HEADER, 'th')}{rows}</table>{said}"
 
 
+# The libraries that can make a frame, and the extras that bring them.
+_FRAMES = {"pandas": "pandas", "polars": "cli"}
+_FIGURES = (
+    "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
+    "reproducibility_standard_error", "smallest_share", "fitted", "objection", "seconds",
+)  # fmt: skip
+_COLUMNS: dict[str, Callable[[Evidence], Any]] = {
+    "name": attrgetter("name"),
+    "assumption": attrgetter("assumption"),
+    "error": attrgetter("error"),
+    "error_low": lambda row: row.error_interval[0],
+    "error_high": lambda row: row.error_interval[1],
+    **{name: attrgetter(name) for name in _FIGURES},
+}
+
 _HEADER = (
     "candidate", "assumption", "wrong (90 % interval)", "left out, missed", "rows that change",
-    "smallest class", "labels kept", "seconds",
+    "smallest class", "labels kept", "seconds", "weight",
 )  # fmt: skip
 
 
@@ -135,10 +210,10 @@ def compare(
 
     Whether classes are clusters or connected sheets decides more than any parameter, and few labels
     cannot tell by themselves. Each candidate is judged by the labels that it misses when they are
-    left out (`leave_one_out`), and by the rows that change when labels are drawn out of its own
-    answer (`reproducibility`). An answer that loses a class or contradicts its own labels is not
-    chosen. Of the others the one with the smallest estimated error is, unless even that is near to
-    guessing: then the labels alone are used.
+    left out, one of each class at a time, and by the rows that change when labels are drawn out of
+    its own answer (`reproducibility`). An answer that loses a class or contradicts its own labels
+    is not chosen. Of the others the one with the smallest estimated error is, unless even that is
+    near to guessing: then the labels alone are used.
 
     Parameters
     ----------
@@ -153,8 +228,8 @@ def compare(
     n_draws : int, default=5
         Draws of `reproducibility`.
     max_left_out : int, default=16
-        Most labels to leave out of a method that has to be fitted again for each of them. They are
-        drawn at random, of each class as many.
+        Labels to leave out of a method that has to be fitted again for them, one of each class at
+        a time; the last of these rounds may go beyond.
     max_samples : int, default=2000
         Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
         at random are taken: methods on a graph are better on all rows than is said here.
@@ -196,27 +271,44 @@ def compare(
     >>> found.chosen.left_out_error
     0.0
     """
+    effort = Effort(n_draws, max_left_out, 0)
+    asked = Asked(candidates, effort, max_samples, unlabeled, random_state)
+    return compared(X, y, sample_weight, asked, SILENT)
+
+
+class Asked(NamedTuple):
+    """What `compare` was asked; the seed of the effort is drawn."""
+
+    candidates: Sequence[Candidate] | None
+    effort: Effort
+    max_samples: int
+    unlabeled: Any
+    random_state: Any
+
+
+def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages) -> Comparison:
+    """Compare, and tell of each candidate when it has been tried."""
     for name, value, least in (
-        ("n_draws", n_draws, 1),
-        ("max_left_out", max_left_out, 0),
-        ("max_samples", max_samples, 2),
+        ("n_draws", asked.effort.n_draws, 1),
+        ("max_left_out", asked.effort.max_left_out, 0),
+        ("max_samples", asked.max_samples, 2),
     ):
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
     check_consistent_length(X, y, sample_weight)
-    labels = code_classes(y, unlabeled)
+    labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
     if candidates is None:
-        candidates = default_candidates(X, unlabeled)
+        candidates = default_candidates(X, asked.unlabeled)
         if labels.labeled.all():
             candidates = without_clusters(candidates)
     _check_names(candidates)
-    rng = check_random_state(random_state)
-    effort = Effort(n_draws, max_left_out, int(rng.randint(2**31 - 1)))
-    rows = _sampled(labels, max_samples, rng)
+    rng = check_random_state(asked.random_state)
+    effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
+    rows = _sampled(labels, asked.max_samples, rng)
     if rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    tried = _try_all(candidates, X, y, sample_weight, effort)
+    tried = _try_all(candidates, Data(X, y, sample_weight), effort, progress)
     table = tuple(in_order(_with_agreement(tried), len(labels.classes)))
     setting = Setting(
         classes=labels.classes,
@@ -258,19 +350,43 @@ def _rows(X: Any, rows: Array) -> Any:
     return _safe_indexing(X, rows)
 
 
+class Data(NamedTuple):
+    """Points, labels, weights of the points."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+
+
 def _try_all(
-    candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any, effort: Effort
+    candidates: Sequence[Candidate], data: Data, effort: Effort, progress: Stages
 ) -> list[Tried]:
-    """Evidence of all; what is warned of the data is told once."""
+    """Evidence of all; what is warned of the data is told once.
+
+    `S3VC` comes last: each of its fits takes as long as all that is asked of the others, and by
+    then it may be clear that it cannot be chosen.
+    """
+    tried: dict[str, Tried] = {}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LapwingWarning)
-        tried = [try_out(c, X, y, sample_weight, effort) for c in candidates]
+        for late in (False, True):
+            bar = _bar(list(tried.values())) if late else math.inf
+            for one in candidates:
+                if (one.assumption == CLUSTERS) == late:
+                    with progress.stage(one.name):
+                        tried[one.name] = try_out(one, *data, effort, bar)
+                    _LOG.info("%s: %s", one.name, " ".join(_cells(tried[one.name].evidence)[2:]))
     texts: set[tuple[type[Warning], str]] = set()
     for warning in told:
         if (key := (warning.category, str(warning.message))) not in texts:
             texts.add(key)
-            warnings.warn(warning.message, stacklevel=3)
-    return tried
+            warnings.warn(warning.message, stacklevel=4)
+    return [tried[one.name] for one in candidates]
+
+
+def _bar(tried: Sequence[Tried]) -> float:
+    """The estimated error from which on a candidate has no part in the answer."""
+    return REACH + min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
 
 
 def in_order(table: Sequence[Evidence], n_classes: int) -> list[Evidence]:

@@ -13,12 +13,10 @@ from scipy.stats import binom
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.estimators.refits import removable
 from lapwing.model_selection.calibration import estimate_error
 from lapwing.model_selection.candidates import Candidate
-from lapwing.model_selection.leave_one_out import LeaveOneOut
-from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.reproducibility import of_trial as reproduce
+from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["Effort", "Evidence", "Tried", "objection_to", "try_out"]
@@ -29,6 +27,10 @@ _SMALLEST_SHARE = 0.3
 _MOST_UNFITTED = 0.2
 # A class is taken to be rare where so few labels of it would surprise with equal shares.
 _SURPRISE = 0.05
+
+
+# Rounds of labels that are left out, where each costs next to nothing: in the mean over pairings.
+_ROUNDS = 10
 
 
 class Effort(NamedTuple):
@@ -56,16 +58,18 @@ class Evidence:
     error_interval : tuple of float
         Where that share lies with probability 0.9.
     left_out_error : float
-        Share of the left-out labels that the fit without them misses; NaN if there are none. What
-        S3VC takes the shares of the classes to be is held meanwhile.
+        Share of the left-out labels that the fit without them misses; NaN if there are none. One
+        label of each class is left out at a time, and what S3VC takes the shares of the classes to
+        be is held meanwhile.
     left_out_standard_error : float
         Of `left_out_error`.
     n_left_out : int
-        Labels that were left out, one at a time.
+        Labels that were left out.
     reproducibility : float
         Share of the rows of a class that change with the labels, see `reproducibility`, in the mean
         over the classes of the answer: of all rows, an answer that gives nearly all of them one
-        class would change little. NaN where no row is unlabelled.
+        class would change little. NaN where no row is unlabelled, and where the candidate misses
+        so many labels that it could not be chosen if no row changed; its error is then a bound.
     reproducibility_standard_error : float
         Of `reproducibility`.
     smallest_share : float
@@ -107,12 +111,23 @@ class Tried(NamedTuple):
 
     evidence: Evidence
     codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
-    n_missed: Array  # left-out labels of each class that were missed
+    n_missed: Array  # left-out labels of each class that were missed, in the mean over the rounds
     n_left_out: Array
 
 
-def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Effort) -> Tried:
-    """Gather the evidence of a candidate; all of it stands on one preparation of the points."""
+def try_out(
+    candidate: Candidate,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    effort: Effort,
+    bar: float = math.inf,
+) -> Tried:
+    """Gather the evidence of a candidate; all of it stands on one preparation of the points.
+
+    Its answer is not asked to be repeated where its estimated error would be above the bar even if
+    no row changed.
+    """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
     if trial.regression:
@@ -128,9 +143,14 @@ def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Ef
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
     left_out = _leave_out(trial, effort)
-    repeated, spread = _reproduce(trial, effort)
-    n_missed, n_left_out = _missed(left_out, trial.classes)
-    estimate = estimate_error(repeated, n_missed, n_left_out)
+    n_left_out = left_out.n_left_out(n_classes)
+    n_missed = left_out.n_missed(n_classes)
+    missed = left_out.missed[left_out.told]
+    repeated = spread = math.nan
+    estimate = estimate_error(0.0, n_missed, n_left_out)
+    if estimate.error <= bar:
+        repeated, spread = _reproduce(trial, effort)
+        estimate = estimate_error(repeated, n_missed, n_left_out)
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
@@ -140,8 +160,8 @@ def try_out(candidate: Candidate, X: Any, y: Any, sample_weight: Any, effort: Ef
         assumption=candidate.assumption,
         error=estimate.error,
         error_interval=(estimate.low, estimate.high),
-        left_out_error=left_out.error,
-        left_out_standard_error=left_out.standard_error,
+        left_out_error=float(missed.mean()) if len(missed) else math.nan,
+        left_out_standard_error=_standard_error(missed),
         n_left_out=int(n_left_out.sum()),
         reproducibility=repeated,
         reproducibility_standard_error=spread,
@@ -180,30 +200,21 @@ def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) ->
     return ""
 
 
-def _leave_out(trial: Trial, effort: Effort) -> LeaveOneOut:
-    """Leave-one-out; where each label costs a fit, of a sample, the classes in turn."""
-    possible = np.flatnonzero(removable(trial.prepared, False))
-    if trial.refits.left_out_at_once:
-        return leave_out(trial)
-    if len(possible) > effort.max_left_out:
-        order = np.random.default_rng(effort.seed).permutation(possible)
-        codes = elect(trial.prepared.problem.targets)[order]
-        turn = np.empty(len(order), dtype=np.intp)
-        for code in np.unique(codes):
-            turn[codes == code] = np.arange((codes == code).sum())
-        possible = np.sort(order[np.argsort(turn, kind="stable")[: effort.max_left_out]])
-    held = Trial(trial.refits.holding_shares())
-    return leave_out(held, possible)
+def _leave_out(trial: Trial, effort: Effort) -> LeftOut:
+    """Rounds until all labels have been left out; of fits that cost much, not more than asked."""
+    counts = np.bincount(elect(trial.prepared.problem.targets))
+    n_rounds = _ROUNDS
+    if not trial.refits.left_out_at_once:
+        n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))
+    return leave_out_rounds(trial, n_rounds, effort.seed)
 
 
-def _missed(left_out: LeaveOneOut, classes: Array) -> tuple[Array, Array]:
-    """Left-out labels of each class that were missed, and all of them."""
-    codes = np.searchsorted(classes, left_out.labels)
-    wrong = left_out.left_out & (left_out.predicted != left_out.labels)
-    return (
-        np.bincount(codes[wrong], minlength=len(classes)),
-        np.bincount(codes[left_out.left_out], minlength=len(classes)),
-    )
+def _standard_error(missed: Array) -> float:
+    """Of a share of so many labels."""
+    if not len(missed):
+        return math.nan
+    share = float(missed.mean())
+    return math.sqrt(share * (1 - share) / len(missed))
 
 
 def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:

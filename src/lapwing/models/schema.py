@@ -24,6 +24,8 @@ from lapwing._arrays import Array
 from lapwing.graphs import GRAPHS, Anchors, Eigenfunctions, Rotation
 from lapwing.kernels import Kernel
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES
+from lapwing.model_selection import Candidate, Comparison, Evidence
+from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces.recipes import SPACES
 
 __all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
@@ -62,6 +64,7 @@ def _own_types() -> tuple[str, ...]:
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
+    classes += [FewLabelClassifier, Comparison, Evidence, Candidate]
     return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
 
 
