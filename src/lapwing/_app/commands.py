@@ -10,23 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from typer.core import TyperCommand
 
-from lapwing._app import console, fitting, suggesting, workflow
+from lapwing._app import choosing, console, fitting, suggesting, workflow
+from lapwing._app.affordable import Effort
 from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
-from lapwing._app.forecast import Size
 from lapwing._app.inspection import inspect
-from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.methods import METHODS
 from lapwing._app.request import (
+    CompareRequest,
     FitRequest,
     InfoRequest,
     LearningRequest,
     Outputs,
     PredictRequest,
     SuggestRequest,
+    TuneRequest,
 )
 from lapwing._app.settings import setting_names
 from lapwing._host.files import atomic_write, check_writable
@@ -36,7 +37,6 @@ from lapwing._tables.parts import FORMATS
 from lapwing._tables.predictions import Predictions, print_predictions
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
-from lapwing.classes.voting import n_columns
 from lapwing.models import Model
 
 __all__ = ["app", "run"]
@@ -103,11 +103,11 @@ def _common(
 
 
 def _complete_method(incomplete: str) -> list[str]:
-    return [name for name in COMMAND_METHODS if name.startswith(incomplete)]
+    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def _complete_setting(incomplete: str) -> list[str]:
-    names = {name for m in COMMAND_METHODS.values() for name in setting_names(m)}
+    names = {name for m in METHODS.values() for name in setting_names(m)}
     return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
 
 
@@ -192,6 +192,14 @@ Sheet = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
+SkipLines = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Lines above the names of the columns, in a CSV file. Default: found.",
+        rich_help_panel=_WHAT,
+    ),
+]
 Unlabeled = Annotated[
     list[str] | None,
     typer.Option(
@@ -208,9 +216,9 @@ Scale = Annotated[
     ),
 ]
 Method = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help=f"One of {', '.join(COMMAND_METHODS)}.",
+        help=f"One of {', '.join(METHODS)}. Default: auto, and lapsvc with --set.",
         autocompletion=_complete_method,
         rich_help_panel=_LEARN,
     ),
@@ -248,9 +256,49 @@ Json = Annotated[
 PredictionsFile = Annotated[
     Path | None,
     typer.Option(
-        help="File for the answers, .csv or .parquet: id, label, scores, margin, was_labeled.",
+        help="File for the answers, .csv, .parquet or .npz: id, label, probability, sure, scores, "
+        "margin, was_labeled.",
         rich_help_panel=_WRITE,
     ),
+]
+Probabilities = Annotated[
+    bool,
+    typer.Option(
+        "--probabilities",
+        help="Write the probability of each class too, not only that of the answer.",
+        rich_help_panel=_WRITE,
+    ),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with known answers, to count errors. The method does not learn from it.",
+        rich_help_panel=_WHAT,
+    ),
+]
+Layout = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        help="Column for the report's map. Give it twice, for x and y. Default: principal "
+        "components.",
+        rich_help_panel=_WHAT,
+    ),
+]
+ModelFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File for the model, for lapwing predict and lapwing report.",
+        rich_help_panel=_WRITE,
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(help="File for the report, .html.", rich_help_panel=_WRITE),
+]
+OnnxFile = Annotated[
+    Path | None,
+    typer.Option(help="File for the model as ONNX, .onnx.", rich_help_panel=_WRITE),
 ]
 
 
@@ -273,43 +321,19 @@ def fit(
     decimal: Decimal = "auto",
     dates: Dates = "auto",
     sheet: Sheet = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with known answers, to count errors. The method does not learn from it.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    layout: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            help="Column for the report's map. Give it twice, for x and y. Default: principal "
-            "components.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    method: Method = "lapsvc",
+    skip_lines: SkipLines = None,
+    truth: Truth = None,
+    layout: Layout = None,
+    method: Method = None,
     settings: Settings = None,
     scale: Scale = "auto",
     impute: Impute = "auto",
     seed: Seed = 0,
     predictions: PredictionsFile = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for the model, for lapwing predict and lapwing report.",
-            rich_help_panel=_WRITE,
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="File for the report, .html.", rich_help_panel=_WRITE),
-    ] = None,
-    onnx: Annotated[
-        Path | None,
-        typer.Option(help="File for the model as ONNX, .onnx.", rich_help_panel=_WRITE),
-    ] = None,
+    probabilities: Probabilities = False,
+    model: ModelFile = None,
+    report: ReportFile = None,
+    onnx: OnnxFile = None,
     next_rows: Annotated[
         Path | None,
         typer.Option(
@@ -323,12 +347,15 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Learn from the rows with and without a label, and predict a label for every row."""
-    request = FitRequest.read(locals())
+    _fit(FitRequest.read(locals()))
+
+
+def _fit(request: FitRequest) -> None:
     request.outputs.check(request.inputs)
-    shown = StageDisplay(quiet)
+    shown = StageDisplay(request.quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage(request.chosen.name, _seconds(table, request)) as stage:
+    with shown.stage(_working(request), _seconds(table, request)) as stage:
         outcome = fitting.fit(table, request, callbacks=[stage] if shown.shown else [])
     with shown.stage("Looking at the answers"):
         figures = collect(outcome)
@@ -336,6 +363,109 @@ def fit(
     said = _say_fit(outcome, figures)
     with shown.stage("Writing"):
         workflow.write_outputs(outcome, figures)
+    typer.echo(said, nl=False)
+
+
+@app.command(
+    cls=_Command,
+    epilog="Example: [bold]lapwing tune cells.csv --label type --report r.html[/]",
+)
+def tune(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
+    skip_lines: SkipLines = None,
+    truth: Truth = None,
+    layout: Layout = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="One of lapsvc, laprls, laperls, laprls-regressor. Default: by the labels and the "
+            "number of rows.",
+            autocompletion=_complete_method,
+            rich_help_panel=_LEARN,
+        ),
+    ] = None,
+    settings: Settings = None,
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    seed: Seed = 0,
+    predictions: PredictionsFile = None,
+    probabilities: Probabilities = False,
+    model: ModelFile = None,
+    report: ReportFile = None,
+    onnx: OnnxFile = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Choose the parameters of a method by leaving out each label in turn, and fit with them.
+
+    Everything else is as in lapwing fit. --set gives the values to try, such as
+    --set gamma_Is=0.1,1,10.
+    """
+    _fit(TuneRequest.read(locals()))
+
+
+@app.command(cls=_Command, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
+def compare(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
+    skip_lines: SkipLines = None,
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    seed: Seed = 0,
+    max_rows: Annotated[
+        int,
+        typer.Option(
+            "--rows",
+            min=2,
+            help="Most rows to compare on. Of more, all labelled ones are taken and others drawn.",
+            rich_help_panel=_LEARN,
+        ),
+    ] = Effort.max_samples,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the table of methods, .csv, .json or .html.", rich_help_panel=_WRITE
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Say which method suits a table, and how many of its answers will be wrong.
+
+    Each method is judged by the labels that it misses when they are left out, and by how much its
+    answer changes with the labels. Nothing is fitted to keep: the last lines are the command.
+    """
+    request = CompareRequest.read(locals())
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage("Comparing methods", choosing.announce(table, request)):
+        compared = choosing.compare_methods(table, request)
+    said = _say_comparison(compared)
+    with shown.stage("Writing"):
+        workflow.write_comparison(compared)
     typer.echo(said, nl=False)
 
 
@@ -368,7 +498,15 @@ def suggest(
     decimal: Decimal = "auto",
     dates: Dates = "auto",
     sheet: Sheet = None,
-    method: Method = "lapsvc",
+    skip_lines: SkipLines = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="A method that says which rows to label next. Default: lapsvc.",
+            autocompletion=_complete_method,
+            rich_help_panel=_LEARN,
+        ),
+    ] = None,
     settings: Settings = None,
     scale: Scale = "auto",
     impute: Impute = "auto",
@@ -387,7 +525,7 @@ def suggest(
     shown = StageDisplay(quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage(request.chosen.name, _seconds(table, request)) as stage:
+    with shown.stage(_working(request), _seconds(table, request)) as stage:
         found = suggesting.suggest(table, request, callbacks=[stage] if shown.shown else [])
     said = _say_suggestion(found)
     with shown.stage("Writing"):
@@ -404,9 +542,11 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
     data: Data,
     predictions: PredictionsFile = None,
+    probabilities: Probabilities = False,
     id_column: IdColumn = None,
     decimal: Decimal = "auto",
     sheet: Sheet = None,
+    skip_lines: SkipLines = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -421,11 +561,18 @@ def predict(
     with shown.stage("Predicting"):
         rows = workflow.answer(loaded, table)
     if request.predictions is None:
-        print_predictions(rows, sys.stdout, dialect=table.dialect)
+        print_predictions(
+            rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
+        )
         return
     said = _say_predictions(rows, loaded, request)
     with shown.stage("Writing"):
-        workflow.write_predictions(rows, request.predictions, dialect=table.dialect)
+        workflow.write_predictions(
+            rows,
+            request.predictions,
+            dialect=table.dialect,
+            all_probabilities=request.probabilities,
+        )
     typer.echo(said, nl=False)
 
 
@@ -462,6 +609,7 @@ def info(
     decimal: Decimal = "auto",
     dates: Dates = "auto",
     sheet: Sheet = None,
+    skip_lines: SkipLines = None,
     scale: Scale = "auto",
     n_neighbors: Annotated[
         int, typer.Option(min=1, help="Neighbours of a row in the graph that is looked at.")
@@ -510,12 +658,13 @@ def demo(
     say(f"Picture: {output.resolve()}")
 
 
+def _working(request: LearningRequest) -> str:
+    """What is done, for who waits."""
+    return "Choosing a method" if request.automatic else request.chosen.name
+
+
 def _seconds(table: Table, request: LearningRequest) -> float:
-    n, p = table.X.shape
-    columns = 1
-    if not request.chosen.regression:
-        columns = n_columns(len(np.unique(table.y[table.labeled])))
-    return request.chosen.forecast(Size(n, p, columns, int(table.labeled.sum()))).seconds
+    return request.chosen.forecast(choosing.size_of(table)).seconds
 
 
 def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
@@ -524,6 +673,12 @@ def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
     if request.as_json:
         return _json(workflow.summary(outcome, figures) | {"written": written})
     return "" if request.quiet else console.describe_fit(outcome, figures)
+
+
+def _say_comparison(compared: choosing.Compared) -> str:
+    if compared.request.as_json:
+        return _json(workflow.comparison_summary(compared))
+    return "" if compared.request.quiet else console.describe_comparison(compared)
 
 
 def _say_suggestion(found: suggesting.Suggestion) -> str:

@@ -19,19 +19,24 @@ from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 from rich.text import Text
 
+from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
+from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row
+from lapwing._report.choice import describe_comparison as describe_rows
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
 from lapwing._report.text import count, number, percent, plural
+from lapwing._report.trust import sure_words, trust_words
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 
 __all__ = [
     "StageDisplay",
+    "describe_comparison",
     "describe_demo",
     "describe_fit",
     "describe_info",
@@ -42,6 +47,7 @@ __all__ = [
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
+_SETTINGS_SHOWN = 5
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
@@ -162,7 +168,14 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     rows, labels = plural(fitted["n"], "row"), count(fitted["n_labeled"])
     text.line(f"{outcome.table.source}: {rows}, {labels} with a label")
     if figures.kind == "classification":
-        _add_classes(text, figures.volumes, n_free, fitted["margin_note"])
+        _add_classes(text, figures.volumes)
+        if n_free:
+            text.line(sure_words(figures.volumes))
+            text.line(trust_words(figures.volumes["trust"]))
+            if fitted["margin_note"]:
+                text.line(fitted["margin_note"])
+            if figures.choice.get("methods"):
+                text.line(estimate_words(figures.choice))
     else:
         found = figures.volumes["rows"]
         text.line(
@@ -173,6 +186,8 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
         text.line(_errors(truth))
     text.line(f"Next: {fitted['next']}")
     text.line()
+    _add_choice(text, figures.choice)
+    _add_path(text, figures.path)
     columns = plural(fitted["n_features"], "column")
     scaling = f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}"
     text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
@@ -181,6 +196,9 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     written = outcome.request.outputs.named()
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
+    if outcome.plain_command:
+        text.line("To fit the same without choosing again:")
+        text.line(f"  {outcome.plain_command}")
     if "next" in written and n_free:
         keys = outcome.table.keys
         assert keys is not None
@@ -218,7 +236,7 @@ def describe_suggestion(suggested: Suggestion) -> str:
     text.line(f"Fill in its column {table.keys.label!r}, save it, and ask for more rows:")
     text.line(f"  {request.next_command}")
     text.line("Or label all other rows:")
-    text.line(f"  {request.fit_command}")
+    text.line(f"  {request.answer_command}")
     return str(text)
 
 
@@ -228,13 +246,89 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
     n = rows.label.size
     text.line(f"{request.source}: {plural(n, 'row')}")
     if rows.classes is not None:
-        coded = ClassRows.read(rows, np.full(n, ""), sure_margin=info.get("sure_margin"))
-        _add_classes(text, volumes(coded), n, COMMAND_METHODS[info["method"]].margin_note)
+        found = volumes(ClassRows.read(rows, np.full(n, ""))) | {"trust": info.get("trust")}
+        _add_classes(text, found)
+        text.line(sure_words(found))
+        note = COMMAND_METHODS[info["method"]].margin_note
+        if note:
+            text.line(note)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 
 
-def _add_classes(text: _Text, found: dict[str, Any], n_free: int, note: str) -> None:
+def describe_comparison(compared: Compared) -> str:
+    """Say which method to use, how far to trust it, and how to fit it."""
+    text, table = _Text(), compared.table
+    labels = count(int(np.count_nonzero(table.labeled)))
+    text.line(f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label")
+    rows = compared.comparison.table
+    found = describe_rows(compared.comparison)
+    times = [f"{row.seconds:.1f} s" for row in rows]
+    _add_methods(text, found, times)
+    if compared.commands[0]:
+        text.line("To fit it:")
+        text.line(f"  {compared.commands[0]}")
+    text.line()
+    scaling = f"{compared.scaling[0].upper()}{compared.scaling[1:]}"
+    text.line(f"{plural(len(rows), 'method')} in {compared.seconds:.1f} s. {scaling}.")
+    for line in summary_lines(table.notes, table.remarks):
+        text.line(line)
+    if compared.request.out is not None:
+        text.line(f"Table: {compared.request.out}")
+    return str(text)
+
+
+def _add_methods(text: _Text, found: dict[str, Any], times: list[str] | None = None) -> None:
+    """The methods that were compared, and what follows."""
+    headings = list(CHOICE_COLUMNS.values())
+    grid = _grid(headings[0], *headings[1:], *([] if times is None else ["time"]))
+    for number_of, row in enumerate(found["methods"]):
+        cells = list(words_of_row(row).values())
+        cells[0] = harmless(cells[0]) + (" !" if row["objection"] else "")
+        grid.add_row(*cells, *([] if times is None else [times[number_of]]))
+    text.grid(grid)
+    for row in found["methods"]:
+        if row["objection"]:
+            text.line(f"! {row['name']} is not to be chosen: it {row['objection']}.")
+    text.line(found["verdict"])
+    for note in found["notes"]:
+        text.line(note)
+
+
+def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
+    """How the method was chosen."""
+    if not choice:
+        return
+    if choice["words"]:
+        text.line(f"{choice['words']}.")
+    if choice["methods"]:
+        _add_methods(text, choice)
+        for name in choice["skipped"]:
+            text.line(f"{name} was not compared, as it would take long: lapwing compare does it.")
+    text.line()
+
+
+def _add_path(text: _Text, path: dict[str, Any]) -> None:
+    """The settings of least error."""
+    if not path:
+        return
+    if not path["n_settings"]:
+        text.line("A class has one label only: nothing can be left out. The usual parameters:")
+    else:
+        settings = plural(path["n_settings"], "setting")
+        text.line(f"{settings} tried, each label left out in turn. The best of them:")
+    if path["settings"]:
+        told = path["settings"][0]["missed"] is not None
+        grid = _grid(*path["names"], "squared error", *(["missed"] if told else []))
+        for one in path["settings"][:_SETTINGS_SHOWN]:
+            missed = [percent(one["missed"])] if told else []
+            grid.add_row(*map(harmless, one["values"]), number(one["error"]), *missed)
+        text.grid(grid)
+    text.line(f"Taken: {', '.join(f'{k}={v}' for k, v in path['chosen'].items())}")
+    text.line()
+
+
+def _add_classes(text: _Text, found: dict[str, Any]) -> None:
     """How many rows each class has, and how sure they are."""
     grid = _grid("class", "rows", "share", "labelled", "sure", "to check")
     for c in found["classes"]:
@@ -244,15 +338,6 @@ def _add_classes(text: _Text, found: dict[str, Any], n_free: int, note: str) -> 
     text.grid(grid)
     if found["more"]:
         text.line(f"And {plural(found['more'], 'smaller class', 'smaller classes')}")
-    if n_free:
-        sure, unsure = found["n_sure"], found["n_unsure"]
-        text.line(
-            f"{count(sure)} of {plural(n_free, 'row')} without a label "
-            f"{'has' if sure == 1 else 'have'} a sure answer ({percent(sure / n_free)}), "
-            f"{count(unsure)} {'is' if unsure == 1 else 'are'} to check"
-        )
-        if note:
-            text.line(note)
 
 
 def _errors(truth: dict[str, Any]) -> str:

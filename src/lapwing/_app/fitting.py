@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,18 +15,34 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from lapwing._app.methods import CommandMethod
+from lapwing._app.choosing import Chosen, choose
+from lapwing._app.methods import CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import FitRequest, LearningRequest
-from lapwing._app.settings import make_estimator
+from lapwing._app.request import FitRequest, LearningRequest, TuneRequest
+from lapwing._app.settings import settings_of
+from lapwing._app.trust import Trust, trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.classes.voting import as_columns, of_each_class
+from lapwing.estimators import LapERLSClassifier
+from lapwing.estimators.path import PathEstimator
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
 from lapwing.problem import distinct_rows
 
-__all__ = ["FittedTwin", "Outcome", "answer_own", "fit", "fit_estimator", "fit_twin", "predict"]
+__all__ = [
+    "N_NEXT",
+    "FittedTwin",
+    "Outcome",
+    "answer_own",
+    "fit",
+    "fit_estimator",
+    "fit_twin",
+    "predict",
+]
+
+N_NEXT = 10  # rows that are asked for
+_KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +69,8 @@ class Outcome:
     ----------
     request : FitRequest
         What was asked for.
+    chosen : Chosen
+        The method, and how it was chosen.
     table : Table
         What was learnt from.
     pipeline : Pipeline
@@ -71,9 +90,15 @@ class Outcome:
         Time of fit and prediction.
     impute : {'none', 'median', 'mean'}
         What took the place of missing numbers.
+    trust : Trust or None
+        Which answers can be taken over; None for numbers.
+    telling : ndarray of int or None
+        The rows that it would help most to label next; None if none were asked for, or the
+        estimator cannot say.
     """
 
     request: FitRequest
+    chosen: Chosen
     table: Table
     pipeline: Pipeline
     points: Any
@@ -83,11 +108,31 @@ class Outcome:
     twin: FittedTwin | None = None
     seconds: float = 0.0
     impute: str = "none"
+    trust: Trust | None = None
+    telling: NDArray[np.intp] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.chosen.name
 
     @property
     def method(self) -> CommandMethod:
         """How it was fitted."""
-        return self.request.chosen
+        return self.chosen.method
+
+    @property
+    def plain_command(self) -> str:
+        """The command that fits the same without choosing again; empty if nothing was chosen."""
+        if not (self.request.automatic or isinstance(self.request, TuneRequest)):
+            return ""
+        plain = self.estimator
+        if isinstance(plain, PathEstimator):
+            plain = plain._estimator(**plain.best_params_)
+        name, method = method_of(plain) or (self.name, self.method)
+        usual = default_graph(self.points, regression=method.regression)
+        settings = settings_of(plain, method, usual)
+        return "" if settings is None else self.request.fit_command(name, settings)
 
     @property
     def estimator(self) -> Any:
@@ -140,33 +185,53 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     ValueError, MemoryError
         Those of the estimator.
     """
-    method = request.chosen
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
-    estimator = make_estimator(
-        method,
-        request.parameters,
-        request.seed,
-        unlabeled=table.unlabeled,
-        graph=default_graph(before.points, regression=method.regression),
-    )
+    chosen = choose(table, request, before.points)
+    estimator, method = chosen.estimator, chosen.method
+    request.check_method(method)
+    keeps = request.next_rows is not None and can_suggest(estimator, table.labeled.size)
+    if keeps:
+        estimator.set_params(updatable=True)
     fit_estimator(estimator, before.points, table.y, request, callbacks)
+    telling = None
+    if keeps:
+        telling = estimator.suggest(N_NEXT)
+        # What is kept for it is of order n^2, and no part of the model.
+        estimator = without_memory(estimator)
     twin = None
     if request.wants_report and method.twin is not None:
         twin = fit_twin(estimator, method, before.points, table)
+    answers = answer_own(estimator, method, before.points, table)
+    answers, trust = trust_rows(estimator, answers)
     return Outcome(
         request,
+        chosen,
         table,
         Pipeline([*before.steps, ("estimator", estimator)]),
         before.points,
         # The merging of equal rows that the estimators do themselves, and do not keep.
         distinct_rows(before.points)[1],
-        answer_own(estimator, method, before.points, table),
+        answers,
         before.words,
         twin,
         time.perf_counter() - start,
         before.impute,
+        trust,
+        telling,
     )
+
+
+def can_suggest(estimator: Any, n_rows: int) -> bool:
+    """Whether a fit can say which rows tell most, and what it takes for that can be held."""
+    if not hasattr(estimator, "suggest") or getattr(estimator, "gamma_I", 1.0) == 0:
+        return False
+    return n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
+
+
+def without_memory(estimator: Any) -> Any:
+    """The same fit, less what it keeps for later labels."""
+    return copy(estimator).set_params(updatable=False)
 
 
 def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:

@@ -6,10 +6,12 @@ two machines: times are right within a factor of about three, memory within one 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +26,10 @@ from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
 
 __all__ = [
+    "REFERENCE",
     "Forecast",
     "Size",
+    "Speed",
     "forecast_anchors",
     "forecast_eigenfunctions",
     "forecast_embedded_path",
@@ -35,16 +39,30 @@ __all__ = [
     "forecast_manifold",
     "forecast_manifold_path",
     "machine_speed",
+    "round_time",
 ]
 
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _PATH_GRAPHS = 3  # searches of the default grid of LapERLS
 _PATH_SYSTEMS = 0.5  # seconds of its systems of eigenvectors
 _LBFGS_STEPS = 1000  # of a column, all stages of a method together
+_STEP = 1.5e-5  # seconds of a step whatever its size: Python and SciPy
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
 _COVARIANCE_FEATURES = 2000
 _BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
+
+
+class Speed(NamedTuple):
+    """Operations a second in products of matrices, and bytes a second in matrix times vector."""
+
+    operations: float
+    traffic: float
+
+
+# An ordinary machine. What is decided by a time is decided by this one, so that the same table
+# gives the same answers everywhere.
+REFERENCE = Speed(5e10, 4e10)
 
 
 @dataclass(frozen=True)
@@ -100,16 +118,16 @@ class Forecast:
 
 
 @cache
-def machine_speed() -> tuple[float, float]:
-    """Operations a second in products of matrices, and bytes a second in matrix times vector.
+def machine_speed() -> Speed:
+    """The speed of this machine.
 
-    Measured in some milliseconds: the first is the processor's, the second the memory's.
+    Measured in some milliseconds: operations are the processor's, traffic the memory's.
     """
     rng = np.random.default_rng(0)
     small, wide = rng.standard_normal((_PROBE, _PROBE)), np.ones((_WIDE_PROBE, _WIDE_PROBE))
     vector = np.ones(_WIDE_PROBE)
     products = _fastest(lambda: small @ small)
-    return 2.0 * _PROBE**3 / products, wide.nbytes / _fastest(lambda: wide @ vector)
+    return Speed(2.0 * _PROBE**3 / products, wide.nbytes / _fastest(lambda: wide @ vector))
 
 
 def _fastest(work: Callable[[], object]) -> float:
@@ -180,13 +198,15 @@ def forecast_manifold_path(size: Size) -> Forecast:
     return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / speed, "dual")
 
 
-def forecast_low_density(size: Size) -> Forecast:
+def forecast_low_density(size: Size, speed: Speed | None = None) -> Forecast:
     """Forecast a fit of S3VC with the full kernel.
 
     Parameters
     ----------
     size : Size
         Of the fit.
+    speed : Speed, default=None
+        Of the machine; None means this one.
 
     Returns
     -------
@@ -195,16 +215,16 @@ def forecast_low_density(size: Size) -> Forecast:
         iteration of L-BFGS is two products with the factor. Of several classes every pair is a
         problem of its own, four times, about its share 2 / n_columns of the points.
     """
-    speed, bandwidth = machine_speed()
+    operations, traffic = machine_speed() if speed is None else speed
     n, c = size.n, size.n_columns
     pairs = c * (c - 1) / 2 if c > 1 else 1
     points = n if c == 1 else 2.0 * n / c
     rounds = 1 if c == 1 else 4
-    kernel = 2.0 * points * points * (size.width + 20) / speed
-    factor = points**3 / speed
-    steps = _LBFGS_STEPS * 2 * size.itemsize * points * points / bandwidth
+    kernel = 2.0 * points * points * (size.width + 20) / operations
+    factor = points**3 / operations
+    steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * points * points / traffic)
     seconds = 0.05 + rounds * pairs * (kernel + factor + steps)
-    seconds += 2.0 * n * n * (size.width + 20) / speed  # answers for all rows
+    seconds += 2.0 * n * n * (size.width + 20) / operations  # answers for all rows
     return Forecast(int(points * points * (size.itemsize + 16)), seconds, "lbfgs")
 
 
@@ -325,3 +345,12 @@ def forecast_eigenfunctions(size: Size) -> Forecast:
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
     memory = 8.0 * (n * (size.width + q) + narrow * narrow + 2 * p * q)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
+
+
+def round_time(seconds: float) -> str:
+    """One digit: a forecast has no more."""
+    sizes = {"d": 86400, "h": 3600, "min": 60, "s": 0}
+    unit = next(unit for unit, size in sizes.items() if seconds >= size)
+    value = max(seconds, 0.1) / (sizes[unit] or 1)
+    digits = -math.floor(math.log10(value))
+    return f"{round(value, digits):g} {unit}"

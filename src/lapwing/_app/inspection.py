@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing._app.forecast import Size
-from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.forecast import Size, round_time
+from lapwing._app.methods import METHODS
 from lapwing._app.preprocessing import scaling
 from lapwing._app.request import InfoRequest
 from lapwing._arrays import is_sparse
@@ -160,23 +159,14 @@ def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
 def _forecasts(size: Size) -> dict[str, dict[str, Any]]:
     free = available_memory()
     found = {}
-    for name, method in COMMAND_METHODS.items():
+    for name, method in METHODS.items():
         need = method.forecast(replace(size, n_columns=1) if method.regression else size)
         found[name] = {
             "memory_bytes": need.memory,
             "memory": format_bytes(need.memory),
             "seconds": need.seconds,
-            "time": _round_time(need.seconds),
+            "time": round_time(need.seconds),
             "solver": need.solver,
             "fits": free is None or need.memory <= free,
         }
     return found
-
-
-def _round_time(seconds: float) -> str:
-    """One digit: a forecast has no more."""
-    sizes = {"d": 86400, "h": 3600, "min": 60, "s": 0}
-    unit = next(unit for unit, size in sizes.items() if seconds >= size)
-    value = max(seconds, 0.1) / (sizes[unit] or 1)
-    digits = -math.floor(math.log10(value))
-    return f"{round(value, digits):g} {unit}"

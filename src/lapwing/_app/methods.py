@@ -12,6 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from lapwing._app.affordable import forecast_comparison
 from lapwing._app.forecast import (
     Forecast,
     Size,
@@ -43,9 +44,21 @@ from lapwing.estimators import (
     LapSVR,
 )
 from lapwing.graphs import AnchorGraph, KNNGraph
+from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks
 
-__all__ = ["COMMAND_METHODS", "Advice", "CommandMethod", "Twin", "find_method"]
+__all__ = [
+    "AUTO",
+    "COMMAND_METHODS",
+    "METHODS",
+    "Advice",
+    "CommandMethod",
+    "Twin",
+    "find_method",
+    "method_of",
+]
+
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -298,21 +311,43 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     }
 )
 
+# What can be asked for: the methods, and that one of them be chosen.
+METHODS: Mapping[str, CommandMethod] = MappingProxyType(
+    {
+        AUTO: CommandMethod(
+            FewLabelClassifier,
+            "tries the families of methods and takes the best",
+            forecast=forecast_comparison,
+            advice=Advice("another method", "another method", "another method"),
+            parts={},
+        ),
+        **COMMAND_METHODS,
+    }
+)
+
+
+def method_of(estimator: Any) -> tuple[str, CommandMethod] | None:
+    """The name and the method of an estimator, fitted or not; None if it has none."""
+    for name, method in COMMAND_METHODS.items():
+        if isinstance(estimator, method.estimator):
+            return name, method
+    return None
+
 
 def find_method(name: str) -> tuple[str, CommandMethod]:
-    """Return the method of that name, or of the estimator's, with its name in `COMMAND_METHODS`.
+    """Return the method of that name, or of the estimator's, with its name in `METHODS`.
 
     Raises
     ------
     ValueError
         If there is none; says the nearest name.
     """
-    known = {key: key for key in COMMAND_METHODS}
-    known |= {method.name: key for key, method in COMMAND_METHODS.items()}
+    known = {key: key for key in METHODS}
+    known |= {method.name: key for key, method in METHODS.items()}
     folded = {other.casefold(): key for other, key in known.items()}
     if name.casefold() in folded:
         key = folded[name.casefold()]
-        return key, COMMAND_METHODS[key]
-    close = nearest(name, COMMAND_METHODS, n=2)
+        return key, METHODS[key]
+    close = nearest(name, METHODS, n=2)
     guess = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-    raise ValueError(f"--method {name!r} is none of {', '.join(COMMAND_METHODS)}.{guess}")
+    raise ValueError(f"--method {name!r} is none of {', '.join(METHODS)}.{guess}")

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from lapwing._app.choosing import Chosen
 from lapwing._app.fitting import FittedTwin, answer_own, fit_twin
-from lapwing._app.methods import COMMAND_METHODS, CommandMethod, Twin
+from lapwing._app.methods import CommandMethod, Twin, method_of
+from lapwing._app.trust import Trust, trust_rows
 from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report.document import Report
@@ -24,6 +26,7 @@ from lapwing.classes.column import read_column
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import unlabeled_among
 from lapwing.graphs import AffinityGraph
+from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
 
 __all__ = ["report"]
@@ -37,7 +40,6 @@ _HINTS = Hints("", "model.predict(X_new)")
 class _Asked:
     """What the page says of how a fit was made."""
 
-    method: str
     seed: int | None
     command: str = ""
     truth: str = ""
@@ -50,6 +52,7 @@ class _Fit:
     """A fit that was made in Python; see `lapwing._report.page.Fitted`."""
 
     request: _Asked
+    name: str
     method: CommandMethod
     table: Table
     pipeline: Pipeline
@@ -58,7 +61,11 @@ class _Fit:
     predictions: Predictions
     scaling: str
     twin: FittedTwin | None
+    trust: Trust | None
+    chosen: Chosen | None = None
     truth: Any = None
+    telling: Any = None
+    plain_command: str = ""
 
     @property
     def solver(self) -> str:
@@ -135,9 +142,17 @@ def report(
     <Report of LapSVC: 200 rows, 198 without a label; .save('report.html') writes it>
     """
     require("jinja2", extra="report", purpose="The report")
+    chosen = None
+    if isinstance(model, FewLabelClassifier):
+        check_is_fitted(model)
+        evidence, model = model.evidence_, model.best_estimator_
+    else:
+        evidence = None
     pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
     estimator = pipeline[-1]
     name, method = _find(estimator, model)
+    if evidence is not None:
+        chosen = Chosen(name, method, estimator, evidence)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given if is_sparse(given) else np.asarray(given)
@@ -156,9 +171,11 @@ def report(
     named = given if hasattr(estimator, "feature_names_in_") else points
     answers = answer_own(estimator, method, named, table)
     _check_answers(answers.label, estimator, method)
+    answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
     fit = _Fit(
-        _Asked(name, seed if isinstance(seed, int) else None),
+        _Asked(seed if isinstance(seed, int) else None),
+        name,
         method,
         table,
         pipeline,
@@ -167,6 +184,8 @@ def report(
         answers,
         _steps(pipeline),
         alone,
+        trust,
+        chosen,
     )
     known = None if truth is None else read_column(truth).tolist()
     place = None if embedding is None else np.asarray(embedding, dtype=np.float64)
@@ -174,9 +193,9 @@ def report(
 
 
 def _find(estimator: Any, model: Any) -> tuple[str, CommandMethod]:
-    for name, method in COMMAND_METHODS.items():
-        if isinstance(estimator, method.estimator):
-            return name, method
+    found = method_of(estimator)
+    if found is not None:
+        return found
     best = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
     raise TypeError(
         "report takes a fitted estimator of lapwing, or a Pipeline that ends in one; got "

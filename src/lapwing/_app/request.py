@@ -15,7 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lapwing._app.methods import COMMAND_METHODS, CommandMethod, find_method
+from lapwing._app.affordable import Effort
+from lapwing._app.methods import AUTO, COMMAND_METHODS, CommandMethod, find_method
 from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings
 from lapwing._host.files import check_writable
@@ -27,6 +28,8 @@ from lapwing._tables.predictions import check_output
 from lapwing._tables.words import shorten
 
 __all__ = [
+    "DEFAULT_METHOD",
+    "CompareRequest",
     "FitRequest",
     "InfoRequest",
     "LearningRequest",
@@ -34,9 +37,15 @@ __all__ = [
     "PredictRequest",
     "SuggestRequest",
     "TableRequest",
+    "TuneRequest",
 ]
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",), "out": (".csv",)}
+# What fits a table if nobody says more; a parameter is one of a method that has to be known.
+DEFAULT_METHOD = AUTO
+_METHOD_OF_SETTINGS = "lapsvc"
+
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
+_SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
 _EXTRAS = {
     "model": ("skops.io", "model"),
     "report": ("jinja2", "report"),
@@ -82,9 +91,8 @@ class Outputs:
                 continue
             if name == "predictions":
                 check_output(path)
-            elif name in _SUFFIXES and path.suffix.lower() not in _SUFFIXES[name]:
-                suffix = _SUFFIXES[name][0]
-                raise ValueError(f"cannot write {path}: the extension of --{name} is {suffix}.")
+            elif name in _SUFFIXES:
+                _check_suffix(f"--{name}", path, _SUFFIXES[name])
             check_writable(path)
             if name in _EXTRAS:
                 module, extra = _EXTRAS[name]
@@ -109,6 +117,8 @@ class TableRequest:
         The decimal mark of numbers in texts.
     sheet : str or None
         The sheet of a spreadsheet.
+    skip_lines : int or None
+        Lines of a CSV file above the names; None finds them.
     quiet, as_json : bool
         How much is said.
     """
@@ -119,6 +129,7 @@ class TableRequest:
     id_column: str | None = _named("--id", None)
     decimal: str = "auto"
     sheet: str | None = None
+    skip_lines: int | None = None
     quiet: bool = field(default=False, metadata=_SIDE)
     as_json: bool = field(default=False, metadata=_SIDE | {"flag": "--json"})
 
@@ -156,7 +167,12 @@ class TableRequest:
     @property
     def read_options(self) -> ReadOptions:
         """How the table is read."""
-        return ReadOptions(id=self.id_column, decimal=self.decimal, sheet=self.sheet)
+        return ReadOptions(
+            id=self.id_column,
+            decimal=self.decimal,
+            sheet=self.sheet,
+            skip_lines=self.skip_lines,
+        )
 
     @classmethod
     def flags(cls) -> set[str]:
@@ -168,13 +184,17 @@ class TableRequest:
             if one.name == "data" or one.metadata.get("side"):
                 continue
             value = getattr(self, one.name)
-            if brief and value == one.default:
+            if brief and value == self._usual(one):
                 continue
             for part in value if isinstance(value, tuple) else (value,):
                 if part is True:
                     yield _flag(one)
                 elif part is not None and part is not False:
                     yield from (_flag(one), str(part))
+
+    def _usual(self, one: Field[Any]) -> Any:
+        """What an option is if it is not given."""
+        return one.default
 
 
 def _flag(one: Field[Any]) -> str:
@@ -235,6 +255,7 @@ class LabeledRequest(TableRequest):
             decimal=self.decimal,
             dates=self.dates,
             sheet=self.sheet,
+            skip_lines=self.skip_lines,
         )
 
     @property
@@ -275,46 +296,27 @@ class InfoRequest(LabeledRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningRequest(LabeledRequest):
-    """Options of the verbs that fit a method to a table.
+class FilledRequest(LabeledRequest):
+    """Options of the verbs whose table may miss numbers.
 
     Attributes
     ----------
-    method : str
-        A name in `COMMAND_METHODS`; that of an estimator is replaced by it.
-    settings : tuple of str
-        ``name=value`` each.
     impute : {'auto', 'none', 'median', 'mean'}
         What takes the place of missing numbers; auto is the median where some are missing, and
         none with ``strict``.
     """
 
-    method: str = "lapsvc"
-    settings: tuple[str, ...] = _named("--set", ())
     impute: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_choice("--impute", self.impute, IMPUTES)
-        object.__setattr__(self, "method", find_method(self.method)[0])
-        self.parameters  # noqa: B018 - a wrong --set is told before a file is read
 
     @property
     def read_options(self) -> ReadOptions:
         """How the table is read."""
         missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        regression = find_method(self.method)[1].regression
-        return replace(super().read_options, missing=missing, regression=regression)
-
-    @cached_property
-    def parameters(self) -> Mapping[str, Any]:
-        """Values that ``--set`` gives, by name."""
-        return parse_settings(self.settings, self.chosen)
-
-    @property
-    def chosen(self) -> CommandMethod:
-        """The method."""
-        return find_method(self.method)[1]
+        return replace(super().read_options, missing=missing)
 
     @property
     def full_command(self) -> str:
@@ -329,6 +331,109 @@ class LearningRequest(LabeledRequest):
         again = replace(self, unlabeled=(*self.unlabeled, *values))
         return f"run: {again.full_command}"
 
+    def fit_command(self, method: str, settings: Sequence[str] = ()) -> str:
+        """The command that fits the same table with a method and its settings.
+
+        Parameters
+        ----------
+        method : str
+            In `COMMAND_METHODS`.
+        settings : sequence of str
+            ``name=value`` each.
+        """
+        kept = FitRequest if isinstance(self, FitRequest) else FilledRequest
+        shared = {one.name: getattr(self, one.name) for one in fields(kept)}
+        again = shared | {"method": method, "settings": tuple(settings)}
+        return FitRequest(**again).full_command
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(FilledRequest):
+    """Options of ``lapwing compare``.
+
+    Attributes
+    ----------
+    max_rows : int
+        Most rows that the methods are compared on.
+    out : Path or None
+        File for the table of methods.
+    """
+
+    verb = "compare"
+
+    max_rows: int = _named("--rows", Effort.max_samples)
+    out: Path | None = field(default=None, metadata=_SIDE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is not None:
+            _check_suffix("--out", self.out, (".csv", ".json", ".html"))
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, regression=None)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The file to write."""
+        return Outputs(out=self.out)
+
+    @property
+    def effort(self) -> Effort:
+        """How much evidence is gathered."""
+        return Effort(max_samples=self.max_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest(FilledRequest):
+    """Options of the verbs that fit a method to a table.
+
+    Attributes
+    ----------
+    method : str
+        A name in `METHODS`; that of an estimator is replaced by it. Empty means the usual one of
+        the verb.
+    settings : tuple of str
+        ``name=value`` each.
+    """
+
+    method: str = ""
+    settings: tuple[str, ...] = _named("--set", ())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", find_method(self.method or self._usual_method())[0])
+        super().__post_init__()
+        self.parameters  # noqa: B018 - a wrong --set is told before a file is read
+
+    def _usual_method(self) -> str:
+        """The method if none is named."""
+        return _METHOD_OF_SETTINGS
+
+    def _usual(self, one: Field[Any]) -> Any:
+        return self._usual_method() if one.name == "method" else super()._usual(one)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the method is chosen by the table."""
+        return self.method == AUTO
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        regression = None if self.automatic else self.chosen.regression
+        return replace(super().read_options, regression=regression)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values that ``--set`` gives, by name."""
+        return parse_settings(self.settings, self.chosen)
+
+    @property
+    def chosen(self) -> CommandMethod:
+        """The method."""
+        return find_method(self.method)[1]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitRequest(LearningRequest):
@@ -340,6 +445,8 @@ class FitRequest(LearningRequest):
         Column with known answers.
     layout : tuple of str
         Two columns for the report's map, or none.
+    probabilities : bool
+        Whether the predictions have a column of probabilities for each class.
     predictions, model, report, onnx, next_rows : Path or None
         The files to write.
     """
@@ -348,6 +455,7 @@ class FitRequest(LearningRequest):
 
     truth: str | None = None
     layout: tuple[str, ...] = _named("--map", ())
+    probabilities: bool = False
     predictions: Path | None = field(default=None, metadata=_SIDE)
     model: Path | None = field(default=None, metadata=_SIDE)
     report: Path | None = field(default=None, metadata=_SIDE)
@@ -356,7 +464,19 @@ class FitRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        method = self.chosen
+        self.check_method(self.chosen)
+
+    def _usual_method(self) -> str:
+        return _METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD
+
+    def check_method(self, method: CommandMethod) -> None:
+        """Check that a method can give what is asked for.
+
+        Raises
+        ------
+        ValueError
+            If a file is asked for that it cannot make.
+        """
         if self.onnx is not None and method.no_onnx:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
         if self.next_rows is not None and method.regression:
@@ -399,6 +519,26 @@ class FitRequest(LearningRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TuneRequest(FitRequest):
+    """Options of ``lapwing tune``: those of a fit, by a method that chooses its own parameters."""
+
+    verb = "tune"
+
+    def __post_init__(self) -> None:
+        if self.method:
+            object.__setattr__(self, "method", _choosing_its_own(find_method(self.method)[0]))
+        super().__post_init__()
+
+    def _usual_method(self) -> str:
+        return "laprls-cv" if self.settings else AUTO
+
+    @property
+    def hints(self) -> Hints:
+        """How the next step is taken."""
+        return Hints("lapwing suggest writes the rows that tell most.", "lapwing predict")
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuggestRequest(LearningRequest):
     """Options of ``lapwing suggest``.
 
@@ -417,6 +557,7 @@ class SuggestRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_suffix("--out", self.out, (".csv",))
         if not _updatable(self.chosen):
             known = [name for name, one in COMMAND_METHODS.items() if _updatable(one)]
             raise ValueError(
@@ -444,9 +585,11 @@ class SuggestRequest(LearningRequest):
         return replace(self, data=(*self.data, self.out), out=_following(self.out)).full_command
 
     @property
-    def fit_command(self) -> str:
-        """The command that fits with them."""
+    def answer_command(self) -> str:
+        """The command that fits with them, by the usual method if none was named."""
         shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
+        if self.method == self._usual_method() and not self.settings:
+            shared["method"] = ""
         return FitRequest(**shared | {"data": (*self.data, self.out)}).full_command
 
 
@@ -458,6 +601,8 @@ class PredictRequest(TableRequest):
     ----------
     model : Path
         File of the model.
+    probabilities : bool
+        Whether the predictions have a column of probabilities for each class.
     predictions : Path or None
         The file to write; None means standard output.
     """
@@ -465,6 +610,7 @@ class PredictRequest(TableRequest):
     verb = "predict"
 
     model: Path
+    probabilities: bool = False
     predictions: Path | None = field(default=None, metadata=_SIDE)
 
     def __post_init__(self) -> None:
@@ -482,6 +628,18 @@ class PredictRequest(TableRequest):
         return Outputs(self.predictions)
 
 
+def _choosing_its_own(name: str) -> str:
+    """The method of that name that chooses its own parameters."""
+    tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
+    if tuned not in COMMAND_METHODS and tuned != AUTO:
+        known = [one.removesuffix("-cv") for one in COMMAND_METHODS if one.endswith("-cv")]
+        raise ValueError(
+            f"--method {name} has no parameters that tune can choose. Use one of "
+            f"{', '.join(known)}."
+        )
+    return tuned
+
+
 def _updatable(method: CommandMethod) -> bool:
     return "updatable" in method.make().get_params(deep=False)
 
@@ -491,6 +649,17 @@ def _following(path: Path) -> Path:
     numbered = re.search(r"-(\d+)$", path.stem)
     stem = path.stem[: numbered.start()] if numbered else path.stem
     return path.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")
+
+
+def _check_suffix(option: str, path: Path, known: tuple[str, ...]) -> None:
+    suffix = path.suffix.lower()
+    if suffix in known:
+        return
+    named = known[0] if len(known) < 3 else f"{', '.join(known[:-1])} or {known[-1]}"
+    message = f"cannot write {path}: the extension of {option} is {named}."
+    if suffix in _SHEETS and ".csv" in known:
+        message += f" Excel and LibreOffice open such a file. It can be given back as {suffix} too."
+    raise ValueError(message)
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:

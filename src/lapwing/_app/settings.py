@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from sklearn.base import clone
 
 from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
-__all__ = ["make_estimator", "parse_settings", "setting_names"]
+__all__ = ["make_estimator", "parse_settings", "setting_names", "settings_of"]
 
 # Set by other options, or of no use for one fit.
 _ELSEWHERE = {
@@ -23,7 +26,10 @@ _ELSEWHERE = {
     "warm_start": "there is only one fit",
     "memory": "there is only one fit",
     "updatable": "there is only one fit",
+    "candidates": "name one method with --method",
+    "graphs": "the usual graphs are tried",
 }
+_GRIDS = ("gammas",)  # whose default is no tuple
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
@@ -47,7 +53,8 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
     ----------
     texts : sequence of str
         ``name=value`` each; the value is a number, true, false, none or a word. Where the parameter
-        is a switch, yes, no, on and off are true and false too.
+        is a switch, yes, no, on and off are true and false too. Where it is a grid (gamma_As), the
+        value is several of these with commas between them.
     method : Method
         That has the parameters.
 
@@ -79,8 +86,7 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
             raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {guess}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
-        read = _switch if isinstance(defaults[name], bool) else _value
-        settings[name] = read(name, value.strip())
+        settings[name] = _reader(name, defaults[name])(name, value.strip())
     if settings.get("kernel") == "precomputed":
         raise ValueError("--set kernel=precomputed: a table holds points and no kernel matrix.")
     return settings
@@ -122,9 +128,73 @@ def make_estimator(
             continue
         recipe = make()
         if part == "graph" and isinstance(default_graph, type(recipe)):
-            recipe = default_graph
+            recipe = clone(default_graph)
         estimator.set_params(**{part: recipe.set_params(**{"random_state": seed} | given)})
     return estimator
+
+
+def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tuple[str, ...] | None:
+    """Say with which settings a method makes this estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of the method.
+    method : CommandMethod
+    usual_graph : GraphRecipe
+        The default graph of its points.
+
+    Returns
+    -------
+    tuple of str or None
+        ``name=value`` each, where they differ from the defaults; None if no settings make it.
+    """
+    words: list[str] = []
+    usual = method.make().get_params(deep=False)
+    for name, value in estimator.get_params(deep=False).items():
+        if repr(value) == repr(usual[name]) or name in ("unlabeled", "random_state"):
+            continue
+        if name in method.parts and hasattr(value, "get_params"):
+            same_type = name == "graph" and isinstance(usual_graph, type(value))
+            base = usual_graph if same_type else method.parts[name]()
+            if not isinstance(value, type(base)):
+                return None
+            changed = _changed(value, base)
+            if not changed and name == "space":  # which has to be named once
+                changed = dict(list(value.get_params(deep=False).items())[:1])
+            words += [f"{name}.{key}={_spelled(part)}" for key, part in changed.items()]
+        elif isinstance(value, (bool, int, float, str, np.generic)) or value is None:
+            words.append(f"{name}={_spelled(value)}")
+        else:
+            return None
+    return tuple(words)
+
+
+def _changed(value: Any, base: Any) -> dict[str, Any]:
+    before = base.get_params(deep=False)
+    return {
+        key: part
+        for key, part in value.get_params(deep=False).items()
+        if key != "random_state" and repr(part) != repr(before[key])
+    }
+
+
+def _spelled(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return str(value.item() if isinstance(value, np.generic) else value)
+
+
+def _reader(name: str, default: Any) -> Callable[[str, str], Any]:
+    if isinstance(default, bool):
+        return _switch
+    return _grid if isinstance(default, tuple) or name in _GRIDS else _value
+
+
+def _grid(name: str, text: str) -> tuple[Any, ...]:
+    return tuple(_value(name, one.strip()) for one in text.split(","))
 
 
 def _switch(name: str, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._app import fitting
+from lapwing._app.choosing import Compared
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import LearningRequest, PredictRequest
+from lapwing._app.request import FilledRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
+from lapwing._app.trust import trust_new_rows
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn
 from lapwing._report.cells import row_columns
+from lapwing._report.choice import describe_comparison, render_comparison
 from lapwing._report.page import ReportData, render
 from lapwing._tables.columns import CATEGORICAL, quoted
 from lapwing._tables.predictions import Predictions, write_csv, write_predictions
@@ -27,19 +31,21 @@ from lapwing.onnx_export import save_onnx
 __all__ = [
     "answer",
     "class_counts",
+    "comparison_summary",
     "load",
     "read",
     "read_for",
     "render_report",
     "suggestion_summary",
     "summary",
+    "write_comparison",
     "write_outputs",
     "write_predictions",
     "write_suggested",
 ]
 
 
-def read(request: LearningRequest) -> Table:
+def read(request: FilledRequest) -> Table:
     """Read the table that is learnt from."""
     return read_table(request.data, request.read_options, cure=request.command_without)
 
@@ -64,6 +70,7 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
                 outputs.predictions,
                 place["predictions"],
                 dialect=outcome.table.dialect,
+                all_probabilities=outcome.request.probabilities,
             )
         if outputs.model is not None:
             save_model(
@@ -74,8 +81,9 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
         if outputs.next is not None:
-            least = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
-            _write_rows(outcome.table, least, place["next"])
+            asked = figures.rows["asked"] or figures.rows["least"]
+            rows = np.array([row["row"] for row in asked], dtype=np.intp)
+            _write_rows(outcome.table, rows, place["next"])
 
 
 def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
@@ -83,7 +91,7 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     table, truth = outcome.table, figures.truth
     found: dict[str, Any] = {
         "source": table.source,
-        "method": outcome.request.method,
+        "method": outcome.name,
         "parameters": outcome.parameters,
         "rows": figures.fitted["n"],
         "labeled": figures.fitted["n_labeled"],
@@ -103,7 +111,11 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         volumes = figures.volumes
         found["predicted"] = class_counts(outcome.predictions)
         found |= {"sure": volumes["n_sure"], "to_check": volumes["n_unsure"]}
-        found["sure_margin"] = volumes["sure_margin"]
+        found["trust"] = volumes["trust"]
+    if figures.choice:
+        found["choice"] = figures.choice
+    if outcome.plain_command:
+        found["command"] = outcome.plain_command
     if truth:
         found["error"] = {"rows": truth["n"]}
         names = {"error": "share_wrong", "rmse": "root_mean_square"}
@@ -126,6 +138,53 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
         "seed": request.seed,
         "seconds": round(suggested.seconds, 3),
         "written": request.outputs.named(),
+    }
+
+
+def comparison_summary(compared: Compared) -> dict[str, Any]:
+    """What `lapwing compare --json` prints."""
+    found = describe_comparison(compared.comparison)
+    rows = zip(found["methods"], compared.comparison.table, compared.commands, strict=True)
+    methods = [
+        {**row, "seconds": round(tried.seconds, 3), "command": command}
+        for row, tried, command in rows
+    ]
+    return {
+        "source": compared.table.source,
+        **found,
+        "methods": methods,
+        "remarks": list(compared.table.remarks),
+        "scaling": compared.scaling,
+        "seed": compared.request.seed,
+        "seconds": round(compared.seconds, 3),
+        "written": compared.request.outputs.named(),
+    }
+
+
+def write_comparison(compared: Compared) -> None:
+    """Write the table of a comparison, if one is asked for: whole, or not at all."""
+    out = compared.request.out
+    if out is None:
+        return
+    summary = comparison_summary(compared)
+    with atomic_write(out) as temporary:
+        if out.suffix.lower() == ".csv":
+            rows = summary["methods"]
+            columns = {name: np.array([row[name] for row in rows], object) for name in rows[0]}
+            write_csv(_blank(columns), temporary, what="the table of methods")
+            return
+        if out.suffix.lower() == ".json":
+            page = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        else:
+            page = render_comparison(summary)
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+
+
+def _blank(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Nothing where a figure is not known."""
+    return {
+        name: np.array(["" if value is None else value for value in column], dtype=object)
+        for name, column in columns.items()
     }
 
 
@@ -170,7 +229,8 @@ def read_for(model: Model, request: PredictRequest) -> Table:
 def answer(model: Model, table: Table) -> Predictions:
     """Predict the rows of a table."""
     regression = COMMAND_METHODS[model.info["method"]].regression
-    return fitting.predict(model.pipeline, table, regression=regression)
+    answers = fitting.predict(model.pipeline, table, regression=regression)
+    return trust_new_rows(model.pipeline[-1], answers, model.info.get("trust") or {})
 
 
 def render_report(model: Model, path: Path) -> str:
@@ -185,7 +245,7 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     classes = outcome.predictions.classes
     regression = outcome.method.regression
     return {
-        "method": request.method,
+        "method": outcome.name,
         "parameters": outcome.parameters,
         **table.describe(),
         # NaN, the marker of regression, is no JSON.
@@ -197,7 +257,7 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         "impute": outcome.impute,
         "n_rows": int(table.labeled.size),
         "n_labeled": int(np.count_nonzero(table.labeled)),
-        "sure_margin": figures.volumes.get("sure_margin"),
+        "trust": figures.volumes.get("trust"),
     }
 
 

@@ -92,14 +92,13 @@ def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
         )
     if not rows["least"]:
         return f"Every row has a label. Use the model for new rows: {hints.predict}."
-    if not volumes["n_unsure"] and report["fitted"]["margin_note"]:
-        return "Look at some of the answers before you use them."
     if not volumes["n_unsure"]:
         return "Look at some of the answers, and use them: all are sure."
-    unsure = rows["least"][: volumes["n_unsure"]]
-    named = ", ".join(_id(row) for row in unsure[:_NAMED])
+    asked = rows["asked"] or rows["least"][: volumes["n_unsure"]]
+    named = ", ".join(_id(row) for row in asked[:_NAMED])
+    which = "most telling" if rows["asked"] else "least certain"
     return (
-        f"Label the least certain rows ({named}{', …' if len(unsure) > _NAMED else ''}) and fit "
+        f"Label the {which} rows ({named}{', …' if len(asked) > _NAMED else ''}) and fit "
         f"again. {hints.label}"
     ).strip()
 

@@ -18,16 +18,24 @@ from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report import text
 from lapwing._report.cells import row_columns
+from lapwing._report.choice import (
+    CHOICE_COLUMNS,
+    describe_choice,
+    estimate_words,
+    words_of_row,
+)
 from lapwing._report.drawings import draw_all
 from lapwing._report.health import convergence, graph_health
 from lapwing._report.mapping import choose_rows, place
 from lapwing._report.next_step import next_step
 from lapwing._report.notes import write_notes
 from lapwing._report.numbers import NumberRows
+from lapwing._report.path import describe_path
 from lapwing._report.repeat import parameters, python_lines, versions
 from lapwing._report.rows import ClassRows, compare_with_truth, compare_with_twin, list_rows
 from lapwing._report.rows import volumes as class_volumes
 from lapwing._report.svg import draw_sign, sign_of
+from lapwing._report.trust import sure_words, trust_words
 
 __all__ = ["Fitted", "ReportData", "collect", "render"]
 
@@ -64,8 +72,28 @@ class Fitted(Protocol):
         """The `lapwing._tables.predictions.Predictions` of the rows."""
 
     @property
+    def name(self) -> str:
+        """Name of the method."""
+
+    @property
+    def trust(self) -> Any:
+        """Which answers are sure and what they are worth, with `to_dict`; None for numbers."""
+
+    @property
+    def telling(self) -> Any:
+        """The rows that it would help most to label next; or None."""
+
+    @property
+    def chosen(self) -> Any:
+        """How the method was chosen: `comparison`, `skipped`, `words`; or None."""
+
+    @property
+    def plain_command(self) -> str:
+        """The command that fits the same without choosing again; or empty."""
+
+    @property
     def request(self) -> Any:
-        """What was asked for: method, seed, command, hints, names of `truth` and `layout`."""
+        """What was asked for: seed, command, hints, names of `truth` and `layout`."""
 
     @property
     def method(self) -> Any:
@@ -114,6 +142,10 @@ class ReportData:
         Comparison with the supervised twin; empty where there is none.
     truth : dict
         Errors; empty where no truth was given.
+    choice : dict
+        How the method was chosen; empty where the user named it.
+    path : dict
+        Leave-one-out errors of the settings that were tried; empty where there was one.
     repeat : dict
         Command, Python lines, parameters and versions.
     """
@@ -128,6 +160,8 @@ class ReportData:
     convergence: dict[str, Any]
     twin: dict[str, Any]
     truth: dict[str, Any]
+    choice: dict[str, Any]
+    path: dict[str, Any]
     repeat: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -238,14 +272,23 @@ def collect(
         "convergence": convergence(estimator, fit.solver, classes),
         "repeat": {
             "command": text.clean(request.command if command is None else command, longest=4000),
+            "plain_command": text.clean(fit.plain_command, longest=4000),
             "python": python_lines(fit.pipeline, table.unlabeled),
             "parameters": parameters(estimator),
             "versions": versions(),
         },
+        "choice": describe_choice(fit.chosen),
+        "path": describe_path(estimator),
         **_row_sections(
-            rows, classes, request.truth or "" if truth_name is None else truth_name, n_listed
+            rows,
+            classes,
+            request.truth or "" if truth_name is None else truth_name,
+            n_listed,
+            fit.telling,
         ),
     }
+    if classes is not None:
+        sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, request.hints)
@@ -264,7 +307,7 @@ def _add_cells(lists: dict[str, Any], table: Any) -> None:
 
 
 def _row_sections(
-    rows: Any, classes: list[str] | None, truth_name: str, n_listed: int
+    rows: Any, classes: list[str] | None, truth_name: str, n_listed: int, telling: Any
 ) -> dict[str, Any]:
     name = text.clean(truth_name)
     if classes is None:
@@ -276,7 +319,7 @@ def _row_sections(
         }
     return {
         "volumes": class_volumes(rows),
-        "rows": list_rows(rows, n_listed),
+        "rows": list_rows(rows, n_listed, telling),
         "twin": compare_with_twin(rows, n_listed),
         "truth": compare_with_truth(rows, name),
     }
@@ -287,7 +330,7 @@ def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[
     method, request = fit.method, fit.request
     return {
         "estimator": type(fit.pipeline[-1]).__name__,
-        "method": text.clean(request.method),
+        "method": text.clean(fit.name),
         "source": text.clean(fit.table.source),
         "n": len(labeled),
         "n_labeled": int(np.count_nonzero(labeled)),
@@ -372,12 +415,24 @@ def render(data: ReportData) -> str:
         "percent": text.percent,
     }
     environment.filters["share"] = lambda share: f"{100 * float(share):.2f}"
-    environment.globals |= {"plural": text.plural, "sign": lambda code: _mark(jinja2, code)}
+    environment.globals |= {
+        "plural": text.plural,
+        "sign": lambda code: _mark(jinja2, code),
+        "choice_columns": CHOICE_COLUMNS,
+        "choice_row": words_of_row,
+    }
     try:
         drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}
         template = environment.from_string(page)
+        words = {}
+        if data.kind == "classification":
+            words = {
+                "sure_words": sure_words(data.volumes),
+                "trust_words": trust_words(data.volumes["trust"]),
+                "estimate": estimate_words(data.choice),
+            }
         html: str = template.render(
-            asdict(data), style=jinja2.utils.markupsafe.Markup(style), draw=drawings
+            asdict(data) | words, style=jinja2.utils.markupsafe.Markup(style), draw=drawings
         )
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
         # Figures come from a file as well: what is missing there is the file's fault.

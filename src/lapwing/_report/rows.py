@@ -23,10 +23,6 @@ __all__ = [
 
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20
-# Of the usual margin of a labelled row. Over six sets with four labels a class, rows beyond are
-# wrong five to ten times less often than the rest, whatever the method (S3VC's votes of three or
-# more classes apart, which are nearly all beyond).
-_SURE = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,10 @@ class ClassRows:
         The class of the second best score.
     margin : ndarray of shape (n,)
         How far the best score is ahead of it.
-    sure_margin : float
-        The margin from which an answer counts as sure: half the median one of the labelled rows.
+    sure : ndarray of bool of shape (n,)
+        Which answers are sure; the others are to be checked. A labelled row is neither.
+    chance : ndarray of shape (n,) or None
+        How probable the answers are.
     twin, truth : ndarray of int of shape (n,) or None
         The supervised twin's answers and the true classes, where there are any.
     """
@@ -63,7 +61,8 @@ class ClassRows:
     predicted: NDArray[np.intp]
     second: NDArray[np.intp]
     margin: NDArray[np.float64]
-    sure_margin: float
+    sure: NDArray[np.bool_]
+    chance: NDArray[np.float64] | None
     twin: NDArray[np.intp] | None
     truth: NDArray[np.intp] | None
 
@@ -74,13 +73,8 @@ class ClassRows:
         y: Any,
         twin: Any = None,
         truth: Any = None,
-        *,
-        sure_margin: float | None = None,
     ) -> ClassRows:
-        """Code the labels, predictions, the twin's answers and the truth of a table's rows.
-
-        `sure_margin` is that of the fit where these are new rows; None takes it from the labels.
-        """
+        """Code the labels, predictions, the twin's answers and the truth of a table's rows."""
         names = [label_text(c) for c in predictions.classes]
         n_classes = len(names)
         code = {name: k for k, name in enumerate(names)}
@@ -94,8 +88,7 @@ class ClassRows:
             true = _codes(texts, code)
         order = np.argsort(np.asarray(predictions.scores), axis=1, kind="stable")
         margin = np.asarray(predictions.margin, dtype=np.float64)
-        if sure_margin is None:
-            sure_margin = _SURE * float(np.median(margin[labeled] if labeled.any() else margin))
+        sure = np.zeros(margin.size, dtype=bool) if predictions.sure is None else predictions.sure
         return cls(
             names,
             n_classes,
@@ -105,16 +98,11 @@ class ClassRows:
             _codes(map(label_text, predictions.label), code),
             order[:, -2],
             margin,
-            sure_margin,
+            sure & ~labeled,
+            predictions.probability,
             None if twin is None else _codes(map(label_text, twin), code),
             true,
         )
-
-    @property
-    def sure(self) -> NDArray[np.bool_]:
-        """Which answers are sure; the others are to be checked. A labelled row is neither."""
-        clear: NDArray[np.bool_] = (self.margin >= self.sure_margin) & (self.margin > 0)
-        return clear & ~self.labeled
 
     @property
     def unsure(self) -> NDArray[np.bool_]:
@@ -168,17 +156,20 @@ def volumes(rows: ClassRows) -> dict[str, Any]:
         "has_truth": true is not None,
         "n_sure": int(rows.sure.sum()),
         "n_unsure": int(rows.unsure.sum()),
-        "sure_margin": rows.sure_margin,
     }
 
 
-def list_rows(rows: ClassRows, n_listed: int) -> dict[str, Any]:
-    """Name the least and most certain of the unlabelled rows, and labels that the model denies."""
+def list_rows(rows: ClassRows, n_listed: int, telling: Any = None) -> dict[str, Any]:
+    """Name the least and most certain of the unlabelled rows, and labels that the model denies.
+
+    `telling` are the rows that it would help most to label next, where that is known.
+    """
     order = rows.least_certain(len(rows.margin))
     denied = np.flatnonzero(rows.labeled & (rows.given != rows.predicted))
     denied = denied[np.argsort(-rows.margin[denied], kind="stable")]
     most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is both
     return {
+        "asked": [] if telling is None else [_describe(rows, i) for i in telling],
         "least": [_describe(rows, i) for i in order[:n_listed]],
         "most": [_describe(rows, i) for i in most],
         "denied": [_describe(rows, i) for i in denied[:n_listed]],
@@ -198,6 +189,7 @@ def _describe(rows: ClassRows, i: int) -> dict[str, Any]:
         "predicted": name(rows.predicted),
         "second": name(rows.second),
         "margin": float(rows.margin[i]),
+        "chance": None if rows.chance is None else float(rows.chance[i]),
         "twin": name(rows.twin),
         "truth": name(rows.truth),
     }

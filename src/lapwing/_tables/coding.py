@@ -22,6 +22,7 @@ __all__ = [
     "code_labels",
     "code_numbers",
     "code_truth",
+    "hold_fractions",
     "mark_unlabeled",
     "numbers_of",
     "same_label",
@@ -214,6 +215,13 @@ def _not_as_labels(truth: NDArray[Any], row: int, what: str, where: str) -> str:
     )
 
 
+def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
+    """Whether labels are numbers, and some are not whole: no class has such a name."""
+    known = [_number(text.replace(decimal or ".", ".")) for text in texts if text]
+    numbers = [value for value in known if value is not None and np.isfinite(value)]
+    return len(numbers) == len(known) and any(value % 1 for value in numbers)
+
+
 def _class_values(
     texts: set[str], where: str
 ) -> tuple[NDArray[Any], int | str, dict[str, int | str]]:
@@ -229,10 +237,7 @@ def _class_values(
         if max(map(abs, code.values())) <= 2**53:
             classes = np.array(sorted(set(code.values())), dtype=np.int64)
             return classes, min(0, int(classes[0])) - 1, code
-    numbers = [_number(text) for text in texts]
-    if all(v is not None and np.isfinite(v) for v in numbers) and any(
-        v is not None and v % 1 for v in numbers
-    ):
+    if hold_fractions(texts):
         raise ValueError(
             f"{where} holds fractional numbers ({', '.join(sorted(texts)[:3])}, ...), no classes. "
             "To predict numbers choose --method lapsvr or laprls-regressor."

@@ -26,12 +26,14 @@ from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
 from lapwing._tables.dialect import Dialect
 from lapwing._tables.encodings import ENCODING_NAMES, find_encoding, open_text
 from lapwing._tables.judging import file_evidence, fractions_of
+from lapwing._tables.numerals import plain_number
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
 __all__ = ["read_csv"]
 
 _SEPARATORS = ",;\t|"
+_LOOK = 30  # lines in which the names of the columns are looked for
 _EMPTY = f'{_SEPARATORS}" \r\n'  # all that a line holds whose cells are empty
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
 # Numbers that may mean something else, in a line of cells that each begin with NUL; a line without
@@ -48,12 +50,13 @@ class _Layout:
     separator: str
     header: int  # lines before the names
     marked: bool = False  # whether UTF-8 says so itself
+    titles: bool = False  # whether some of these lines hold something
 
 
 def read_csv(source: Source, selection: Selection) -> RawColumns:
     """Read a CSV file; see `lapwing._tables.tables.read_table`."""
     options = selection.options
-    layout = _find_layout(source, utf8_only=options.strict)
+    layout = _find_layout(source, options)
     with _rows(source, layout) as (header, _):
         names, remarks = selection.name_columns(header, str(source))
     roles = selection.resolve(names, str(source))
@@ -69,6 +72,8 @@ def read_csv(source: Source, selection: Selection) -> RawColumns:
     if columns.n_empty:
         rows = "1 row" if columns.n_empty == 1 else f"{columns.n_empty} rows"
         remarks.append(f"{rows} without any value left out")
+    if layout.titles:
+        remarks.append(f"the names of the columns are in line {layout.header + 1}")
     if layout.encoding != "utf-8-sig":
         remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
     return RawColumns(
@@ -113,20 +118,59 @@ class _Columns:
     n_empty: int  # rows that were left out
 
 
-def _find_layout(source: Source, *, utf8_only: bool) -> _Layout:
-    encoding = find_encoding(source, utf8_only=utf8_only)
+def _find_layout(source: Source, options: ReadOptions) -> _Layout:
+    encoding = find_encoding(source, utf8_only=options.strict)
     with source.open() as opened:
         marked = opened.read(3) == codecs.BOM_UTF8
-    separator = ""
+    told, first, filled = "", options.skip_lines or 0, []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
-            told = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
-            if told is not None:
-                separator = told[1]
-            elif line.strip(_EMPTY):
-                separator = separator or max(_SEPARATORS, key=line.count)
-                return _Layout(encoding, separator, before, marked)
-    raise ValueError(f"{source} is empty.")
+            said = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
+            if said is not None:
+                told = said[1]
+            elif before >= first and line.strip(_EMPTY):
+                filled.append((before, line))
+                if len(filled) == _LOOK:
+                    break
+    if not filled:
+        rest = f" below its first {_lines_of(first)}" if first else ""
+        raise ValueError(f"{source} is empty{rest}.")
+    place = 0
+    if options.skip_lines is None and not options.strict:
+        place = _place_of_names([line for _, line in filled], told)
+    header, line = filled[place]
+    separator = told or max(_SEPARATORS, key=line.count)
+    return _Layout(encoding, separator, header, marked, place > 0)
+
+
+def _lines_of(n: int) -> str:
+    """Write a number of lines."""
+    return "line" if n == 1 else f"{n} lines"
+
+
+def _place_of_names(lines: Sequence[str], told: str) -> int:
+    """Which line has the names: titles above it fill fewer cells than the rows below."""
+
+    def cells(line: str, separator: str) -> list[str]:
+        try:
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+        except csv.Error:
+            return []
+
+    def look(separator: str) -> list[int]:
+        return [sum(bool(c.strip()) for c in cells(line, separator)) for line in lines]
+
+    counts = {separator: look(separator) for separator in told or _SEPARATORS}
+    typical = {separator: sorted(seen)[len(seen) // 2] for separator, seen in counts.items()}
+    separator = max(typical, key=lambda one: typical[one])
+    seen = counts[separator]
+    place = next(k for k, count in enumerate(seen) if 2 * count > typical[separator])
+    if not place or place + 1 == len(lines):
+        return 0
+    names, row = cells(lines[place], separator), cells(lines[place + 1], separator)
+    # A row of numbers is no row of names: then something else is the matter with the first line.
+    odd = len(names) != len(row) or any(plain_number(name.strip()) is not None for name in names)
+    return 0 if odd else place
 
 
 @contextmanager
@@ -142,7 +186,7 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
                 lines, delimiter=layout.separator, strict=True, skipinitialspace=True
             )
             try:
-                names = [name.strip() for name in next(reader, [])]
+                names = [_bare(name.strip()) for name in next(reader, [])]
                 yield names, _checked(reader, len(names), source, layout.header)
             except csv.Error as error:
                 raise ValueError(
@@ -154,13 +198,14 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
 
 
 def _checked(reader: Any, n_columns: int, source: Source, skipped: int) -> Iterator[list[str]]:
+    hint = " If the names are in a later line, say how many lines stand above it: --skip-lines 2."
     for row in reader:
         if not row:
             continue
         if len(row) != n_columns:
             raise ValueError(
                 f"{source}: line {reader.line_num + skipped} has {len(row)} fields, but the first "
-                f"line names {n_columns} columns."
+                f"line names {n_columns} columns.{hint if len(row) > n_columns else ''}"
             )
         yield row
 
@@ -200,7 +245,7 @@ def _read(
                     numbers.append(_number(cell.strip(), n, texts[j], shared, grouped))
             values.fromlist(numbers)
             for j in wanted:
-                cell = row[j].strip()
+                cell = _bare(row[j].strip())
                 columns[j].append(cell if j == roles.id else shared.setdefault(cell, cell))
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
@@ -217,10 +262,18 @@ def _read(
     )
 
 
+def _bare(cell: str) -> str:
+    """The text of a cell that Excel writes as a formula, so that 007 stays as it is: ="007"."""
+    if cell.startswith('="') and cell.endswith('"') and len(cell) > 2:
+        return cell[2:-1].replace('""', '"').strip()
+    return cell
+
+
 def _number(
     cell: str, row: int, texts: tuple[array[int], list[str]], shared: dict[str, str], grouped: bool
 ) -> float:
     """Give what plainly is a number; note other texts."""
+    cell = _bare(cell)
     if not cell:
         return float("nan")
     try:

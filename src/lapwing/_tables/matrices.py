@@ -17,7 +17,7 @@ from sklearn.datasets import load_svmlight_file
 from lapwing._arrays import is_sparse
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
-from lapwing._tables.npz import array_text, numbered, take_columns
+from lapwing._tables.npz import array_text, numbered, take_columns, usual_marker
 from lapwing._tables.source import Source, open_source
 
 __all__ = ["TARGET", "read_labels", "read_matrix_market", "read_svmlight"]
@@ -165,7 +165,7 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
     labels : ndarray of object of shape (n,)
         Text, empty where there is no label.
     marker : str
-        What means "no label" besides the blank: -1 in an array of integers, as in scikit-learn.
+        What means "no label" besides the blank: -1 in an array of numbers, as in scikit-learn.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
             if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise ValueError(f"{source} must hold one array with one label for each row.")
             labels = array_text(values, str(source))
-            marker = "-1" if values.dtype.kind == "i" else ""
+            marker = usual_marker(values)
         else:
             labels = _text_labels(opened.read(), source)
     if len(labels) != n:

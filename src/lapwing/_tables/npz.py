@@ -11,7 +11,7 @@ from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
 
-__all__ = ["array_text", "numbered", "read_npy", "read_npz", "take_columns"]
+__all__ = ["array_text", "numbered", "read_npy", "read_npz", "take_columns", "usual_marker"]
 
 _FEATURES, _NAMES = "X", "feature_names"
 
@@ -41,7 +41,7 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
         if selection.id is None
         else array_text(arrays[selection.id], f"{source}: {selection.id!r}"),
         others={name: array_text(arrays[name], f"{source}: {name!r}") for name in selection.others},
-        default_marker="-1" if label is not None and label.dtype.kind == "i" else "",
+        default_marker="" if label is None else usual_marker(label),
     )
 
 
@@ -107,6 +107,11 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
             "it must hold integers, floats, truth values or text."
         )
     return as_text([str(v).strip() for v in values])
+
+
+def usual_marker(labels: NDArray[Any]) -> str:
+    """What means "no label" in an array besides NaN: -1 among numbers, as in Python."""
+    return "-1" if labels.dtype.kind in "if" else ""
 
 
 def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:

@@ -38,8 +38,9 @@ class ReadOptions:
     unlabeled : tuple of str
         Values of the label column that mean "no label". The empty text says that of the usual
         words none does, so that NA is a class; a blank always does.
-    regression : bool
-        Whether the labels are numbers to be predicted rather than classes.
+    regression : bool or None
+        Whether the labels are numbers to be predicted rather than classes; None if they say so
+        themselves, by their fractions.
     incomplete : bool
         Whether there may be no label at all, or one class alone, because more labels are to come.
     missing : bool
@@ -53,6 +54,8 @@ class ReadOptions:
         Whether the day or the month comes first in dates that can be read both ways.
     sheet : str or None
         The sheet of a spreadsheet; None means the first that holds something.
+    skip_lines : int or None
+        Lines of a CSV file above the names of its columns; None finds them.
     """
 
     label: str | None = None
@@ -64,13 +67,14 @@ class ReadOptions:
     layout: tuple[str, ...] = ()
     labels_file: str | os.PathLike[str] | None = None
     unlabeled: tuple[str, ...] = ()
-    regression: bool = False
+    regression: bool | None = False
     incomplete: bool = False
     missing: bool = True
     strict: bool = False
     decimal: str = "auto"
     dates: str = "auto"
     sheet: str | None = None
+    skip_lines: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no table could be read with."""

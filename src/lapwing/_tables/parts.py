@@ -86,7 +86,8 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
         if all(source.suffix in SVMLIGHT for source in sources):
             return [read_svmlight(sources, selection)]
-        return [_read_one(source, selection) for source in sources]
+        later = replace(selection, options=replace(selection.options, skip_lines=None))
+        return [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
 
 
 def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
@@ -144,6 +145,11 @@ def _read_one(source: Source, selection: Selection) -> Part:
             f"{source}: cannot tell the format from the extension {source.suffix!r}; "
             f"it must be one of {', '.join(FORMATS)}."
         )
+    if selection.options.skip_lines is not None and reader is not read_csv:
+        raise ValueError(
+            f"{source}: --skip-lines is about CSV files. Leave it out: spreadsheets are read from "
+            "the row of the names on, and other formats have no lines above it."
+        )
     return reader(source, selection)
 
 
@@ -151,7 +157,8 @@ def _of_later_files(first: Part, selection: Selection) -> Selection:
     """An option that names a column of the first file is about the others too."""
     return replace(
         selection,
-        options=replace(selection.options, features=(), keep=(), drop=()),
+        # A file that was filled in has no titles, whatever the first one has.
+        options=replace(selection.options, features=(), keep=(), drop=(), skip_lines=None),
         expected=dict.fromkeys(_names_of(first), NUMERIC),
         optional=first.left_out,
         same_columns=not selection.options.features,

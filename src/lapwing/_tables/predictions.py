@@ -37,6 +37,10 @@ class Predictions:
         The classes in the order of the columns of `scores`; None for regression.
     scores : ndarray of shape (n, c) or None
         Decision values, a column a class; those of two classes are each other's negative.
+    probabilities : ndarray of shape (n, c) or None
+        Of the classes; rows sum to 1.
+    sure : ndarray of bool of shape (n,) or None
+        Which answers can be taken over.
     """
 
     ids: NDArray[Any]
@@ -44,6 +48,8 @@ class Predictions:
     was_labeled: NDArray[np.bool_]
     classes: NDArray[Any] | None = None
     scores: NDArray[Any] | None = None
+    probabilities: NDArray[Any] | None = None
+    sure: NDArray[np.bool_] | None = None
 
     @property
     def margin(self) -> NDArray[Any] | None:
@@ -54,9 +60,33 @@ class Predictions:
         margin: NDArray[Any] = best - second
         return margin
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Give the columns of the file by name: id, label, a score a class, margin, was_labeled."""
+    @property
+    def probability(self) -> NDArray[Any] | None:
+        """How probable the answers are, shape (n,)."""
+        if self.probabilities is None or self.scores is None:
+            return None
+        # Of the class that was given: rounding may make another one the largest.
+        given = np.argmax(self.scores, axis=1)
+        chances: NDArray[Any] = self.probabilities[np.arange(given.size), given]
+        return chances
+
+    def columns(self, *, all_probabilities: bool = False) -> dict[str, NDArray[Any]]:
+        """Give the columns of the file by name.
+
+        They are id, label, probability, sure, a score a class, margin, was_labeled; of numbers id,
+        label and was_labeled.
+
+        Parameters
+        ----------
+        all_probabilities : bool, default=False
+            Whether each class has a column with its probability, too.
+        """
         table: dict[str, NDArray[Any]] = {"id": self.ids, "label": self.label}
+        if self.probability is not None and self.sure is not None:
+            table |= {"probability": self.probability, "sure": self.sure}
+        if all_probabilities and self.classes is not None and self.probabilities is not None:
+            for name, column in zip(self.classes, self.probabilities.T, strict=True):
+                table[f"probability_{name}"] = column
         if self.classes is not None and self.scores is not None and self.margin is not None:
             for name, column in zip(self.classes, self.scores.T, strict=True):
                 table[f"score_{name}"] = column
@@ -71,13 +101,13 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the extension is neither .csv nor .parquet, or the place cannot be written.
+        If the extension is none of .csv, .parquet and .npz, or the place cannot be written.
     ImportError
         If Parquet is asked for and polars is not installed.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
-        raise ValueError(f"cannot write {path}: the extension must be .csv or .parquet.")
+        raise ValueError(f"cannot write {path}: the extension must be .csv, .parquet or .npz.")
     if suffix == ".parquet":
         require("polars", extra="cli", purpose=f"writing {path}")
     check_writable(path)
@@ -89,8 +119,9 @@ def write_predictions(
     temporary: Path | None = None,
     *,
     dialect: Dialect = USUAL,
+    all_probabilities: bool = False,
 ) -> None:
-    """Write predictions to a CSV or Parquet file, whole or not at all.
+    """Write predictions to a CSV, Parquet or NPZ file, whole or not at all.
 
     Numbers are written so that they are read back exactly; truth values as ``true``/``false``.
 
@@ -104,6 +135,8 @@ def write_predictions(
         Where to write instead, for who renames the file.
     dialect : Dialect, default=Dialect()
         The notation of a CSV file.
+    all_probabilities : bool, default=False
+        Whether each class has a column with its probability.
 
     Raises
     ------
@@ -114,21 +147,27 @@ def write_predictions(
     """
     check_output(path)
     write = _WRITERS[Path(path).suffix.lower()]
+    columns = predictions.columns(all_probabilities=all_probabilities)
     if temporary is not None:
-        write(predictions.columns(), temporary, dialect)
+        write(columns, temporary, dialect)
         return
     with atomic_write(path) as own:
-        write(predictions.columns(), own, dialect)
+        write(columns, own, dialect)
 
 
 def print_predictions(
-    predictions: Predictions, stream: TextIO, *, dialect: Dialect = USUAL
+    predictions: Predictions,
+    stream: TextIO,
+    *,
+    dialect: Dialect = USUAL,
+    all_probabilities: bool = False,
 ) -> None:
     """Write predictions as CSV to an open text stream; a terminal gets no control characters.
 
     The stream has its own encoding.
     """
-    stream.writelines(_lines(predictions.columns(), dialect, shown=stream.isatty()))
+    columns = predictions.columns(all_probabilities=all_probabilities)
+    stream.writelines(_lines(columns, dialect, shown=stream.isatty()))
 
 
 def write_csv(
@@ -230,4 +269,14 @@ def _write_parquet(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialec
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
-_WRITERS = {".csv": write_csv, ".parquet": _write_parquet}
+def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
+    # Texts without pickle, so that who reads them runs no code.
+    arrays: dict[str, Any] = {
+        name: column.astype(str) if column.dtype == object else column
+        for name, column in columns.items()
+    }
+    with path.open("wb") as file:  # a name would get the extension .npz
+        np.savez_compressed(file, **arrays)
+
+
+_WRITERS = {".csv": write_csv, ".parquet": _write_parquet, ".npz": _write_npz}

@@ -32,6 +32,7 @@ from lapwing._tables.coding import (
     code_labels,
     code_numbers,
     code_truth,
+    hold_fractions,
     mark_unlabeled,
     numbers_of,
     same_label,
@@ -212,6 +213,11 @@ class Table:
     dialect: Dialect = USUAL
     keys: Keys | None = None
 
+    @property
+    def numeric(self) -> bool:
+        """Whether the labels are numbers to be predicted."""
+        return isinstance(self.unlabeled, float)
+
     def describe(self) -> dict[str, Any]:
         """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
         return {
@@ -245,7 +251,7 @@ def read_table(
         NPZ files hold the features in the array ``X`` (n x p), and may hold ``feature_names``.
     options : ReadOptions
         Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
-        labels; nor is -1 in an array of integers, as in scikit-learn.
+        labels; nor is -1 in an array of numbers, as in scikit-learn.
     cure : callable, optional
         From values of the label column that may mean no label to what the user has to do then,
         for a warning.
@@ -287,6 +293,8 @@ def read_table(
     what = where if label is None else f"{where}: label column {label!r}"
     coded: CodedLabels | None = None
     with found.gather():
+        if options.regression is None:
+            options = replace(options, regression=_are_numbers(raw, options))
         raw = label_rows(raw, options, ids if ids.size else None)
         coded = _code(raw, options, what)
     found.raise_all()
@@ -331,6 +339,14 @@ def _marker(raw: RawTable, options: ReadOptions) -> str:
     """What means "no label" in a file if the user says nothing."""
     # -1 is one only where a class is meant: as a number to be predicted it is one like others.
     return "" if options.regression else raw.default_marker
+
+
+def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
+    """Whether the labels are numbers to be predicted."""
+    assert raw.labels is not None
+    given = np.concatenate([raw.labels, *(one.labels for one in raw.answers)])
+    known = mark_unlabeled(given, options.unlabeled)
+    return hold_fractions(set(known.tolist()), raw.decimal)
 
 
 def _hint(raw: RawTable, options: ReadOptions) -> str:

@@ -14,7 +14,7 @@ from lapwing._arrays import Array
 from lapwing.classes.probabilities import Sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 
-__all__ = ["SureRows", "sure_rows"]
+__all__ = ["SureRows", "probability_right", "sharpness_of", "sure_rows"]
 
 _NODES = 9
 _FIVE_PER_CENT = 1.6449  # standard deviations
@@ -114,19 +114,33 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     else:
         shares = model.predict_proba(X)
         free = np.ones(len(shares), dtype=bool)
-    sharpness = Sharpness(
-        last.probability_sharpness_, last.probability_spread_, last.probability_n_labels_
+    return _choose(shares, free, sharpness_of(last), precision)
+
+
+def sharpness_of(model: Any) -> Sharpness:
+    """How sharp the scores of a fitted classifier are."""
+    return Sharpness(
+        model.probability_sharpness_, model.probability_spread_, model.probability_n_labels_
     )
-    return _choose(shares, free, sharpness, precision)
+
+
+def probability_right(shares: Array, sharpness: Sharpness) -> Array:
+    """How probable it is that the answers to rows with these probabilities are right."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
+    likely = np.average(best, axis=0, weights=weights)
+    return np.asarray((1 - _unseen(shares, sharpness).mean()) * likely)
+
+
+def _unseen(shares: Array, sharpness: Sharpness) -> Any:
+    """The share of the rows that lie in clusters that no label has tested."""
+    # A class takes one label to be known at all; those beyond test it.
+    return beta(0.5, max(0, sharpness.n_labels - shares.shape[1]) + 0.5)
 
 
 def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) -> SureRows:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
-    # A class takes one label to be known at all; those beyond test it.
-    n_tests = max(0, sharpness.n_labels - shares.shape[1])
-    unseen = beta(0.5, n_tests + 0.5)
-    probability = (1 - unseen.mean()) * np.average(best, axis=0, weights=weights)
+    probability = probability_right(shares, sharpness)
+    unseen = _unseen(shares, sharpness)
     ordered = -np.sort(-probability[free])
     expected = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
     last_of_equals = np.append(ordered[1:] < ordered[:-1], True)[: len(ordered)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from lapwing.plotting.reading import last_step, word_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PathDisplay"]
+__all__ = ["Path", "PathDisplay"]
 
 _MEASURES = {
     "left_out_squared_error": "Leave-one-out squared error",
@@ -24,6 +25,55 @@ _MEASURES = {
 _LAST = ("gamma", "graph")  # what belongs to the kernel and the points, not to the objective
 _SHORT = 8  # letters of a value that lies flat
 _WRITTEN = 100  # cells that have room for their figure
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The errors of a fit that tried several settings, over one or two of its parameters.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+    values : tuple of lists
+        Their values, in their order along the axes.
+    errors : ndarray of shape (n_values,) or (n_first, n_second)
+        Least error of the settings with these values; NaN where none has a solution.
+    best : tuple of int
+        Place of the chosen setting.
+    """
+
+    parameters: tuple[str, ...]
+    values: tuple[list[Any], ...]
+    errors: NDArray[Any]
+    best: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        parameters: Sequence[str] | None = None,
+        measure: str = "left_out_squared_error",
+    ) -> Self:
+        """Read the errors off a fitted estimator; see `PathDisplay.from_estimator`."""
+        results = _results(model)
+        if measure not in results or measure not in _MEASURES:
+            known = [name for name in _MEASURES if name in results]
+            raise ValueError(f"measure={measure!r} is none of {', '.join(known)}.")
+        chosen = _chosen(results, parameters)
+        columns = [[params[name] for params in results["params"]] for name in chosen]
+        values = tuple(_distinct(column) for column in columns)
+        errors = np.full([len(axis) for axis in values], np.inf)
+        found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
+        places = [
+            [_place(axis, value) for value in column]
+            for axis, column in zip(values, columns, strict=True)
+        ]
+        np.minimum.at(errors, tuple(places), found)
+        best = tuple(
+            _place(axis, model.best_params_[name])
+            for axis, name in zip(values, chosen, strict=True)
+        )
+        return cls(chosen, values, np.where(np.isinf(errors), np.nan, errors), best)
 
 
 class PathDisplay(Display):
@@ -132,30 +182,12 @@ class PathDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        model = last_step(estimator)
-        results = _results(model)
-        if measure not in results or measure not in _MEASURES:
-            known = [name for name in _MEASURES if name in results]
-            raise ValueError(f"measure={measure!r} is none of {', '.join(known)}.")
-        chosen = _chosen(results, parameters)
-        columns = [[params[name] for params in results["params"]] for name in chosen]
-        values = tuple(_distinct(column) for column in columns)
-        errors = np.full([len(axis) for axis in values], np.inf)
-        found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
-        places = [
-            [_place(axis, value) for value in column]
-            for axis, column in zip(values, columns, strict=True)
-        ]
-        np.minimum.at(errors, tuple(places), found)
-        best = tuple(
-            _place(axis, model.best_params_[name])
-            for axis, name in zip(values, chosen, strict=True)
-        )
+        path = Path.of(last_step(estimator), parameters, measure)
         display = cls(
-            parameters=chosen,
-            values=values,
-            errors=np.where(np.isinf(errors), np.nan, errors),
-            best=best,
+            parameters=path.parameters,
+            values=path.values,
+            errors=path.errors,
+            best=path.best,
             measure=measure,
         )
         return display.plot(ax, title=title, colorbar=colorbar)

@@ -1,0 +1,279 @@
+"""Which method to fit: `--method auto` of ``lapwing fit``, and ``lapwing compare``."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lapwing._app.affordable import Effort, affordable, forecast_comparison
+from lapwing._app.forecast import Size, round_time
+from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
+from lapwing._app.preprocessing import preprocess
+from lapwing._app.request import CompareRequest, LearningRequest, TuneRequest
+from lapwing._app.settings import make_estimator, settings_of
+from lapwing._arrays import is_sparse
+from lapwing._host.warn import warn
+from lapwing._tables.tables import Table
+from lapwing.classes.voting import n_columns
+from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.graphs import default_graph
+from lapwing.model_selection.candidates import (
+    Candidate,
+    default_candidates,
+    without_clusters,
+)
+from lapwing.model_selection.comparison import Comparison, compare
+
+__all__ = ["Chosen", "Compared", "announce", "choose", "compare_methods", "effort_of", "size_of"]
+
+_LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
+# Rows to which a grid of the full kernel takes some 5 s; rows to which its matrix can be held.
+_PATH_ROWS, _MATRIX_ROWS = 2000, 12_000
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The method of a fit.
+
+    Attributes
+    ----------
+    name : str
+        In `COMMAND_METHODS`.
+    method : CommandMethod
+        The same.
+    estimator : estimator
+        Unfitted.
+    comparison : Comparison or None
+        By which it was chosen; None where nothing was compared.
+    skipped : tuple of str
+        What would have taken too long to be compared.
+    words : str
+        Why it was taken where nothing was compared; empty where the user named it.
+    """
+
+    name: str
+    method: CommandMethod
+    estimator: Any
+    comparison: Comparison | None = None
+    skipped: tuple[str, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What ``lapwing compare`` found.
+
+    Attributes
+    ----------
+    request : CompareRequest
+        What was asked for.
+    table : Table
+        What the methods were tried on.
+    comparison : Comparison
+        The candidates in order.
+    commands : tuple of str
+        The command that fits each of them; empty where there is none.
+    scaling : str
+        What was done to the columns.
+    seconds : float
+        How long it took.
+    """
+
+    request: CompareRequest
+    table: Table
+    comparison: Comparison
+    commands: tuple[str, ...]
+    scaling: str
+    seconds: float
+
+
+def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
+    """The method of a request, its estimator ready to be fitted to `points`.
+
+    Raises
+    ------
+    ValueError
+        If a method is to be chosen and cannot do what is asked for.
+    """
+    if not request.automatic:
+        return _named(request.method, request.parameters, table, request, points)
+    if isinstance(request, TuneRequest):
+        return _named(_path_for(table), {}, table, request, points)
+    if table.numeric:
+        return _regression(table, request, points)
+    effort = effort_of(request)
+    candidates = _candidates(table, points)
+    skipped: tuple[str, ...] = ()
+    if not request.parameters:  # who asks for more gets it
+        share = affordable(size_of(table), effort)
+        effort = Effort(effort.n_draws, effort.max_left_out, share.rows)
+        if not share.refits:
+            # The others leave all labels out at once.
+            kept = without_clusters(candidates)
+            skipped = tuple(one.name for one in candidates if one not in kept)
+            candidates = kept
+    with warnings.catch_warnings():
+        # The last fit tells what there is to tell of all rows.
+        warnings.simplefilter("ignore", LapwingWarning)
+        found = _compare(table, points, candidates, effort, request.seed)
+    best = found.best
+    known = method_of(best)
+    assert known is not None
+    return Chosen(*known, best, found, skipped)
+
+
+def compare_methods(table: Table, request: CompareRequest) -> Compared:
+    """Compare the usual methods on a table.
+
+    Raises
+    ------
+    ValueError
+        If the labels are numbers to be predicted.
+    """
+    if table.numeric:
+        raise ValueError(
+            f"{table.source}: the labels are numbers with fractions, and compare chooses among "
+            "methods for classes. For numbers run: lapwing tune --method laprls-regressor."
+        )
+    start = time.perf_counter()
+    before = preprocess(table, request.scale, request.impute)
+    with warnings.catch_warnings():
+        # As in a fit: the command line has said so itself.
+        warnings.simplefilter("ignore", NothingUnlabeledWarning)
+        warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+        found = _compare(
+            table, before.points, _candidates(table, before.points), request.effort, request.seed
+        )
+    usual = default_graph(before.points)
+    return Compared(
+        request,
+        table,
+        found,
+        tuple(_command(row.estimator, request, usual) for row in found.table),
+        before.words,
+        time.perf_counter() - start,
+    )
+
+
+def announce(table: Table, request: CompareRequest) -> float:
+    """The seconds that a comparison will take; a long one is told, and what would be shorter.
+
+    Warns
+    -----
+    LapwingWarning
+        If it takes longer than anyone waits without having been told.
+    """
+    size = size_of(table)
+    seconds = forecast_comparison(size, request.effort, budget=None).seconds
+    if seconds > _LONG:
+        fewer = replace(request.effort, max_samples=_FEW_ROWS)
+        shorter = forecast_comparison(size, fewer, budget=None).seconds
+        hint = ""
+        if shorter < _SHORTER * seconds:
+            hint = f" With --rows {_FEW_ROWS} it takes about {round_time(shorter)}."
+        warn(
+            f"Comparing methods on {table.source} will take about {round_time(seconds)}.{hint}",
+            LapwingWarning,
+        )
+    return seconds
+
+
+def effort_of(request: LearningRequest) -> Effort:
+    """How much evidence `--set` asks for."""
+    given: Mapping[str, Any] = request.parameters
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"--set {name}={value}: this must be a whole number.")
+    return Effort(**given)
+
+
+def size_of(table: Table) -> Size:
+    """What the time of a comparison depends on."""
+    n, p = table.X.shape
+    stored = table.X.nnz if is_sparse(table.X) else None
+    columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
+    return Size(n, p, columns, int(table.labeled.sum()), n_stored=stored)
+
+
+def _named(
+    name: str, parameters: Mapping[str, Any], table: Table, request: LearningRequest, points: Any
+) -> Chosen:
+    method = COMMAND_METHODS[name]
+    estimator = make_estimator(
+        method,
+        parameters,
+        request.seed,
+        unlabeled=table.unlabeled,
+        graph=default_graph(points, regression=method.regression),
+    )
+    return Chosen(name, method, estimator)
+
+
+def _path_for(table: Table) -> str:
+    """The usual method that chooses its own parameters."""
+    if table.numeric:
+        return "laprls-regressor-cv"
+    return "laprls-cv" if table.labeled.size <= _PATH_ROWS else "laperls-cv"
+
+
+def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
+    """A method for numbers: nothing compares them yet, and the size decides."""
+    if request.parameters:
+        names = ", ".join(request.parameters)
+        raise ValueError(
+            f"{table.source}: the labels are numbers with fractions. --set {names} is of the "
+            "comparison of methods for classes. Leave it out, or name a method for numbers, such "
+            "as --method laprls-regressor."
+        )
+    n = table.labeled.size
+    name = "laprls-regressor-cv" if n <= _PATH_ROWS else "laprls-regressor"
+    name = name if n <= _MATRIX_ROWS else "laperls-regressor"
+    chosen = _named(name, {}, table, request, points)
+    why = {
+        "laprls-regressor-cv": "It chooses its parameters by leave-one-out",
+        "laprls-regressor": "It takes some seconds for so many rows",
+        "laperls-regressor": "It is for many rows",
+    }[name]
+    return Chosen(
+        name,
+        chosen.method,
+        chosen.estimator,
+        words=f"The labels are numbers, so --method {name} was taken. {why}",
+    )
+
+
+def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:
+    found = default_candidates(points, table.unlabeled)
+    return without_clusters(found) if table.labeled.all() else found
+
+
+def _compare(
+    table: Table, points: Any, candidates: tuple[Candidate, ...], effort: Effort, seed: int
+) -> Comparison:
+    for one in candidates:
+        if "random_state" in one.estimator.get_params(deep=False):
+            one.estimator.set_params(random_state=seed)
+    return compare(
+        points,
+        table.y,
+        candidates=candidates,
+        n_draws=effort.n_draws,
+        max_left_out=effort.max_left_out,
+        max_samples=effort.max_samples,
+        unlabeled=table.unlabeled,
+        random_state=seed,
+    )
+
+
+def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
+    known = method_of(estimator)
+    if known is None:
+        return ""
+    name, method = known
+    settings = settings_of(estimator, method, usual)
+    return "" if settings is None else request.fit_command(name, settings)
