@@ -31,6 +31,9 @@ _STREAMS = 24
 _WAITING_EVENTS = 256
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[a-z]+)")
 _HEARTBEAT = 15.0  # seconds; tells both sides that the other is there
+# deck.gl as a whole, served from where its wheel was installed; docs/label.md says why this one.
+_MAP_NAME = "map.js"
+_MAP_FILE = ("nbextension", "static", "index.js")
 _STATIC = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -118,6 +121,7 @@ class _Handlers:
         self._exports = exports
         self._responses = require("starlette.responses", extra="label", purpose="The page")
         self._anyio = require("anyio", extra="label", purpose="The page to label on")
+        self._drawing = require("pydeck", extra="label", purpose="The page to label on")
         self._limiter: Any = None
         self._n_streams = 0
 
@@ -223,7 +227,10 @@ class _Handlers:
         """A file of the page; names with a slash never come here."""
         named = _NAME.fullmatch(name)
         kind = _STATIC.get(named[1]) if named else None
-        file = resources.files("lapwing._label").joinpath("page", name)
+        if name == _MAP_NAME:
+            file = resources.files(self._drawing).joinpath(*_MAP_FILE)
+        else:
+            file = resources.files("lapwing._label").joinpath("page", name)
         if kind is None or not file.is_file():
             raise RequestError("There is nothing at this address.", 404)
         return self._responses.Response(file.read_bytes(), headers={"content-type": kind})
