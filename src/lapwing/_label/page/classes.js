@@ -15,6 +15,7 @@ export function showClasses(state, give) {
   const all = classes.reduce((sum, name) => sum + (predicted[name] ?? 0), 0);
   const hint = classes.length ? (all ? 'given · volume' : 'given') : '';
   byId('classes-hint').textContent = hint;
+  byId('no-classes').hidden = classes.length > 0;
   byId('classes').replaceChildren(
     ...classes.map((name, code) => {
       const key = DIGITS[code];

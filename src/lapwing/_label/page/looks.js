@@ -29,6 +29,7 @@ export function looks(colours, selected, any, colouring, palette) {
       ink = predicted[i] === NOBODY ? palette.nobody : palette.along(confidence[i] / 256);
     }
     const chosen = selected[i] === 1;
+    if (chosen && code === NOBODY) ink = palette.edge;
     inks[4 * i] = ink[0];
     inks[4 * i + 1] = ink[1];
     inks[4 * i + 2] = ink[2];

@@ -6,7 +6,7 @@ import { draw } from './dom.js';
 const COLOURS = 10;
 const STEPS = 7;
 /** Shape of a class by its place among ten. */
-const SHAPE_OF = [0, 1, 2, 3, 2, 3, 1, 0, 2, 0];
+const SHAPE_OF = [0, 1, 2, 3, 0, 3, 1, 2, 1, 2];
 const PATHS = [
   'M8 1.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13z', // circle
   'M2 2h12v12H2z', // square
