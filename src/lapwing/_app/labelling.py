@@ -1,4 +1,4 @@
-"""`lapwing label` and `lapwing.label`: rows in, a page to label on out."""
+"""From rows to a page to label on, and what can be taken along from it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import Outcome
@@ -19,7 +20,8 @@ from lapwing._host.optional import require
 from lapwing._host.warn import heard
 from lapwing._label.export import labels_csv, labels_txt
 from lapwing._label.journal import Journal
-from lapwing._label.material import Material, PictureFiles
+from lapwing._label.material import Material
+from lapwing._label.pictures import PictureFiles
 from lapwing._label.server import Export
 from lapwing._label.serving import LabelServer
 from lapwing._label.session import Session
@@ -29,12 +31,22 @@ from lapwing._tables.coding import code_labels
 from lapwing._tables.tables import Table
 from lapwing.graphs import default_graph
 
-__all__ = ["Fits", "open_page", "start"]
+__all__ = ["FILES", "Fits", "checked_class", "labeled", "open_page", "start"]
 
-_KINDS = {
-    "predictions": ("predictions.csv", "text/csv"),
-    "model": ("model.lapwing", "application/octet-stream"),
-    "report": ("report.html", "text/html"),
+
+class _File(NamedTuple):
+    """A file to be taken along: the option of ``fit`` that writes it, its name and its type."""
+
+    option: str
+    name: str
+    kind: str
+
+
+# By the last part of their address.
+FILES = {
+    "predictions.csv": _File("predictions", "predictions.csv", "text/csv"),
+    "model": _File("model", "model.lapwing", "application/octet-stream"),
+    "report.html": _File("report", "report.html", "text/html"),
 }
 
 
@@ -77,13 +89,16 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         table,
         before.points,
         estimator,
-        tuple(_checked(name) for name in request.class_names),
+        tuple(checked_class(name, "--classes") for name in request.class_names),
         None if request.text is None else table.shown[request.text],
         None if request.image is None else PictureFiles(table.shown[request.image], folder),
         request.layout or ("x", "y"),
         tuple(notes),
     )
-    fits = Fits(lambda labeled: fitting.fit(labeled, request.fit_request))
+    fits = Fits(
+        lambda session: fitting.fit(labeled(session), request.fit_request),
+        dict.fromkeys(FILES, _write_outcome),
+    )
     return open_page(material, request.journal_path, fits, request.port)
 
 
@@ -117,46 +132,54 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
 
 
 class Fits:
-    """Fits to the labels as they are, for what is taken along: what ``lapwing fit`` would write.
+    """Fits to the labels as they are, for what is taken along.
 
     Parameters
     ----------
     fit : callable
-        From the table with these labels to the fit.
+        From the session to the fit.
+    writers : mapping of str to callable
+        By the names in `FILES`: from the fit to the file at a path.
     """
 
-    def __init__(self, fit: Callable[[Table], Outcome]) -> None:
+    def __init__(
+        self,
+        fit: Callable[[Session], Any],
+        writers: Mapping[str, Callable[[Any, Path], None]],
+    ) -> None:
         self._fit = fit
+        self._writers = writers
         self._lock = threading.Lock()
-        self._latest: tuple[int, Outcome] | None = None
+        self._latest: tuple[int, Any] | None = None
 
     def exports(self) -> Mapping[str, Callable[[Session], Export]]:
         """By the last part of their address."""
-        return {
-            "predictions.csv": lambda session: self._export(session, "predictions"),
-            "model": lambda session: self._export(session, "model"),
-            "report.html": lambda session: self._export(session, "report"),
-        }
+        return {name: partial(self._export, name) for name in self._writers}
 
-    def _export(self, session: Session, what: str) -> Export:
-        name, kind = _KINDS[what]
+    def _export(self, name: str, session: Session) -> Export:
         # What the fit warns of, the page shows already.
         with heard(), tempfile.TemporaryDirectory() as folder:
-            outcome = self._of(session)
-            path = Path(folder) / name
-            outputs: dict[str, Any] = dict.fromkeys(_KINDS) | {what: path}
-            asked = replace(outcome, request=replace(outcome.request, **outputs))
-            asked.request.outputs.check(())
-            workflow.write_outputs(asked, collect(asked))
-            return Export(name, kind, path.read_bytes())
+            fitted = self._of(session)
+            path = Path(folder) / FILES[name].name
+            self._writers[name](fitted, path)
+            return Export(path.name, FILES[name].kind, path.read_bytes())
 
-    def _of(self, session: Session) -> Outcome:
+    def _of(self, session: Session) -> Any:
         """The fit to the labels as they are; one at a time, and none twice."""
         with self._lock:
             version = session.version
             if self._latest is None or self._latest[0] != version:
-                self._latest = version, self._fit(labeled(session))
+                self._latest = version, self._fit(session)
             return self._latest[1]
+
+
+def _write_outcome(outcome: Outcome, path: Path) -> None:
+    """One of the files of ``lapwing fit``."""
+    own = next(one.option for one in FILES.values() if one.name == path.name)
+    outputs: dict[str, Any] = {one.option: None for one in FILES.values()} | {own: path}
+    asked = replace(outcome, request=replace(outcome.request, **outputs))
+    asked.request.outputs.check(())
+    workflow.write_outputs(asked, collect(asked))
 
 
 def labeled(session: Session) -> Table:
@@ -176,8 +199,15 @@ def labeled(session: Session) -> Table:
     )
 
 
-def _checked(name: str) -> str:
+def checked_class(name: str, where: str) -> str:
+    """The name of a class as it is kept.
+
+    Raises
+    ------
+    ValueError
+        If tables could not hold it as a label.
+    """
     try:
         return check_class_name(name)
     except RequestError as error:
-        raise ValueError(f"--classes: {error}") from None
+        raise ValueError(f"{where}: {error}") from None

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._label.pictures import media_type
 from lapwing._label.words import RequestError
 from lapwing._report.cells import row_columns
 from lapwing._tables.tables import Table
 
-__all__ = ["Material", "PictureFiles", "media_type"]
+__all__ = ["Material"]
 
 _COLUMNS_SHOWN = 60
 _LONGEST_TEXT = 20_000
-_LARGEST_PICTURE = 32 * 2**20
-# What a browser draws without running anything; the first bytes say it and no name does.
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +44,8 @@ class Material:
         What the table's own coordinates are called.
     notes : tuple of str
         What the user should know of how the rows were made.
+    values : mapping of str to object
+        The labels that classes stand for in Python; a name that is not in it stands for itself.
     """
 
     table: Table
@@ -62,6 +56,7 @@ class Material:
     picture: Callable[[int], bytes | None] | None = None
     layout_names: tuple[str, ...] = ("x", "y")
     notes: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -109,40 +104,3 @@ class Material:
         if kind is None:
             raise RequestError("The picture of this row is no PNG, JPEG, GIF or WebP.", 415)
         return kind, content
-
-
-@dataclass(frozen=True, eq=False)
-class PictureFiles:
-    """Pictures in files, named by a column.
-
-    Attributes
-    ----------
-    names : ndarray of object of shape (n,)
-        Paths, empty where there is none.
-    folder : Path
-        Where relative ones begin.
-    """
-
-    names: NDArray[Any]
-    folder: Path
-
-    def __call__(self, row: int) -> bytes | None:
-        """The bytes of a file; None if there is none or it is too large."""
-        name = str(self.names[row] or "").strip()
-        if not name:
-            return None
-        try:
-            path = self.folder / name
-            if not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
-                return None
-            return path.read_bytes()
-        except (OSError, ValueError):
-            return None
-
-
-def media_type(content: bytes) -> str | None:
-    """What kind of picture it is, by its first bytes; None for all else."""
-    for start, kind in _MAGIC:
-        if content.startswith(start):
-            return kind
-    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None

@@ -17,6 +17,7 @@ from lapwing._host.optional import require
 from lapwing._label.journal import Journal
 from lapwing._label.server import Export, application
 from lapwing._label.session import Session
+from lapwing.classes.column import objects
 
 __all__ = ["LabelServer"]
 
@@ -103,12 +104,18 @@ class LabelServer:
         Returns
         -------
         ndarray of object of shape (n_samples,)
-            A text for each labelled row, None for the others. Every estimator of lapwing takes it
-            as y.
+            The label of each row, None for rows without one. Every estimator of lapwing takes it
+            as y. Labels are texts, unless all of them were given as something else from Python.
         """
-        found = self.session.labels()
-        found[found == ""] = None
-        return found
+        names = self.session.labels().tolist()
+        known = self.session.material.values
+        # Never of both kinds: estimators refuse classes that are numbers and texts.
+        values = known if set(names) <= {"", *known} else {}
+        return objects(values.get(name, name) if name else None for name in names)
+
+    def _repr_html_(self) -> str:
+        """A link, for notebooks."""
+        return f'<a href="{self.url}" target="_blank" rel="noopener">Label on this page</a>'
 
     def wait(self) -> None:
         """Wait until the server is closed, or for Ctrl-C, which closes it."""
