@@ -29,6 +29,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {"_report", "_tables", "datasets", "model_selection", "models", "onnx_export", "plotting"}
     ),
+    frozenset({"_label"}),
     frozenset({"_app"}),
     frozenset({"", "__main__"}),  # "" is lapwing/__init__.py
 )
@@ -52,6 +53,7 @@ FORBIDDEN: dict[str, frozenset[str]] = {
 # Late and by lapwing._host.optional.require: a missing one is then an error that names its extra.
 OPTIONAL = frozenset(
     {
+        "anyio",
         "cupy",
         "dask",
         "faiss",
@@ -63,8 +65,10 @@ OPTIONAL = frozenset(
         "polars",
         "rich",
         "skops",
+        "starlette",
         "torch",
         "typer",
+        "uvicorn",
     }
 )
 

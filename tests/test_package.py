@@ -33,7 +33,7 @@ PUBLIC = {
         KNNGraph Kernel Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC
         LapESVR
         LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
-        Linear S3VC TransformerGraph __version__ report
+        Linear S3VC TransformerGraph __version__ label report
     """,
     "lapwing.graphs": """
         AffinityGraph AnchorGraph AnchorLaplacian Anchors Eigenfunctions Eigenpairs GRAPHS

@@ -5,10 +5,11 @@ conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by man
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
 `EigenfunctionClassifier` beside them. `FewLabelClassifier` tries the families and chooses. `report`
-shows what a fit has found.
+shows what a fit has found, and `label` opens a page to label on.
 """
 
 import logging as _logging
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -22,6 +23,7 @@ from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks, Linear
 
 if _TYPE_CHECKING:
+    from lapwing._app.label_python import label
     from lapwing._app.reporting import report
 
 __all__ = [
@@ -34,23 +36,26 @@ __all__ = [
     "Linear",
     "TransformerGraph",
     "__version__",
+    "label",
     "report",
 ]
 __all__ += _estimators.__all__
 
+# Where they are; readers, pages and servers are a seventh of the import.
+_LATE = {"label": "lapwing._app.label_python", "report": "lapwing._app.reporting"}
+
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
-_publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", "report")])
+_publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", *_LATE)])
 
 
 def __getattr__(name: str) -> _Any:
-    """`report`, when it is first asked for: readers and pages are a seventh of the import."""
-    if name != "report":
+    """`label` and `report`, when they are first asked for."""
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from lapwing._app.reporting import report
-
-    _publish(__name__, {"report": report}, ["report"])
-    globals()["report"] = report
-    return report
+    found = getattr(_import_module(_LATE[name]), name)
+    _publish(__name__, {name: found}, [name])
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

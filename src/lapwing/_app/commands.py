@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from lapwing._app import choosing, console, fitting, suggesting, workflow
+from lapwing._app import choosing, console, fitting, labelling, suggesting, workflow
 from lapwing._app.affordable import Effort
 from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
@@ -23,6 +23,7 @@ from lapwing._app.request import (
     CompareRequest,
     FitRequest,
     InfoRequest,
+    LabelRequest,
     LearningRequest,
     Outputs,
     PredictRequest,
@@ -531,6 +532,106 @@ def suggest(
     with shown.stage("Writing"):
         workflow.write_suggested(found)
     typer.echo(said, nl=False)
+
+
+@app.command(
+    cls=_Command,
+    epilog="Examples: [bold]lapwing label cells.csv --label type[/]   "
+    "[bold]lapwing label posts.csv --label topic --id post --text body --classes sport,politics[/]",
+)
+def label(
+    data: Data,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels, if there is one: rows may have labels already. It also "
+            "names the labels that you give.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a text to read while you label. It is not learnt from.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder "
+            "of the table. It is not learnt from.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            help="Column for the map. Give it twice, for x and y.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Names of the classes, with commas between them. May be repeated. You can also "
+            "type them in the page.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    features: Features = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
+    method: Method = "laperls",
+    settings: Settings = None,
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    seed: Seed = 0,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that keeps the labels. Default: the name of the table and .labels.jsonl.",
+            rich_help_panel=_WRITE,
+        ),
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the page. Default: any free one.", rich_help_panel=_SAY
+        ),
+    ] = 0,
+    no_browser: Annotated[
+        bool,
+        typer.Option("--no-browser", help="Do not open the browser.", rich_help_panel=_SAY),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Open a page on which you label rows, and see what the model makes of it.
+
+    The page is for you alone: nobody else on the network can open it. Every label is saved at
+    once, beside the table. Press Ctrl-C to end; the same command goes on where you were.
+    """
+    request = LabelRequest.read(locals())
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with labelling.start(table, request) as server:
+        # The address is what a user must see, however quiet.
+        say(server.url)
+        if not quiet:
+            say(console.describe_labelling(server.session, request))
+        sys.stdout.flush()  # whoever reads a pipe waits for the address
+        if not request.no_browser:
+            typer.launch(server.url)
+        server.wait()
 
 
 @app.command(

@@ -23,6 +23,7 @@ from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.request import LabelRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
 from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row
@@ -40,6 +41,7 @@ __all__ = [
     "describe_demo",
     "describe_fit",
     "describe_info",
+    "describe_labelling",
     "describe_predictions",
     "describe_suggestion",
     "say",
@@ -131,6 +133,16 @@ class _Stage:
         if self._bars is not None and context.task_name == "iteration":
             self._steps += 1
             self._bars.update(self._task, completed=self._steps)
+
+
+def describe_labelling(session: Any, request: LabelRequest) -> str:
+    """What is said when the page is open."""
+    n = int(np.count_nonzero(session.history.codes >= 0))
+    given = plural(n, "label") if n else "no label yet"
+    return (
+        f"{request.source}: {plural(session.material.n, 'row')}, {given}. Your labels are saved in "
+        f"{request.journal_path} while you label. Press Ctrl-C to end; the same command goes on."
+    )
 
 
 def say(text: str) -> None:

@@ -29,7 +29,7 @@ from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
 
-__all__ = ["report"]
+__all__ = ["find_command_method", "report", "table_of"]
 
 
 _OTHER = 0.1
@@ -150,7 +150,7 @@ def report(
         evidence = None
     pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
     estimator = pipeline[-1]
-    name, method = _find(estimator, model)
+    name, method = find_command_method(estimator, model)
     if evidence is not None:
         chosen = Chosen(name, method, estimator, evidence)
     check_is_fitted(estimator)
@@ -192,7 +192,14 @@ def report(
     return Report(collect(fit, truth=known, embedding=place))
 
 
-def _find(estimator: Any, model: Any) -> tuple[str, CommandMethod]:
+def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]:
+    """The method of an estimator, with its name on the command line.
+
+    Raises
+    ------
+    TypeError
+        If it is none of this library.
+    """
     found = method_of(estimator)
     if found is not None:
         return found
@@ -219,7 +226,6 @@ def _describe(
     title: str,
 ) -> Table:
     """The rows as the command line has them."""
-    n = points.shape[0]
     if method.regression:
         targets, labeled = read_targets(y)
         marker: Any = float("nan")
@@ -227,6 +233,34 @@ def _describe(
         targets = read_column(y)
         labeled = ~unlabeled_among(targets, estimator.unlabeled, estimator.classes_)
         marker = next(iter(estimator.unlabeled_), -1)
+    return table_of(X, points, targets, labeled, marker, ids, title)
+
+
+def table_of(
+    X: Any,
+    points: Any,
+    y: NDArray[Any],
+    labeled: NDArray[np.bool_],
+    marker: Any,
+    ids: Sequence[Any] | None,
+    title: str,
+) -> Table:
+    """Rows of Python as the command line has them.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, dataframe} of shape (n, p), or n documents
+        As the user gave them.
+    points : {ndarray, CSR} of shape (n, d)
+        What was made of them.
+    y, labeled, marker
+        As in `Table`.
+    ids : sequence of length n or None
+        What the rows are called; None means the index of a dataframe, or else 0 to n - 1.
+    title : str
+        What they are.
+    """
+    n = points.shape[0]
     if ids is None:
         ids = X.index if hasattr(X, "iloc") else range(n)
     check_consistent_length(points, ids)
@@ -243,7 +277,7 @@ def _describe(
         rows,
         tuple(map(str, names)),
         named,
-        targets,
+        y,
         labeled,
         marker,
         source=title,

@@ -32,6 +32,7 @@ __all__ = [
     "CompareRequest",
     "FitRequest",
     "InfoRequest",
+    "LabelRequest",
     "LearningRequest",
     "Outputs",
     "PredictRequest",
@@ -564,10 +565,7 @@ class SuggestRequest(LearningRequest):
                 f"--method {self.method} does not say which rows to label next. Use one of "
                 f"{', '.join(known)}."
             )
-        if self.parameters.get("gamma_I") == 0:
-            raise ValueError(
-                "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
-            )
+        _check_graph_is_used(self.parameters)
 
     @property
     def read_options(self) -> ReadOptions:
@@ -591,6 +589,97 @@ class SuggestRequest(LearningRequest):
         if self.method == self._usual_method() and not self.settings:
             shared["method"] = ""
         return FitRequest(**shared | {"data": (*self.data, self.out)}).full_command
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelRequest(LearningRequest):
+    """Options of ``lapwing label``.
+
+    Attributes
+    ----------
+    text, image : str or None
+        Columns that are looked at: a text, and the file name of a picture.
+    layout : tuple of str
+        Two columns for the map, or none.
+    classes : tuple of str
+        Classes that are known before any row has a label; as given, with commas between them.
+    journal : Path or None
+        Where the labels are kept; None means beside the table.
+    port : int
+        Of the loopback; 0 is any that is free.
+    no_browser : bool
+        Whether to leave the browser closed.
+    """
+
+    verb = "label"
+
+    method: str = "laperls"
+    text: str | None = None
+    image: str | None = None
+    layout: tuple[str, ...] = _named("--map", ())
+    classes: tuple[str, ...] = ()
+    journal: Path | None = None
+    port: int = field(default=0, metadata=_SIDE)
+    no_browser: bool = field(default=False, metadata=_SIDE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chosen.regression or not _updatable(self.chosen):
+            known = [
+                name
+                for name, one in COMMAND_METHODS.items()
+                if _updatable(one) and not one.regression
+            ]
+            raise ValueError(
+                f"--method {self.method} cannot learn while one labels classes. Use one of "
+                f"{', '.join(known)}."
+            )
+        _check_graph_is_used(self.parameters)
+        if self.journal is None and str(self.data[0]) == "-":
+            raise ValueError(
+                "Standard input has no folder for the labels. Name a file with --journal."
+            )
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(
+            super().read_options,
+            layout=self.layout,
+            shown=self.shown,
+            incomplete=True,
+            absent=True,
+        )
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Columns that are looked at and not learnt from."""
+        return tuple(dict.fromkeys(name for name in (self.text, self.image) if name is not None))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names in `classes`."""
+        names = (name.strip() for given in self.classes for name in given.split(","))
+        return tuple(dict.fromkeys(filter(None, names)))
+
+    @property
+    def journal_path(self) -> Path:
+        """The file of the labels."""
+        if self.journal is not None:
+            return self.journal
+        return self.data[0].with_name(f"{self.data[0].name}.labels.jsonl")
+
+    @property
+    def fit_request(self) -> FitRequest:
+        """The fit that learns the same way, from the labels in ``labels.csv``."""
+        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
+        shared |= {
+            "data": (*self.data, Path("labels.csv")),
+            "drop": (*self.drop, *self.shown),
+            "layout": self.layout,
+        }
+        # A figure that only reports need is made for all files.
+        return FitRequest(**shared, report=Path("report.html"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -642,6 +731,13 @@ def _choosing_its_own(name: str) -> str:
 
 def _updatable(method: CommandMethod) -> bool:
     return "updatable" in method.make().get_params(deep=False)
+
+
+def _check_graph_is_used(parameters: Mapping[str, Any]) -> None:
+    if parameters.get("gamma_I") == 0:
+        raise ValueError(
+            "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
+        )
 
 
 def _following(path: Path) -> Path:

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 
-__all__ = ["called_by", "warn"]
+__all__ = ["called_by", "heard", "warn"]
 
 # Frames that are nobody's code: lapwing itself, and what calls it on the user's behalf.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
+
+_LISTENER: ContextVar[list[Warning] | None] = ContextVar("_LISTENER", default=None)
+
+
+@contextmanager
+def heard() -> Iterator[list[Warning]]:
+    """Gather lapwing's own warnings of the block, which nobody else gets.
+
+    `warnings.catch_warnings` does so for the whole process, and would take those of other threads.
+    """
+    said: list[Warning] = []
+    before = _LISTENER.set(said)
+    try:
+        yield said
+    finally:
+        _LISTENER.reset(before)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -22,6 +41,10 @@ def warn(message: str, category: type[Warning]) -> None:
     message : str
     category : type of Warning
     """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener.append(category(message))
+        return
     level, frame = 0, None
     while frame is None or _is_inside(frame.f_globals.get("__name__", "")):
         level += 1

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import is_sparse
 from lapwing._report.text import clean, percent
 
-__all__ = ["MAP_HEIGHTS", "MAP_WIDTH", "choose_rows", "place"]
+__all__ = ["MAP_HEIGHTS", "MAP_WIDTH", "choose_rows", "place", "principal_plane"]
 
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
@@ -49,7 +49,7 @@ def place(
 ) -> dict[str, Any]:
     """Give the rows `drawn` their places, in tenths of the picture's units, and name the axes."""
     if embedding is None:
-        points, axes, method = _principal(X, drawn)
+        points, axes, method = principal_plane(X, drawn)
     else:
         plane = np.asarray(embedding, dtype=np.float64)
         if plane.shape != (X.shape[0], 2) or not np.isfinite(plane).all():
@@ -86,7 +86,8 @@ def place(
     }
 
 
-def _principal(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], list[str], str]:
+def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], list[str], str]:
+    """Give the rows `drawn` their places on two directions of all rows, and name these."""
     n, p = X.shape
     if p == 1:
         values = _dense(X[drawn]).ravel()

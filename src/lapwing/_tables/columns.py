@@ -288,7 +288,7 @@ class Selection:
     def others(self) -> tuple[str, ...]:
         """Columns that are read as text for another purpose."""
         truth = self.options.truth
-        return (*([] if truth is None else [truth]), *self.options.layout)
+        return (*([] if truth is None else [truth]), *self.options.layout, *self.options.shown)
 
     @property
     def categorical(self) -> frozenset[str]:
@@ -338,9 +338,11 @@ class Selection:
             return self._resolve_partially(names)
         chosen = self.options
         drop, wanted = _split(chosen.drop, names), _split(chosen.features, names)
-        roles: dict[str, Sequence[str | None]] = {"--label": [chosen.label], "--id": [chosen.id]}
+        labels = [] if chosen.absent and chosen.label not in names else [chosen.label]
+        roles: dict[str, Sequence[str | None]] = {"--label": labels, "--id": [chosen.id]}
         roles |= {"--drop": drop, "--features": wanted, "--keep": _split(chosen.keep, names)}
         roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
+        roles |= {"--text or --image": chosen.shown}
         lost = [
             _not_found(name, option, names, where)
             for option, all_chosen in roles.items()
@@ -352,7 +354,7 @@ class Selection:
         self._check_roles(drop, wanted, where)
         place = {name: j for j, name in enumerate(names)}
         others = tuple(place[name] for name in self.others)
-        label = None if chosen.label is None else place[chosen.label]
+        label = None if chosen.label is None else place.get(chosen.label)
         row_id = place.get(self.usual_id or "") if chosen.id is None else place[chosen.id]
         if self.expected is not None:
             features, ignored = self._resolve_expected(place, where)

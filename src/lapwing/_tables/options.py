@@ -33,6 +33,8 @@ class ReadOptions:
         Columns to use although they look as if they were of no use.
     layout : tuple of str
         The user's own two coordinates for a map; never features.
+    shown : tuple of str
+        Columns to look at, such as texts and names of pictures; never features.
     labels_file : path-like or None
         A file of labels in the order of the rows, one a line or an NPY array.
     unlabeled : tuple of str
@@ -43,6 +45,8 @@ class ReadOptions:
         themselves, by their fractions.
     incomplete : bool
         Whether there may be no label at all, or one class alone, because more labels are to come.
+    absent : bool
+        Whether there may be no column of labels yet.
     missing : bool
         Whether features may be missing, because they will be imputed.
     strict : bool
@@ -65,10 +69,12 @@ class ReadOptions:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     labels_file: str | os.PathLike[str] | None = None
     unlabeled: tuple[str, ...] = ()
     regression: bool | None = False
     incomplete: bool = False
+    absent: bool = False
     missing: bool = True
     strict: bool = False
     decimal: str = "auto"

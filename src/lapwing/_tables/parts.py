@@ -106,7 +106,9 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
         if n_first:
             first = read_svmlight(sources[:n_first], selection)
         else:
-            first, n_first = _read_one(sources[0], selection), 1
+            # The labels may all be in a later file that gives them to these rows.
+            options = replace(selection.options, absent=selection.options.absent or len(paths) > 1)
+            first, n_first = _read_one(sources[0], replace(selection, options=options)), 1
         later = _of_later_files(first, selection)
         keys = name_keys(_columns_of(first, selection), selection.label)
         tables, named = [first], list(paths[:n_first])
@@ -120,6 +122,8 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
                 later.resolve(_columns_of(part, later), str(source))  # says what is missing
             tables.append(part)
             named.append(path)
+    if not sheets and isinstance(first, RawColumns) and first.labels is None:
+        selection.resolve(_columns_of(first, selection), str(sources[0]))  # says what is missing
     name = name_of(named)
     answers = tuple(_locate(part, one, tables, name, selection, keys) for one, part in sheets)
     return Parts(tables, name, answers, keys)

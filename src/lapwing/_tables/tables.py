@@ -188,6 +188,8 @@ class Table:
         How the first file is written, for files that are written for the same reader.
     keys : Keys or None
         What a file of answers to its rows calls its columns; None for rows to be predicted.
+    shown : mapping of str to ndarray of object of shape (n,)
+        Columns to look at, as text.
     """
 
     X: Any
@@ -212,6 +214,7 @@ class Table:
     originals: Mapping[str, Cells | None] = field(default_factory=dict)
     dialect: Dialect = USUAL
     keys: Keys | None = None
+    shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def numeric(self) -> bool:
@@ -274,9 +277,10 @@ def read_table(
     paths = _as_paths(path)
     label = options.label
     if label is None and options.labels_file is None:
-        if paths[0].suffix.lower() not in SVMLIGHT:
+        if paths[0].suffix.lower() in SVMLIGHT:
+            label = TARGET
+        elif not options.absent:
             raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
-        label = TARGET
     raw = read_raw(paths, Selection(replace(options, label=label)))
     name = where = raw.source
     # Without the cells, which would keep a second matrix in memory.
@@ -285,6 +289,8 @@ def read_table(
         labels, marker = read_labels(Path(options.labels_file), raw.X.shape[0])
         raw = replace(raw, labels=labels, default_marker=marker)
         where = str(options.labels_file)
+    if raw.labels is None:  # they are all in files of answers, or still to be given
+        raw = replace(raw, labels=np.full(raw.X.shape[0], "", dtype=object))
     found = Obstacles(name)
     found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
@@ -332,6 +338,7 @@ def read_table(
         originals,
         raw.dialect,
         raw.keys,
+        {name: raw.others[name] for name in options.shown},
     )
 
 

@@ -6,6 +6,7 @@ without a second graph, kernel or factorisation. No numerics live here.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -187,6 +188,12 @@ class Updatable(SemiSupervisedEstimator):
         codes = elect(np.where(known[:, None], values, 0.0))
         return clearest_first(rows, known & (codes != elect(problem.targets)), values)
 
+    def _as_it_is(self) -> Self:
+        """A copy that labels given to this one later do not change; both share what was kept."""
+        twin = copy(self)
+        twin._kept = self._kept
+        return twin
+
     def _begin(self, X: Any, y: Any) -> tuple[Any, Targets]:
         X, targets = super()._begin(X, y)
         # What is kept must not change when the user writes into X later.
@@ -205,7 +212,7 @@ class Updatable(SemiSupervisedEstimator):
 
     def __getstate__(self) -> Any:
         """Models on disk keep their answers, not what they were made of."""
-        state = super().__getstate__()
+        state = dict(super().__getstate__())  # Python gives the attributes themselves
         state.pop("_kept", None)
         return state
 

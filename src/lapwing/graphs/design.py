@@ -83,7 +83,9 @@ def design_of(laplacian: Laplacian, pairs: Eigenpairs | None = None) -> Array:
     return spectral_prior(pairs.values[:k], pairs.vectors[:, :k])
 
 
-def cover(laplacian: Laplacian, observed: Array, k: int, counts: Array) -> Array:
+def cover(
+    laplacian: Laplacian, observed: Array, k: int, counts: Array, design: Array | None = None
+) -> Array:
     """The k points that say most about all others where no answer is known yet.
 
     Parameters
@@ -96,6 +98,8 @@ def cover(laplacian: Laplacian, observed: Array, k: int, counts: Array) -> Array
         How many; fewer are given if no more are free.
     counts : ndarray of shape (n,)
         How many rows each point stands for.
+    design : ndarray of shape (n, r), optional
+        Of `design_of`, if it is there.
 
     Returns
     -------
@@ -105,7 +109,7 @@ def cover(laplacian: Laplacian, observed: Array, k: int, counts: Array) -> Array
     free = np.ones(laplacian.n_points, dtype=bool)
     free[observed] = False
     return most_telling(
-        design_of(laplacian),
+        design_of(laplacian) if design is None else design,
         observed,
         min(k, int(free.sum())),
         np.ones(laplacian.n_points),

@@ -13,13 +13,13 @@ from scipy.stats import binom
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.model_selection.calibration import estimate_error
+from lapwing.model_selection.calibration import ErrorEstimate, estimate_error
 from lapwing.model_selection.candidates import Candidate
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["Effort", "Evidence", "Tried", "objection_to", "try_out"]
+__all__ = ["Effort", "Evidence", "Looked", "Tried", "look", "objection_to", "try_out"]
 
 # An answer that gives a class less than so much of its share has lost it, and one that contradicts
 # so many of its own labels follows something else. 0.2 and 0.4 of the share choose a little worse.
@@ -106,6 +106,17 @@ class Evidence:
         return not self.objection
 
 
+class Looked(NamedTuple):
+    """What the labels alone tell of a trial."""
+
+    left_out: LeftOut
+    repeated: float  # what changes with the labels, in the mean over the classes
+    spread: float  # standard error of that
+    n_missed: Array  # left-out labels of each class that were missed
+    n_left_out: Array
+    estimate: ErrorEstimate
+
+
 class Tried(NamedTuple):
     """What trying a candidate found."""
 
@@ -142,15 +153,9 @@ def try_out(
     # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
-    left_out = _leave_out(trial, effort)
-    n_left_out = left_out.n_left_out(n_classes)
-    n_missed = left_out.n_missed(n_classes)
+    found = look(trial, effort, bar)
+    left_out, estimate = found.left_out, found.estimate
     missed = left_out.missed[left_out.told]
-    repeated = spread = math.nan
-    estimate = estimate_error(0.0, n_missed, n_left_out)
-    if estimate.error <= bar:
-        repeated, spread = _reproduce(trial, effort)
-        estimate = estimate_error(repeated, n_missed, n_left_out)
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
@@ -162,15 +167,28 @@ def try_out(
         error_interval=(estimate.low, estimate.high),
         left_out_error=float(missed.mean()) if len(missed) else math.nan,
         left_out_standard_error=_standard_error(missed),
-        n_left_out=int(n_left_out.sum()),
-        reproducibility=repeated,
-        reproducibility_standard_error=spread,
+        n_left_out=int(found.n_left_out.sum()),
+        reproducibility=found.repeated,
+        reproducibility_standard_error=found.spread,
         smallest_share=float(shares.min() * n_classes),
         fitted=fitted,
         objection=objection_to(shares, counts, fitted, trial.classes),
         seconds=time.perf_counter() - begun,
     )
-    return Tried(evidence, codes, n_missed, n_left_out)
+    return Tried(evidence, codes, found.n_missed, found.n_left_out)
+
+
+def look(trial: Trial, effort: Effort, bar: float = math.inf) -> Looked:
+    """Leave labels out, and draw others, of a trial that has begun; `bar` as in `try_out`."""
+    n_classes = len(trial.classes)
+    left_out = _leave_out(trial, effort)
+    n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
+    repeated = spread = math.nan
+    estimate = estimate_error(0.0, n_missed, n_left_out)
+    if estimate.error <= bar:
+        repeated, spread = _reproduce(trial, effort)
+        estimate = estimate_error(repeated, n_missed, n_left_out)
+    return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate)
 
 
 def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) -> str:

@@ -1,0 +1,1 @@
+"""The page to label on: its journal, history, learner and server."""

@@ -1,0 +1,123 @@
+"""The labels as a sequence of steps, any of which can be taken back. Pure: nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._tables.coding import same_label
+
+__all__ = ["NO_CODE", "Batch", "History"]
+
+NO_CODE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Labels that were given together.
+
+    Attributes
+    ----------
+    number : int
+        Its place among all batches, from 1.
+    rows : ndarray of int
+        Each once.
+    codes : ndarray of int
+        Their classes; `NO_CODE` takes a label away.
+    by : {'user', 'model'}
+        Whose answer it was; the user gave it in any case.
+    time : str
+        When, ISO 8601 in UTC.
+    """
+
+    number: int
+    rows: NDArray[np.intp]
+    codes: NDArray[np.int32]
+    by: str = "user"
+    time: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Batches upon the labels that the table had, and what follows from them.
+
+    Attributes
+    ----------
+    base : ndarray of int of shape (n,)
+        Codes of the labels that the table had.
+    codes : ndarray of int of shape (n,)
+        The labels now.
+    classes : tuple of str
+        In the order of their appearance; their places are the codes.
+    batches : tuple of Batch
+        All of them, those that were taken back too.
+    taken_back : frozenset of int
+        Numbers of these.
+    """
+
+    base: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    classes: tuple[str, ...] = ()
+    batches: tuple[Batch, ...] = ()
+    taken_back: frozenset[int] = frozenset()
+
+    @classmethod
+    def begin(cls, base: NDArray[np.int32], classes: Sequence[str] = ()) -> History:
+        """The history before anything was done."""
+        return cls(base, base, tuple(classes))
+
+    @property
+    def last(self) -> Batch | None:
+        """The last batch that was not taken back."""
+        return next((b for b in reversed(self.batches) if b.number not in self.taken_back), None)
+
+    def code(self, name: str) -> int | None:
+        """The class of a name; 1 and 1.0 are one, as in tables. None if there is none."""
+        if name in self.classes:
+            return self.classes.index(name)
+        return next((k for k, known in enumerate(self.classes) if same_label(name, known)), None)
+
+    def with_class(self, name: str) -> History:
+        """The same with one more class; with as many if it is there."""
+        if self.code(name) is not None:
+            return self
+        return replace(self, classes=(*self.classes, name))
+
+    def with_batch(
+        self, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str = "user", time: str = ""
+    ) -> History:
+        """The same with one more batch."""
+        batch = Batch(len(self.batches) + 1, rows, codes, by, time)
+        now = self.codes.copy()
+        now[rows] = codes
+        return replace(self, batches=(*self.batches, batch), codes=now)
+
+    def without(self, number: int) -> History:
+        """The same with a batch taken back: its rows have the labels that the others give them.
+
+        Raises
+        ------
+        KeyError
+            If there is no such batch, or it was taken back before.
+        """
+        if not 1 <= number <= len(self.batches) or number in self.taken_back:
+            raise KeyError(number)
+        taken_back = self.taken_back | {number}
+        codes = self.base.copy()
+        for batch in self.batches:
+            if batch.number not in taken_back:
+                codes[batch.rows] = batch.codes
+        return replace(self, taken_back=taken_back, codes=codes)
+
+    def counts(self) -> dict[str, int]:
+        """How many labels each class has."""
+        found = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
+        return dict(zip(self.classes, found.tolist(), strict=True))
+
+    def names(self) -> NDArray[Any]:
+        """The labels as texts, empty where there is none."""
+        return np.array([*self.classes, ""], dtype=object)[self.codes]

@@ -1,0 +1,236 @@
+"""The journal of the labels: lines of JSON, on the disk before anybody hears "saved".
+
+Each line is one record, the first is the header. `Journal.append` returns when its line is on the
+disk. A line that was not finished, because the process was killed or the disk was full, was never
+acknowledged: it is cut off, by `append` itself or when the journal is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from lapwing._host.lock import FileLock, LockedError
+
+__all__ = ["Journal", "JournalError", "RawFile"]
+
+_FORMAT = 1
+_START = b'{"lapwing":"labels"'
+Record = Mapping[str, Any]
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used, or a record that could not be written."""
+
+
+class RawFile(Protocol):
+    """What a journal needs of its file: that of ``open(path, "r+b", buffering=0)``."""
+
+    def read(self) -> bytes: ...
+
+    def write(self, data: bytes, /) -> int | None: ...
+
+    def seek(self, offset: int, /) -> int: ...
+
+    def truncate(self, size: int, /) -> int: ...
+
+    def fileno(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+def _open(path: Path) -> RawFile:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    return open(descriptor, "r+b", buffering=0)
+
+
+class Journal:
+    """An open journal; no other process can open it meanwhile.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made if there is none.
+    subject : mapping
+        What says which table the labels are of, as JSON has it.
+    name : str
+        The table, for messages.
+    opener : callable
+        From the path to its file.
+
+    Attributes
+    ----------
+    records : list of mapping
+        What was in the journal when it was opened, the header left out.
+    n_cut : int
+        Bytes of an unfinished line that were cut off then.
+
+    Raises
+    ------
+    JournalError
+        If another process has it open, it is of another table, or it is damaged.
+    OSError
+        If it cannot be read or written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        subject: Record,
+        name: str,
+        *,
+        opener: Callable[[Path], RawFile] = _open,
+    ) -> None:
+        self.path = path
+        self.records: list[Record] = []
+        self.n_cut = 0
+        self._size = 0
+        self._torn = False
+        try:
+            self._lock = FileLock(path.with_name(f"{path.name}.lock"))
+        except LockedError as error:
+            raise JournalError(_open_elsewhere(path, error.note)) from None
+        try:
+            self._file = opener(path)
+            try:
+                self._begin(subject, name)
+            except BaseException:
+                self._file.close()
+                raise
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def append(self, record: Record) -> None:
+        """Write a record; it is on the disk when this returns.
+
+        Raises
+        ------
+        JournalError
+            If that fails; the journal is then as it was before.
+        """
+        line = _line(record)
+        try:
+            if self._torn:
+                self._cut()
+            self._torn = True
+            self._write(line)
+            os.fsync(self._file.fileno())
+        except (OSError, ValueError) as error:
+            with suppress(OSError, ValueError):  # else the next record, or the next start, does it
+                self._cut()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise JournalError(
+                f"{self.path} could not be written: {reason}. Nothing was changed. Make room on "
+                "the disk, or check the folder, and try again."
+            ) from error
+        self._size += len(line)
+        self._torn = False
+
+    def tell(self, address: str) -> None:
+        """Leave the address for whoever tries to open the journal as well."""
+        self._lock.write(address)
+
+    def close(self) -> None:
+        """Let others open it."""
+        self._file.close()
+        self._lock.release()
+
+    def _begin(self, subject: Record, name: str) -> None:
+        content = self._file.read()
+        lines = content.split(b"\n")
+        # What follows the last line break was not finished; nor was a last line that is no record.
+        lines.pop()
+        if lines and _read(lines[-1]) is None:
+            lines.pop()
+        self._size = sum(len(line) + 1 for line in lines)
+        self.n_cut = len(content) - self._size
+        self._torn = self.n_cut > 0
+        if not lines:
+            if not _START.startswith(content[: len(_START)]):
+                raise JournalError(self._foreign())
+            self.append({"lapwing": "labels", "format": _FORMAT, **subject})
+            _sync_folder(self.path.parent)
+            return
+        records = [_read(line) for line in lines]
+        self._check(records[0] or {}, subject, name)
+        damaged = next((k for k, record in enumerate(records) if record is None), None)
+        if damaged is not None:
+            raise JournalError(
+                f"{self.path} is damaged in line {damaged + 1}. Take the line out with an editor, "
+                "or name another file with --journal."
+            )
+        self.records = [record for record in records[1:] if record is not None]
+        if self._torn:
+            self._cut()
+
+    def _check(self, header: Record, subject: Record, name: str) -> None:
+        if header.get("lapwing") != "labels":
+            raise JournalError(self._foreign())
+        if header.get("format") != _FORMAT:
+            raise JournalError(
+                f"{self.path} was written by a newer lapwing. Install that, or name another file "
+                "with --journal."
+            )
+        if header.get("rows") != subject["rows"]:
+            raise JournalError(
+                f"{self.path} has labels for a table of {header.get('rows')} rows, and {name} has "
+                f"{subject['rows']}. Give the table as it was, or name another file with --journal."
+            )
+        if any(header.get(key) != value for key, value in subject.items()):
+            raise JournalError(
+                f"{self.path} has labels for other rows than those of {name}. Give the table as it "
+                "was, or name another file with --journal."
+            )
+
+    def _foreign(self) -> str:
+        return f"{self.path} is no journal of lapwing label. Name another file with --journal."
+
+    def _write(self, line: bytes) -> None:
+        self._file.seek(self._size)
+        rest = memoryview(line)
+        while rest:
+            n_written = self._file.write(bytes(rest))
+            if not n_written:
+                raise OSError("the file takes no more")
+            rest = rest[n_written:]
+
+    def _cut(self) -> None:
+        self._file.truncate(self._size)
+        os.fsync(self._file.fileno())
+        self._torn = False
+
+
+def _line(record: Record) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8") + b"\n"
+
+
+def _read(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _open_elsewhere(path: Path, note: str) -> str:
+    where = f" at {note}" if note else ""
+    return (
+        f"{path} is open already{where}. Label there, or end that lapwing label first: press "
+        "Ctrl-C in its terminal, or close() it in Python."
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to the disk as well."""
+    with suppress(OSError):  # not every system opens folders
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,216 @@
+"""The model while one labels: one graph and one factorisation, and answers to the labels as given.
+
+The fit begins with two labels of its own, so that graph, eigenvectors, kernel and factorisation are
+there before anybody has labelled a row. `Learner.learn` gives the model the labels that there are
+in place of those that it has, in milliseconds, whatever was added or taken away: the answer is that
+of a fit to these labels.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from lapwing._host.warn import heard
+from lapwing._label.history import NO_CODE
+from lapwing.exceptions import FeatureScaleWarning, OutlierWarning, TiedPointsWarning
+from lapwing.graphs.design import cover
+from lapwing.graphs.spectral import smallest_eigenpairs
+from lapwing.model_selection.evidence import Effort, look
+from lapwing.model_selection.leave_one_out import of_trial as leave_out
+from lapwing.model_selection.trials import Trial
+
+__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner"]
+
+# Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
+_EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)
+# What a fit to two labels that nobody gave says of labels is of no interest.
+_OF_POINTS = (FeatureScaleWarning, OutlierWarning, TiedPointsWarning)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The error to expect on the rows without a label; it lies between low and high in 90 %."""
+
+    error: float
+    low: float
+    high: float
+
+
+class Doubt(NamedTuple):
+    """A labelled row, and the code of the class that all other labels give it."""
+
+    row: int
+    code: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the model says to the labels of a version. Others may read it while the model learns.
+
+    Attributes
+    ----------
+    version : int
+        Whose labels it has learnt.
+    codes : ndarray of uint16 of shape (n,)
+        The class of each row, by its code.
+    confidence : ndarray of float32 of shape (n,)
+        How probable that class is, in the model's own view.
+    model : estimator
+        The fitted model as it was then; its classes are the codes.
+    seconds : float
+        How long the update took.
+    warnings : tuple of str
+        What the model warned of.
+    """
+
+    version: int
+    codes: NDArray[np.uint16]
+    confidence: NDArray[np.float32]
+    model: Any
+    seconds: float
+    warnings: tuple[str, ...] = ()
+
+    def suggest(self, k: int, skipped: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows to label next, those that were skipped left out."""
+        found = self.model.suggest(k + len(skipped))
+        return np.asarray(found[~np.isin(found, skipped)][:k])
+
+    def doubts(self) -> list[Doubt]:
+        """Labels that the others contradict, the clearest first."""
+        found = leave_out(Trial(self.model._kept.refits))
+        says = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
+        return [Doubt(row, int(says[row])) for row in found.suspicious.tolist()]
+
+    def estimate(self) -> Estimate | None:
+        """The error to expect; None if nothing can be said of it."""
+        found = look(Trial(self.model._kept.refits), _EFFORT).estimate
+        if not all(map(math.isfinite, found)):
+            return None
+        return Estimate(found.error, found.low, found.high)
+
+
+class Learner:
+    """A model of some points; one thread at a time.
+
+    Parameters
+    ----------
+    estimator : classifier of lapwing with ``updatable``
+        Stays unfitted.
+    X : {ndarray, CSR} of shape (n, d)
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.name = type(estimator).__name__
+        self._model = clone(estimator).set_params(updatable=True, unlabeled=NO_CODE)
+        self._X = X
+        self._taught: NDArray[np.int32] | None = None
+
+    def prepare(self) -> tuple[Ground, tuple[str, ...]]:
+        """Make what all fits share; takes as long as a fit. Gives it, and the warnings.
+
+        Raises
+        ------
+        ValueError, MemoryError
+            If the estimator refuses the points.
+        """
+        n = self._X.shape[0]
+        taught = np.full(n, NO_CODE, dtype=np.int32)
+        taught[[0, _another(self._X)]] = 0, 1
+        with heard() as said:
+            self._model.fit(self._X, taught)
+            self._model.suggest(1)
+        self._taught = taught
+        kept = self._model._kept
+        return Ground(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
+
+    def learn(self, codes: NDArray[np.int32], version: int) -> Answers | None:
+        """Answer for all rows; None without labels of two classes.
+
+        Parameters
+        ----------
+        codes : ndarray of int of shape (n,)
+            The labels, `NO_CODE` where there is none.
+        version : int
+        """
+        assert self._taught is not None
+        if len(np.unique(codes[codes != NO_CODE])) < 2:
+            return None
+        begun = time.perf_counter()
+        changed = np.flatnonzero(codes != self._taught)
+        with heard() as said:
+            if len(changed):
+                self._model.add_labels(changed, codes[changed])
+        self._taught = codes.copy()
+        shares = self._model.transduction_proba_
+        return Answers(
+            version,
+            self._model.transduction_.astype(np.uint16),
+            shares.max(axis=1).astype(np.float32),
+            self._model._as_it_is(),
+            time.perf_counter() - begun,
+            _texts(said),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What does not depend on labels: the graph's points. Any thread may read it.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    design : ndarray of shape (n_points, r)
+        Coordinates of the points by which they are chosen.
+    """
+
+    prepared: Any
+    design: NDArray[Any]
+
+    def cover(
+        self, labeled: NDArray[np.bool_], k: int, skipped: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Rows that say most about all others by the graph alone, while there is no answer yet."""
+        problem, known = self.prepared.problem, labeled.copy()
+        known[skipped] = True
+        counts = np.bincount(problem.vertex, minlength=problem.n_points).astype(np.float64)
+        observed = np.unique(problem.vertex[known])
+        found = cover(self.prepared.laplacian, observed, k, counts, self.design)
+        return np.asarray(problem.rows[found])
+
+    def eigenmap(self) -> NDArray[np.float64]:
+        """Two smooth coordinates of the rows, shape (n, 2)."""
+        prepared = self.prepared
+        pairs = prepared.eigenpairs
+        if pairs is None:
+            pairs = smallest_eigenpairs(prepared.laplacian, min(3, prepared.problem.n_points))
+        # The first is constant on a component and places no row.
+        vectors = np.asarray(pairs.vectors[:, 1:3], dtype=np.float64)
+        missing = 2 - vectors.shape[1]
+        vectors = np.pad(vectors, ((0, 0), (0, missing)))
+        return np.asarray(vectors[prepared.problem.vertex])
+
+
+def _texts(said: list[Warning], kinds: tuple[type[Warning], ...] = (Warning,)) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(one) for one in said if isinstance(one, kinds)))
+
+
+def _another(X: Any) -> int:
+    """A row that differs from the first."""
+    step = 1000
+    for start in range(0, X.shape[0], step):
+        block, first = X[start : start + step], X[[0]]
+        differ = (
+            np.asarray((block != first[[0] * block.shape[0]]).sum(axis=1)).ravel() > 0
+            if hasattr(block, "toarray")
+            else (block != first).any(axis=1)
+        )
+        if differ.any():
+            return start + int(np.argmax(differ))
+    raise ValueError("All rows are equal, so no label could say anything of another row.")

@@ -1,0 +1,130 @@
+// @ts-check
+// What the server is asked. Addresses are relative: the token is the folder that the page is in.
+
+/**
+ * @typedef {{version: number, source: string, n: number, n_shown: number, sample_note: string | null,
+ *   columns: string[], has_text: boolean, has_image: boolean, maps: {key: string, title: string}[],
+ *   classes: string[], given: Record<string, number>, predicted: Record<string, number>,
+ *   n_labeled: number, history: Step[], can_undo: boolean,
+ *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
+ *   evidence: {error: number, low: number, high: number, words: string} | null,
+ *   curve: Estimate[], suggestions: number[], suspicious: Doubt[], warnings: string[],
+ *   journal: string | null}} State
+ * @typedef {{batch: number, label: string | null, n_rows: number, n_classes: number,
+ *   taken_back: boolean, by: string, time: string}} Step
+ * @typedef {{n_labels: number, error: number | null, low: number | null, high: number | null,
+ *   volumes: Record<string, number>}} Estimate
+ * @typedef {{row: number, given: string, suggested: string}} Doubt
+ * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
+ *   image: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
+ * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
+ *   confidence: Uint8Array}} Colours
+ * @typedef {{rows: Int32Array, x: Float32Array, y: Float32Array}} Places
+ * @typedef {{version: number, batch: number, n_rows: number}} Receipt
+ */
+
+/** No class, in the codes of `Colours`. */
+export const NOBODY = 65535;
+
+/** The most rows that one question may name. */
+export const MOST_ROWS = 200;
+
+/** The server answered, and said in words why not. */
+export class Refused extends Error {}
+
+/** There was no answer. */
+export class Lost extends Error {}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function ask(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Lost('The server does not answer.');
+  }
+  if (answer.ok) return answer;
+  let words = '';
+  try {
+    words = (await answer.json()).error;
+  } catch {
+    // Not one of the server's own errors: its number has to do.
+  }
+  throw new Refused(words || `The server refused this (${answer.status}).`);
+}
+
+/** @param {string} path @param {object} message */
+async function tell(path, message) {
+  const body = JSON.stringify(message);
+  const headers = { 'Content-Type': 'application/json' };
+  return (await ask(path, { method: 'POST', headers, body })).json();
+}
+
+/** @returns {Promise<State>} */
+export const state = async () => (await ask('api/state')).json();
+
+/** @param {string} key @returns {Promise<Places>} */
+export async function places(key) {
+  const buffer = await (await ask(`api/map/${encodeURIComponent(key)}`)).arrayBuffer();
+  const n = new Int32Array(buffer, 0, 1)[0];
+  return {
+    rows: new Int32Array(buffer, 4, n),
+    x: new Float32Array(buffer, 4 + 4 * n, n),
+    y: new Float32Array(buffer, 4 + 8 * n, n),
+  };
+}
+
+/** @returns {Promise<Colours>} */
+export async function colours() {
+  const answer = await ask('api/colours');
+  const buffer = await answer.arrayBuffer();
+  const n = new Int32Array(buffer, 0, 1)[0];
+  return {
+    version: Number(answer.headers.get('X-Version')),
+    model: Number(answer.headers.get('X-Model-Version')),
+    given: new Uint16Array(buffer, 4, n),
+    predicted: new Uint16Array(buffer, 4 + 2 * n, n),
+    confidence: new Uint8Array(buffer, 4 + 4 * n, n),
+  };
+}
+
+/** @param {number[]} ids @returns {Promise<Row[]>} */
+export const rows = async (ids) => (ids.length ? (await ask(`api/rows?ids=${ids}`)).json() : []);
+
+/** @param {number} k @param {number[]} skip @returns {Promise<number[]>} */
+export const suggest = async (k, skip) => (await ask(`api/suggest?k=${k}&skip=${skip}`)).json();
+
+/** @param {number[]} rows @param {string | null} label @returns {Promise<Receipt>} */
+export const give = (rows, label) => tell('api/batch', { rows, label });
+
+/** @param {number[]} rows @param {number} model what the user saw @returns {Promise<Receipt>} */
+export const take = (rows, model) => tell('api/batch', { rows, take: 'model', model });
+
+/** @param {number} [batch] @returns {Promise<Receipt>} */
+export const undo = (batch) => tell('api/undo', batch === undefined ? {} : { batch });
+
+/** @param {string} name @returns {Promise<{version: number}>} */
+export const addClass = (name) => tell('api/classes', { name });
+
+/** @param {number} row */
+export const picture = (row) => `api/image/${row}`;
+
+/**
+ * Follow what changes, in this tab or in another.
+ * @param {(event: {version: number, part: string}) => void} changed
+ * @param {(there: boolean) => void} heard whether the server is there
+ */
+export function follow(changed, heard) {
+  const stream = new EventSource('api/events');
+  stream.onopen = () => heard(true);
+  stream.onerror = () => {
+    heard(false);
+    // The browser gives up after a refusal, and tries again by itself after all else.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => follow(changed, heard), 2000);
+  };
+  stream.onmessage = (message) => changed(JSON.parse(message.data));
+}

@@ -1,0 +1,131 @@
+// @ts-check
+// The classes: what each has so far, the key that gives it, and the box to type one in.
+import { byId, make, number, percent, plural } from './dom.js';
+import { sign } from './palette.js';
+
+/** Keys that give the first ten classes. */
+export const DIGITS = '1234567890';
+
+/**
+ * @param {import('./api.js').State} state
+ * @param {(name: string) => void} give
+ */
+export function showClasses(state, give) {
+  const { classes, given, predicted } = state;
+  const all = classes.reduce((sum, name) => sum + (predicted[name] ?? 0), 0);
+  const hint = classes.length ? (all ? 'given · volume' : 'given') : '';
+  byId('classes-hint').textContent = hint;
+  byId('no-classes').hidden = classes.length > 0;
+  byId('classes').replaceChildren(
+    ...classes.map((name, code) => {
+      const key = DIGITS[code];
+      const share = all ? (predicted[name] ?? 0) / all : 0;
+      const bar = make('span', { class: `volume k${code % 10}` });
+      bar.style.setProperty('--share', String(share));
+      const words =
+        `${name}: ${plural(given[name] ?? 0, 'label')}` +
+        (all ? `, about ${percent(share)} of the rows` : '') +
+        '. Give it to the selected rows.';
+      const button = make(
+        'button',
+        { type: 'button', 'aria-keyshortcuts': key ?? null, 'aria-label': words, onclick: () => give(name) },
+        make('kbd', { class: key ? null : 'none' }, key ?? ''),
+        sign(code),
+        make('span', { class: 'what' }, name),
+        make('span', { class: 'count' }, number(given[name] ?? 0)),
+        make('span', { class: 'share' }, all ? percent(share) : ''),
+        bar,
+      );
+      return make('li', {}, button);
+    }),
+  );
+}
+
+/** A box to type a class in: it finds classes, and makes new ones. */
+export class TypeAhead {
+  /** @param {(name: string) => void} give */
+  constructor(give) {
+    this.give = give;
+    /** @type {string[]} */
+    this.classes = [];
+    /** @type {{name: string, fresh: boolean}[]} */
+    this.found = [];
+    this.at = 0;
+    this.box = /** @type {HTMLInputElement} */ (byId('class-name'));
+    this.list = byId('class-found');
+    this.box.addEventListener('input', () => this.#find());
+    this.box.addEventListener('focus', () => this.#find());
+    this.box.addEventListener('blur', () => this.#close());
+    this.box.addEventListener('keydown', (event) => this.#key(event));
+  }
+
+  /** @param {string} [text] */
+  open(text = '') {
+    this.box.value = text;
+    this.box.focus();
+    this.#find();
+  }
+
+  #find() {
+    const typed = this.box.value.trim();
+    const wanted = typed.toLowerCase();
+    const starts = this.classes.filter((name) => name.toLowerCase().startsWith(wanted));
+    const holds = this.classes.filter((name) => !starts.includes(name) && name.toLowerCase().includes(wanted));
+    this.found = [...starts, ...holds].slice(0, 8).map((name) => ({ name, fresh: false }));
+    // A new name comes last: whoever types the start of a class and Enter means that class.
+    if (typed && !this.classes.includes(typed)) this.found.push({ name: typed, fresh: true });
+    this.at = 0;
+    this.#show();
+  }
+
+  #show() {
+    this.list.hidden = this.found.length === 0;
+    this.box.setAttribute('aria-expanded', String(!this.list.hidden));
+    this.list.replaceChildren(
+      ...this.found.map(({ name, fresh }, k) =>
+        make(
+          'li',
+          {
+            id: `class-found-${k}`,
+            role: 'option',
+            'aria-selected': String(k === this.at),
+            onpointerdown: (/** @type {Event} */ event) => event.preventDefault(),
+            onclick: () => this.#choose(name),
+          },
+          fresh ? null : sign(this.classes.indexOf(name)),
+          make('span', {}, fresh ? `New class “${name}”` : name),
+        ),
+      ),
+    );
+    if (this.found.length) this.box.setAttribute('aria-activedescendant', `class-found-${this.at}`);
+    else this.box.removeAttribute('aria-activedescendant');
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && this.found.length) {
+      event.preventDefault();
+      this.at = (this.at + step + this.found.length) % this.found.length;
+      this.#show();
+    } else if (event.key === 'Enter' && this.found.length) {
+      event.preventDefault();
+      this.#choose(this.found[this.at].name);
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      this.box.blur();
+    }
+  }
+
+  /** @param {string} name */
+  #choose(name) {
+    this.box.value = '';
+    this.box.blur();
+    this.give(name);
+  }
+
+  #close() {
+    this.list.hidden = true;
+    this.box.setAttribute('aria-expanded', 'false');
+  }
+}

@@ -1,0 +1,25 @@
+// @ts-check
+// The keys, in one table: what is listened to is what the help shows.
+import { byId, make } from './dom.js';
+
+/** @typedef {{keys: string[], shown: string, words: string, run: (key: string) => void}} Shortcut */
+
+/** @param {Shortcut[]} shortcuts */
+export function listen(shortcuts) {
+  byId('key-list').replaceChildren(
+    ...shortcuts.map(({ shown, words }) =>
+      make('div', {}, make('dt', {}, ...shown.split(' ').map((key) => make('kbd', {}, key))), make('dd', {}, words)),
+    ),
+  );
+  const run = new Map(shortcuts.flatMap((shortcut) => shortcut.keys.map((key) => [key, shortcut.run])));
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (target.closest('input, textarea, select, dialog[open]')) return;
+    if (event.key === 'Enter' && target.closest('button, a, summary')) return;
+    const action = run.get(event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    if (!action) return;
+    event.preventDefault();
+    action(event.key);
+  });
+}

@@ -1,0 +1,459 @@
+// @ts-check
+// The page: what is selected, what is done with it, and showing what came of it.
+import * as api from './api.js';
+import { DIGITS, TypeAhead, showClasses } from './classes.js';
+import { byId, make, number, plural } from './dom.js';
+import { listen } from './keys.js';
+import { Selected, Shelf, choosing, doubtParts, fill, queueParts } from './lists.js';
+import { looks } from './looks.js';
+import { Palette } from './palette.js';
+import { showProgress } from './progress.js';
+import { Scatter } from './scatter.js';
+import { showSteps } from './steps.js';
+import { Tip } from './tip.js';
+
+const QUEUE = 5;
+const COLOURINGS = /** @type {const} */ (['prediction', 'confidence', 'given']);
+const LOST =
+  'The server does not answer. What was saved is safe. This page goes on by itself as soon as the ' +
+  'server is back; if you have ended it, start it again with the same command and open the new address.';
+
+class Page {
+  /** @param {api.State} state @param {api.Colours} colours */
+  constructor(state, colours) {
+    this.state = state;
+    this.colours = colours;
+    this.palette = new Palette();
+    /** @type {import('./looks.js').Colouring} */
+    this.colouring = 'prediction';
+    /** @type {Set<number>} */
+    this.selected = new Set();
+    this.fromQueue = false;
+    /** Rows that were passed over or have just been labelled. @type {Set<number>} */
+    this.passed = new Set();
+    /** @type {number[]} */
+    this.queue = [];
+    /** Row of each point of the map, and back. @type {Int32Array} */
+    this.rows = new Int32Array();
+    this.pointOf = new Int32Array();
+    this.mapKey = '';
+    this.wanted = { state: false, colours: false };
+    this.refreshing = false;
+    this.saving = 0;
+    this.there = true;
+    /** @type {Promise<unknown>} */
+    this.last = Promise.resolve();
+
+    this.shelf = new Shelf(api.rows);
+    this.tip = new Tip(this.shelf);
+    this.table = new Selected(this.shelf, (row) => this.select([row], 'remove'), (error) => this.failed(error));
+    this.typed = new TypeAhead((name) => this.give(name));
+    this.scatter = new Scatter(byId('map'), {
+      selected: (points, mode) => this.select(points.map((point) => this.rows[point]), mode),
+      pointed: (point, x, y) => this.tip.point(point < 0 ? -1 : this.rows[point], x, y, this.state),
+      drawn: () => this.drawn(),
+    });
+    this.#wire();
+  }
+
+  async start() {
+    if (!this.scatter.deck) this.#noMap('This browser draws no map (it has no WebGL 2). The queue and the table are enough to label.');
+    this.showState();
+    await this.showMap();
+    api.follow((event) => this.changed(event), (there) => this.heard(there));
+    this.say('calm', this.state.n_labeled ? `Opened: ${plural(this.state.n_labeled, 'label')} so far.` : 'Ready.');
+  }
+
+  // Showing
+
+  showState() {
+    const { state } = this;
+    byId('source').textContent = state.source;
+    document.title = `${state.source} · lapwing label`;
+    this.#showWarnings();
+    this.#showMaps();
+    this.typed.classes = state.classes;
+    showClasses(state, (name) => this.give(name));
+    showProgress(state);
+    showSteps(state, (batch) => this.undo(batch));
+    this.showQueue();
+    this.#showLegend();
+    this.showSelection(false);
+  }
+
+  async showQueue() {
+    const { state } = this;
+    const fresh = state.suggestions.filter((row) => !this.passed.has(row)).slice(0, QUEUE);
+    this.queue = fresh;
+    this.scatter.ring(this.rows.length ? fresh.map((row) => this.pointOf[row]).filter((point) => point >= 0) : []);
+    for (const id of ['next', 'all-next']) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !state.model.ready;
+    try {
+      const queue = await this.shelf.get(fresh);
+      if (fresh !== this.queue) return;
+      fill(byId('queue'), queue, this.selected, (row, place) => queueParts(row, place, state));
+      if (!fresh.length) byId('queue').replaceChildren(make('li', { class: 'minor' }, state.model.ready ? 'Press N for the next row.' : 'Comes with the graph of the rows …'));
+      const doubts = new Map(state.suspicious.map((doubt) => [doubt.row, doubt]));
+      byId('doubts-part').hidden = doubts.size === 0;
+      const rows = await this.shelf.get([...doubts.keys()].slice(0, 20));
+      fill(byId('doubts'), rows, this.selected, (row) => doubtParts(row, /** @type {api.Doubt} */ (doubts.get(row.row)), state));
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** @param {boolean} fresh whether other rows than before */
+  showSelection(fresh) {
+    this.table.show([...this.selected], this.state, fresh);
+    for (const item of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.rows [role=option]'))) {
+      item.setAttribute('aria-selected', String(this.selected.has(Number(item.dataset.row))));
+    }
+  }
+
+  async showMap() {
+    const { maps } = this.state;
+    if (!this.mapKey) this.mapKey = maps[0].key;
+    try {
+      const places = await api.places(this.mapKey);
+      this.rows = places.rows;
+      this.pointOf = new Int32Array(this.state.n).fill(-1);
+      places.rows.forEach((row, point) => (this.pointOf[row] = point));
+      this.scatter.show(places);
+      this.paint();
+      this.scatter.ring(this.queue.map((row) => this.pointOf[row]).filter((point) => point >= 0));
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  paint() {
+    if (!this.rows.length) return;
+    const chosen = new Uint8Array(this.rows.length);
+    for (const row of this.selected) if (this.pointOf[row] >= 0) chosen[this.pointOf[row]] = 1;
+    const { all, top } = looks(this.colours, chosen, this.selected.size > 0, this.colouring, this.palette);
+    const [r, g, b] = this.palette.edge;
+    this.scatter.paint(all, top, [r / 255, g / 255, b / 255, 1]);
+    this.painted = `${this.colours.version}/${this.colours.model}`;
+  }
+
+  drawn() {
+    // For whoever measures how long it takes from a key to new colours.
+    if (this.painted) document.documentElement.dataset.drawn = this.painted;
+  }
+
+  // Selecting
+
+  /** @param {number[]} rows @param {import('./scatter.js').Mode} mode @param {boolean} [fromQueue] */
+  select(rows, mode, fromQueue = false) {
+    if (mode === 'new') this.selected = new Set(rows);
+    else for (const row of rows) mode === 'add' ? this.selected.add(row) : this.selected.delete(row);
+    this.selected = new Set(this.selected);
+    this.fromQueue = fromQueue;
+    this.showSelection(true);
+    this.paint();
+    if (this.selected.size) this.say('calm', `${plural(this.selected.size, 'row')} selected.`);
+  }
+
+  /** @param {number} row */
+  pick(row) {
+    if (this.selected.size === 1 && this.selected.has(row)) return;
+    this.select([row], 'new', true);
+    if (this.rows.length && this.pointOf[row] >= 0) this.scatter.seek(this.pointOf[row]);
+  }
+
+  async next() {
+    const [current] = this.fromQueue ? this.selected : [];
+    const at = this.queue.indexOf(current);
+    let row = this.queue[at + 1];
+    if (row === undefined) {
+      for (const seen of this.queue) this.passed.add(seen);
+      try {
+        const skip = [...this.passed].slice(-api.MOST_ROWS);
+        this.state = { ...this.state, suggestions: await api.suggest(QUEUE, skip) };
+        await this.showQueue();
+        row = this.queue[0];
+      } catch (error) {
+        return this.failed(error);
+      }
+    }
+    if (row === undefined) return this.say('calm', 'No row is left to suggest.');
+    this.pick(row);
+    const item = document.querySelector(`#queue [data-row="${row}"]`);
+    if (item instanceof HTMLElement && document.activeElement?.closest('#queue, body > main') === byId('queue')) item.focus();
+  }
+
+  // Doing
+
+  /** @param {string | null} name */
+  give(name) {
+    const rows = [...this.selected];
+    if (!rows.length) {
+      if (name !== null && !this.state.classes.includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” is there. Select rows to give it.`);
+      return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
+    }
+    return this.label(rows, () => api.give(rows, name), (n) => (name === null ? `Saved: ${plural(n, 'row')} without a label.` : `Saved: ${plural(n, 'row')} ${n === 1 ? 'is' : 'are'} ${name}.`));
+  }
+
+  take() {
+    const rows = [...this.selected];
+    if (!rows.length) return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
+    if (!this.state.model.fitted) return this.say('ask', 'The model has no answer yet: it needs labels of two classes.');
+    const { model } = this.colours;
+    return this.label(rows, () => api.take(rows, model), (n) => `Saved: ${plural(n, 'row')} as the model says.`);
+  }
+
+  /** @param {number} [batch] */
+  undo(batch) {
+    return this.do(() => api.undo(batch), (receipt) => `Taken back: ${plural(receipt.n_rows, 'row')}.`);
+  }
+
+  /** @param {number[]} rows @param {() => Promise<api.Receipt>} send @param {(n: number) => string} words */
+  label(rows, send, words) {
+    const single = this.fromQueue && rows.length === 1;
+    const done = this.do(send, (receipt) => words(receipt.n_rows));
+    if (this.fromQueue) for (const row of rows) this.passed.add(row);
+    if (single) this.next();
+    return done;
+  }
+
+  /**
+   * One after the other, as they were asked for; a word that all is saved only after the last.
+   * @template {{version: number}} Answer
+   * @param {() => Promise<Answer>} send
+   * @param {(answer: Answer) => string} words
+   */
+  do(send, words) {
+    this.saving++;
+    this.say('busy', 'Saving …');
+    const done = this.last.then(async () => {
+      try {
+        const answer = await send();
+        this.saving--;
+        if (!this.saving) this.say('good', words(answer));
+        if (answer.version > this.state.version) this.refresh({ state: true, colours: true });
+      } catch (error) {
+        this.saving--;
+        this.failed(error);
+      }
+    });
+    this.last = done;
+    return done;
+  }
+
+  // Hearing
+
+  /** @param {{version: number, part: string}} event */
+  changed({ version, part }) {
+    const labels = version > this.state.version || version > this.colours.version;
+    const answers = part === 'model' && version > this.colours.model;
+    // After a restart the numbers may be smaller than before.
+    const other = version < this.colours.version && part === 'labels';
+    if (part === 'labels' && !labels && !other) return;
+    this.refresh({ state: true, colours: labels || answers || other || part === 'ready' });
+  }
+
+  /** @param {boolean} there */
+  heard(there) {
+    byId('lost').hidden = there;
+    byId('lost').textContent = there ? '' : LOST;
+    if (!there) this.say('bad', 'Not connected.');
+    else if (!this.there) {
+      this.say('calm', 'Connected again.');
+      this.refresh({ state: true, colours: true });
+    }
+    this.there = there;
+  }
+
+  /** Ask again; questions that come meanwhile are asked once. @param {{state: boolean, colours: boolean}} wanted */
+  async refresh(wanted) {
+    this.wanted = { state: this.wanted.state || wanted.state, colours: this.wanted.colours || wanted.colours };
+    if (this.refreshing) return;
+    this.refreshing = true;
+    try {
+      while (this.wanted.state || this.wanted.colours) {
+        const asked = this.wanted;
+        this.wanted = { state: false, colours: false };
+        const coloured = asked.colours ? this.#recolour() : null;
+        if (asked.state) await this.#restate();
+        await coloured;
+      }
+    } catch (error) {
+      this.failed(error);
+    } finally {
+      this.refreshing = false;
+    }
+  }
+
+  async #recolour() {
+    this.colours = await api.colours();
+    this.paint();
+  }
+
+  async #restate() {
+    const before = this.state;
+    this.state = await api.state();
+    this.shelf.clear();
+    for (const row of this.passed) if (this.state.suggestions.length === 0) this.passed.delete(row);
+    this.showState();
+    if (before.maps.length !== this.state.maps.length && !this.rows.length) this.showMap();
+  }
+
+  // Saying
+
+  /** @param {'calm' | 'busy' | 'good' | 'ask' | 'bad'} mood @param {string} words */
+  say(mood, words) {
+    const status = byId('status');
+    status.textContent = words;
+    status.dataset.mood = mood;
+  }
+
+  /** @param {unknown} error */
+  failed(error) {
+    if (error instanceof api.Lost) this.say('bad', 'Not saved: the server does not answer.');
+    else if (error instanceof api.Refused) this.say('bad', error.message);
+    else throw error;
+  }
+
+  // Wiring
+
+  #wire() {
+    listen([
+      { keys: [...DIGITS], shown: '1 – 9 0', words: 'Give the selected rows a class', run: (key) => this.#digit(key) },
+      { keys: ['c', '/'], shown: 'C', words: 'Type a class: its first letters, or a new name', run: () => this.typed.open() },
+      { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows', run: () => this.take() },
+      { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
+      { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
+      { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue, 'new', true) },
+      { keys: ['u'], shown: 'U', words: 'Take the labels of the selected rows away', run: () => this.give(null) },
+      { keys: ['Escape'], shown: 'Esc', words: 'Select none', run: () => this.select([], 'new') },
+      { keys: ['Delete'], shown: 'Del', words: 'Take a row of the table out of the selection', run: () => {} },
+      { keys: ['l'], shown: 'L', words: 'Draw around points', run: () => this.use('lasso') },
+      { keys: ['b'], shown: 'B', words: 'Draw a box around points', run: () => this.use('box') },
+      { keys: ['m'], shown: 'M', words: 'Move the map', run: () => this.use('move') },
+      { keys: ['f'], shown: 'F', words: 'Show the whole map', run: () => this.scatter.fit() },
+      { keys: ['+', '='], shown: '+', words: 'Zoom in', run: () => this.scatter.zoom(0.5) },
+      { keys: ['-'], shown: '−', words: 'Zoom out', run: () => this.scatter.zoom(-0.5) },
+      { keys: ['t'], shown: 'T', words: 'Colour by prediction, confidence or given label', run: () => this.#turn() },
+      { keys: [], shown: '↑ ↓', words: 'Go through a list; on the map, move it', run: () => {} },
+      { keys: ['?'], shown: '?', words: 'Show these keys', run: () => this.#help() },
+    ]);
+    const clicks = {
+      next: () => this.next(),
+      'all-next': () => this.select(this.queue, 'new', true),
+      take: () => this.take(),
+      unlabel: () => this.give(null),
+      clear: () => this.select([], 'new'),
+      undo: () => this.undo(),
+      fit: () => this.scatter.fit(),
+      closer: () => this.scatter.zoom(0.5),
+      farther: () => this.scatter.zoom(-0.5),
+      help: () => this.#help(),
+    };
+    for (const [id, run] of Object.entries(clicks)) byId(id).addEventListener('click', run);
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-tool][role=radio]'))) {
+      button.addEventListener('click', () => this.use(/** @type {import('./scatter.js').Tool} */ (button.dataset.tool)));
+    }
+    choosing(byId('queue'), (row) => this.pick(row));
+    choosing(byId('doubts'), (row) => this.pick(row));
+    const colouring = /** @type {HTMLSelectElement} */ (byId('colouring'));
+    colouring.addEventListener('change', () => this.colour(/** @type {any} */ (colouring.value)));
+    const map = /** @type {HTMLSelectElement} */ (byId('which-map'));
+    map.addEventListener('change', () => {
+      this.mapKey = map.value;
+      this.showMap();
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this.palette = new Palette();
+      this.paint();
+      this.#showLegend();
+    });
+    addEventListener('beforeprint', () => this.#print());
+  }
+
+  /** @param {string} key */
+  #digit(key) {
+    const name = this.state.classes[DIGITS.indexOf(key)];
+    if (name !== undefined) this.give(name);
+    else this.say('ask', `There is no class with the key ${key}. Press C to type a new one.`);
+  }
+
+  /** @param {import('./scatter.js').Tool} tool */
+  use(tool) {
+    this.scatter.use(tool);
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-tool][role=radio]'))) {
+      button.setAttribute('aria-checked', String(button.dataset.tool === tool));
+    }
+  }
+
+  /** @param {import('./looks.js').Colouring} colouring */
+  colour(colouring) {
+    this.colouring = colouring;
+    /** @type {HTMLSelectElement} */ (byId('colouring')).value = colouring;
+    this.paint();
+    this.#showLegend();
+  }
+
+  #turn() {
+    this.colour(COLOURINGS[(COLOURINGS.indexOf(this.colouring) + 1) % COLOURINGS.length]);
+  }
+
+  #help() {
+    /** @type {HTMLDialogElement} */ (byId('keys')).showModal();
+  }
+
+  #showMaps() {
+    const select = /** @type {HTMLSelectElement} */ (byId('which-map'));
+    const { maps } = this.state;
+    if (select.options.length === maps.length) return;
+    select.replaceChildren(...maps.map(({ key, title }) => make('option', { value: key }, title)));
+    select.value = this.mapKey || maps[0].key;
+  }
+
+  #showWarnings() {
+    const { sample_note: sample, warnings } = this.state;
+    const all = sample ? [sample, ...warnings] : warnings;
+    if (this.warned === all.join('\n')) return; // one that was opened stays open
+    this.warned = all.join('\n');
+    byId('warnings').replaceChildren(
+      ...all.map((words) => {
+        const end = words.search(/[.:;] /);
+        if (end < 0) return make('li', { class: 'note look' }, words);
+        const more = make('p', {}, words.slice(end + 2));
+        return make('li', { class: 'note look' }, make('details', {}, make('summary', {}, words.slice(0, end)), more));
+      }),
+    );
+  }
+
+  #showLegend() {
+    const legend = byId('map-legend');
+    const words = [`${number(this.state.n_shown)} rows.`, 'Labelled rows have an edge.'];
+    if (this.queue.length) words.push('Rings: what to label next.');
+    if (this.colouring === 'confidence') {
+      const steps = this.palette.steps.map((_, k) => make('span', { class: `step s${k}` }));
+      legend.replaceChildren('Not sure ', make('span', { class: 'steps' }, ...steps), ' sure. ', words.join(' '));
+    } else legend.replaceChildren(words.join(' '));
+  }
+
+  /** @param {string} words */
+  #noMap(words) {
+    const note = byId('map-note');
+    note.hidden = false;
+    note.textContent = words;
+  }
+
+  #print() {
+    const picture = /** @type {HTMLImageElement} */ (byId('map-print'));
+    const source = this.scatter.picture();
+    if (source) picture.src = source;
+    picture.hidden = !source;
+  }
+}
+
+async function open() {
+  const [state, colours] = await Promise.all([api.state(), api.colours()]);
+  await new Page(state, colours).start();
+}
+
+open().catch((error) => {
+  byId('status').dataset.mood = 'bad';
+  byId('status').textContent = error instanceof Error ? error.message : String(error);
+});

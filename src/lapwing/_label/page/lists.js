@@ -1,0 +1,231 @@
+// @ts-check
+// Rows as lists: the table of those that are selected, the queue, and those to look at again.
+import { MOST_ROWS, picture } from './api.js';
+import { byId, make, number, percent, plural, rove } from './dom.js';
+import { sign } from './palette.js';
+
+const FIRST_ROWS = 25;
+const SHORT = 90;
+
+/** @typedef {import('./api.js').Row} Row */
+
+/** Rows that were read, as long as nothing has changed. */
+export class Shelf {
+  /** @param {(ids: number[]) => Promise<Row[]>} read */
+  constructor(read) {
+    this.read = read;
+    /** @type {Map<number, Row>} */
+    this.known = new Map();
+    this.edition = 0;
+  }
+
+  /** What was said of classes is old now. */
+  clear() {
+    this.known.clear();
+    this.edition++;
+  }
+
+  /** @param {number[]} ids @returns {Promise<Row[]>} */
+  async get(ids) {
+    const edition = this.edition;
+    const found = new Map(this.known);
+    const missing = ids.filter((id) => !found.has(id));
+    for (let k = 0; k < missing.length; k += MOST_ROWS) {
+      for (const row of await this.read(missing.slice(k, k + MOST_ROWS))) {
+        found.set(row.row, row);
+        if (edition === this.edition) this.known.set(row.row, row);
+      }
+    }
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+}
+
+/** The selected rows: one as a card, several as a table. */
+export class Selected {
+  /** @param {Shelf} shelf @param {(row: number) => void} drop @param {(words: unknown) => void} failed */
+  constructor(shelf, drop, failed) {
+    this.shelf = shelf;
+    this.drop = drop;
+    this.failed = failed;
+    this.shown = FIRST_ROWS;
+    this.turn = 0;
+    this.table = byId('table');
+    rove(this.table, 'tbody tr', () => {});
+    this.table.addEventListener('keydown', (event) => {
+      const at = /** @type {HTMLElement | null} */ (document.activeElement?.closest('tbody tr'));
+      if (event.key !== 'Delete' || !at) return;
+      event.preventDefault();
+      this.drop(Number(at.dataset.row));
+    });
+  }
+
+  /** @param {number[]} ids @param {import('./api.js').State} state @param {boolean} fresh */
+  async show(ids, state, fresh) {
+    if (fresh) this.shown = FIRST_ROWS;
+    const turn = ++this.turn;
+    byId('selection-title').textContent = ids.length ? `${plural(ids.length, 'row')} selected` : 'Selected rows';
+    for (const id of ['take', 'unlabel', 'clear']) {
+      const button = /** @type {HTMLButtonElement} */ (byId(id));
+      button.disabled = !ids.length || (id === 'take' && !state.model.fitted);
+    }
+    if (!ids.length) {
+      byId('card').replaceChildren(make('p', { class: 'minor' }, 'Nothing is selected. Draw around points on the map, click one, or take a row from the queue.'));
+      this.table.replaceChildren();
+      return;
+    }
+    try {
+      const rows = await this.shelf.get(ids.slice(0, this.shown));
+      if (turn !== this.turn) return;
+      const focused = document.activeElement?.closest('#table tbody tr');
+      const row = focused instanceof HTMLElement ? focused.dataset.row : undefined;
+      byId('card').replaceChildren(...(ids.length === 1 ? rows.map((found) => card(found, state)) : []));
+      this.table.replaceChildren(...(ids.length > 1 ? this.#table(rows, ids.length, state) : []));
+      if (row !== undefined) this.#focus(row);
+    } catch (error) {
+      this.failed(error);
+    }
+    this.again = () => this.show(ids, state, false);
+  }
+
+  /** @param {string} row */
+  #focus(row) {
+    const all = /** @type {HTMLElement[]} */ ([...this.table.querySelectorAll('tbody tr')]);
+    const found = all.find((item) => item.dataset.row === row) ?? all[0];
+    if (!found) return;
+    for (const item of all) item.tabIndex = item === found ? 0 : -1;
+    found.focus();
+  }
+
+  /** @param {Row[]} rows @param {number} all @param {import('./api.js').State} state */
+  #table(rows, all, state) {
+    const heads = ['Row', ...(state.has_image ? ['Picture'] : []), ...(state.has_text ? ['Text'] : []), 'Given', 'Model says', ...state.columns];
+    const head = make('tr', {}, ...heads.map((name) => make('th', { scope: 'col' }, name)));
+    const body = rows.map((row, k) =>
+      make(
+        'tr',
+        { tabindex: k ? -1 : 0, 'data-row': row.row, 'aria-label': saying(row) },
+        make('th', { scope: 'row' }, row.id),
+        state.has_image && make('td', {}, thumbnail(row)),
+        state.has_text && make('td', { class: 'text' }, shorten(row.text ?? '')),
+        make('td', {}, className(row.given, state)),
+        make('td', {}, className(row.predicted, state), row.confidence === null ? null : ` ${percent(row.confidence)}`),
+        ...state.columns.map((name) => make('td', {}, shorten(row.cells[name] ?? ''))),
+      ),
+    );
+    const table = make('table', {}, make('caption', { class: 'unseen' }, 'Selected rows. Delete takes a row out of the selection.'), make('thead', {}, head), make('tbody', {}, ...body));
+    const rest = all - rows.length;
+    const more = make('button', { type: 'button', onclick: () => this.#more() }, `Show more of ${number(rest)} others`);
+    return rest > 0 ? [table, more] : [table];
+  }
+
+  #more() {
+    this.shown += 2 * FIRST_ROWS;
+    this.again?.();
+  }
+}
+
+/**
+ * A list of rows of which one is chosen.
+ * @param {HTMLElement} list
+ * @param {(row: number) => void} choose
+ */
+export function choosing(list, choose) {
+  const take = (/** @type {HTMLElement} */ item) => choose(Number(item.dataset.row));
+  rove(list, '[role=option]', take);
+  list.addEventListener('click', (event) => {
+    const item = event.target instanceof Element ? event.target.closest('[role=option]') : null;
+    if (item instanceof HTMLElement) {
+      item.focus();
+      take(item);
+    }
+  });
+  list.addEventListener('focusin', (event) => {
+    if (event.target instanceof HTMLElement && event.target.matches(':focus-visible[role=option]')) take(event.target);
+  });
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {Row[]} rows
+ * @param {Set<number>} selected
+ * @param {(row: Row, place: number) => (Node | string | null | false)[]} parts
+ */
+export function fill(list, rows, selected, parts) {
+  const focused = document.activeElement?.parentElement === list;
+  const kept = focused ? /** @type {HTMLElement} */ (document.activeElement).dataset.row : undefined;
+  const at = Math.max(0, rows.findIndex((row) => selected.has(row.row)));
+  list.replaceChildren(
+    ...rows.map((row, k) =>
+      make(
+        'li',
+        { role: 'option', tabindex: k === at ? 0 : -1, 'data-row': row.row, 'aria-selected': String(selected.has(row.row)), 'aria-label': saying(row) },
+        ...parts(row, k),
+      ),
+    ),
+  );
+  if (!focused) return;
+  const items = /** @type {HTMLElement[]} */ ([...list.children]);
+  (items.find((item) => item.dataset.row === kept) ?? items[at] ?? list).focus();
+}
+
+/** @param {Row} row @param {number} place @param {import('./api.js').State} state */
+export const queueParts = (row, place, state) => [
+  make('span', { class: 'place' }, String(place + 1)),
+  state.has_image && thumbnail(row),
+  make('span', { class: 'what' }, summary(row)),
+  row.predicted !== null && make('span', { class: 'says' }, className(row.predicted, state), row.confidence === null ? '' : ` ${percent(row.confidence)}`),
+];
+
+/** @param {Row} row @param {import('./api.js').Doubt} doubt @param {import('./api.js').State} state */
+export const doubtParts = (row, doubt, state) => [
+  state.has_image && thumbnail(row),
+  make('span', { class: 'what' }, summary(row)),
+  make('span', { class: 'says' }, className(doubt.given, state), ' → ', className(doubt.suggested, state)),
+];
+
+/** All of one row. @param {Row} row @param {import('./api.js').State} state */
+export function card(row, state) {
+  const cells = Object.entries(row.cells);
+  return make(
+    'article',
+    { class: 'card', 'aria-label': saying(row) },
+    row.image && image(row, 'large', `Picture of row ${row.id}`),
+    make(
+      'div',
+      { class: 'about' },
+      make('p', { class: 'which' }, make('b', {}, row.id), ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : ` ${percent(row.confidence)}`),
+      row.text !== null && make('p', { class: 'text' }, row.text),
+      cells.length > 0 && make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
+    ),
+  );
+}
+
+/** What a row is, in a few words. @param {Row} row */
+function summary(row) {
+  if (row.text) return shorten(row.text);
+  if (row.image) return row.id;
+  const cells = Object.entries(row.cells).slice(0, 3);
+  return shorten([row.id, ...cells.map(([name, value]) => `${name} ${value}`)].join(' · '));
+}
+
+/** @param {Row} row */
+const saying = (row) =>
+  `Row ${row.id}${row.text ? `: ${shorten(row.text)}` : ''}${row.given === null ? '' : `, labelled ${row.given}`}` +
+  (row.predicted === null ? '' : `, the model says ${row.predicted}`);
+
+/** @param {Row} row */
+const thumbnail = (row) => (row.image ? image(row, 'small', '') : null);
+
+/** Small pictures are enlarged in whole pixels. @param {Row} row @param {string} size @param {string} words */
+function image(row, size, words) {
+  const found = /** @type {HTMLImageElement} */ (make('img', { src: picture(row.row), alt: words, class: size, loading: 'lazy' }));
+  found.addEventListener('load', () => found.classList.toggle('pixels', found.naturalWidth <= 64));
+  found.addEventListener('error', () => found.remove());
+  return found;
+}
+
+/** @param {string | null} name @param {import('./api.js').State} state */
+const className = (name, state) => (name === null ? make('span', { class: 'minor' }, '–') : make('span', { class: 'class-name' }, sign(Math.max(0, state.classes.indexOf(name))), name));
+
+/** @param {string} text */
+const shorten = (text) => (text.length > SHORT ? `${text.slice(0, SHORT - 1)}…` : text);

@@ -1,0 +1,168 @@
+"""A server that runs beside whatever started it, and is closed by it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._host.optional import require
+from lapwing._label.journal import Journal
+from lapwing._label.server import Export, application
+from lapwing._label.session import Session
+from lapwing.classes.column import objects
+
+__all__ = ["LabelServer"]
+
+_HOST = "127.0.0.1"
+_CONNECTIONS = 200
+_IDLE = 10  # seconds that a connection may be silent between two requests
+_STARTED = 10.0
+
+
+class LabelServer:
+    """A page to label on, open until it is closed.
+
+    Parameters
+    ----------
+    session : Session
+        What is labelled; closed with the server.
+    exports : mapping of str to callable
+        Files that the page offers.
+    journal : Journal or None
+        The session's; it is told the address.
+    port : int, default=0
+        Of the loopback; 0 is any that is free.
+
+    Attributes
+    ----------
+    url : str
+        The address of the page. Whoever has it can label, so keep it to yourself.
+
+    Raises
+    ------
+    ImportError
+        If Starlette or uvicorn is not installed.
+    OSError
+        If the port is taken.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        exports: Mapping[str, Callable[[Session], Export]],
+        journal: Journal | None = None,
+        port: int = 0,
+    ) -> None:
+        uvicorn = require("uvicorn", extra="label", purpose="The page to label on")
+        self.session = session
+        token = secrets.token_urlsafe(24)
+        listener = _listen(port)
+        self.url = f"http://{_HOST}:{listener.getsockname()[1]}/{token}/"
+        config = uvicorn.Config(
+            application(session, token, exports),
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=_CONNECTIONS,
+            backlog=_CONNECTIONS,
+            timeout_keep_alive=_IDLE,
+            # Streams of events never end by themselves.
+            timeout_graceful_shutdown=1,
+        )
+        self._server: Any = uvicorn.Server(config)
+        self._listener = listener
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [listener]},
+            name="lapwing label: server",
+            daemon=True,
+        )
+        self._thread.start()
+        deadline = time.monotonic() + _STARTED
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise RuntimeError("The page to label on did not start.")
+            time.sleep(0.005)
+        if journal is not None:
+            journal.tell(self.url)
+
+    def labels(self) -> NDArray[Any]:
+        """The labels as they are now.
+
+        Returns
+        -------
+        ndarray of object of shape (n_samples,)
+            The label of each row, None for rows without one. Every estimator of lapwing takes it
+            as y. Labels are texts, unless all of them were given as something else from Python.
+        """
+        names = self.session.labels().tolist()
+        known = self.session.material.values
+        # Never of both kinds: estimators refuse classes that are numbers and texts.
+        values = known if set(names) <= {"", *known} else {}
+        return objects(values.get(name, name) if name else None for name in names)
+
+    def _repr_html_(self) -> str:
+        """A link, for notebooks."""
+        return f'<a href="{self.url}" target="_blank" rel="noopener">Label on this page</a>'
+
+    def wait(self) -> None:
+        """Wait until the server is closed, or for Ctrl-C, which closes it."""
+        try:
+            while self._thread.is_alive():
+                self._thread.join(0.5)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the server. The labels are kept; a second time does nothing."""
+        if self._thread.is_alive():
+            self._server.should_exit = True
+            self._thread.join()
+        self._listener.close()
+        self.session.close()
+
+    def __enter__(self) -> LabelServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        n = int(np.count_nonzero(self.session.history.codes >= 0))
+        return f"<LabelServer at {self.url}: {n} of {self.session.material.n} rows have a label>"
+
+
+def _listen(port: int) -> socket.socket:
+    """A listening socket of the loopback.
+
+    Raises
+    ------
+    OSError
+        If the port is taken.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((_HOST, port))
+    except (OSError, OverflowError):
+        listener.close()
+        raise OSError(
+            f"Port {port} of {_HOST} cannot be had: another program has it, or it is not yours to "
+            "take. Leave out --port, or name another one."
+        ) from None
+    return listener
