@@ -9,28 +9,24 @@ components of the graph. P^-1 = C I - C^2 Z (I + C Z'Z)^-1 Z' takes two products
 and L^p p sparse ones. The paper's matrix Lambda + mu L is never inverted: the factors of a graph of
 neighbours in many dimensions fill up.
 
-Conjugate gradient with the diagonal as preconditioner, all columns together; converged columns
-leave.
+Conjugate gradient with the diagonal as preconditioner, all columns together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.linalg import Solve, column_dot, normal_matrix, spd_factor
 from lapwing.objectives.embedded import EmbeddedObjective
-from lapwing.solvers.base import Status
+from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.embedded.systems import EmbeddedResult
 from lapwing.spaces.base import Space
 
 __all__ = ["graph_least_squares"]
-
-Apply: TypeAlias = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +111,8 @@ def graph_least_squares(
     # The diagonal of P^-1 is at most C, which is near enough for a preconditioner: the exact one
     # would take another pass over the features.
     scale = 1 / (C + held + np.maximum(objective.smoothness.diagonal(), 0))
-    g, optimality, n_iter, status = _conjugate_gradient(
-        apply, right, scale[:, None], tol, max_iter, on_iteration
+    g, optimality, n_iter, status, _ = conjugate_gradient(
+        apply, right, scale[:, None], tol=tol, max_iter=max_iter, on_iteration=on_iteration
     )
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)
@@ -125,44 +121,3 @@ def graph_least_squares(
     smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
     value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
     return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
-
-
-def _conjugate_gradient(
-    apply: Apply,
-    right: Array,
-    scale: Array,
-    tol: float,
-    max_iter: int,
-    on_iteration: Callable[[], bool],
-) -> tuple[Array, Array, int, Status]:
-    x = np.zeros_like(right)
-    r = right.copy()
-    size = np.sqrt(column_dot(right, right))
-    size = np.where(size > 0, size, 1.0)
-    z = scale * r
-    p, rz = z, column_dot(r, z)
-    relative = np.sqrt(column_dot(r, r)) / size
-    n_iter, status = 0, Status.CONVERGED
-    # Not `> tol`: NaN is not solved.
-    while (active := np.flatnonzero(~(relative <= tol))).size:
-        if n_iter == max_iter:
-            status = Status.MAX_ITER
-            break
-        if not np.isfinite(relative).all():
-            status = Status.PRECISION
-            break
-        direction = p[:, active]
-        image = apply(direction)
-        step = rz[active] / column_dot(direction, image)
-        x[:, active] += step * direction
-        r[:, active] -= step * image
-        z = scale * r[:, active]
-        new = column_dot(r[:, active], z)
-        p[:, active] = z + (new / rz[active]) * direction
-        rz[active] = new
-        relative[active] = np.sqrt(column_dot(r[:, active], r[:, active])) / size[active]
-        n_iter += 1
-        if on_iteration():
-            status = Status.CALLBACK
-            break
-    return x, relative, n_iter, status
