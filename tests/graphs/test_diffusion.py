@@ -32,7 +32,7 @@ def test_operators_are_those_of_the_dense_matrices(W: np.ndarray) -> None:
     assert_allclose(graph.laplacian(F), np.diag(d) @ F - W @ F, atol=1e-12)
     walked = graph.walk(F)
     assert_array_equal(walked[7], F[7])
-    joined = np.arange(30) != 7
+    joined = d > 0
     assert_allclose(walked[joined], (W @ F)[joined] / d[joined, None])
 
 
