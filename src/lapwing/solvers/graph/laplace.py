@@ -41,7 +41,7 @@ def laplace(problem: VolumeProblem) -> Partition:
     found = conjugate_gradient(apply, right, scale, tol=_TOL, max_iter=_MAX_ITER)
     held[free] = found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
-    scores = held + mean
+    scores = held + mean.astype(graph.dtype)
     return Partition(
         assigned(problem, scores),
         _shares(scores),
