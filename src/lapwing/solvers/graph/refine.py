@@ -34,7 +34,7 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 
-__all__ = ["Refinement", "diffused", "refine", "share_out"]
+__all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
 
 # Even, see above.
 _STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
@@ -61,6 +61,8 @@ class Refinement:
         Weight of the edges between classes, of `before` and of each better answer; it falls.
     n_iter : int
         Times that the points were shared out.
+    n_products : int
+        Products with the graph.
     status : Status
     """
 
@@ -69,6 +71,7 @@ class Refinement:
     before: Array
     history: Array
     n_iter: int
+    n_products: int
     status: Status
 
     @property
@@ -100,11 +103,11 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     """
     codes = before = share_out(problem, scores)
     cuts = [_cut(problem, codes)]
-    status, n_iter = Status.CONVERGED, 0
+    status, n_iter, n_products = Status.CONVERGED, 0, _SMOOTH
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             following = share_out(problem, _by_degree(problem, diffused(problem, codes, number)))
-            n_iter += 1
+            n_iter, n_products = n_iter + 1, n_products + number
             cut = _cut(problem, following)
             if not cut < cuts[-1]:
                 break
@@ -117,7 +120,7 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
             status = Status.MAX_ITER
     smooth = _electing(diffused(problem, codes, _SMOOTH), codes, problem)
     history = np.array(cuts)
-    return Refinement(codes, smooth, before, history, n_iter, status)
+    return Refinement(codes, smooth, before, history, n_iter, n_products, status)
 
 
 def share_out(problem: VolumeProblem, scores: Array) -> Array:
@@ -133,17 +136,25 @@ def share_out(problem: VolumeProblem, scores: Array) -> Array:
         return codes
     F = scores[free].astype(np.float64)
     F -= F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    volumes = _open_volumes(problem, F, mass)
+    volumes = open_volumes(problem, F)
     plan, _, _ = transport(F, mass, volumes)
     codes[free] = plan.assignment()
     return codes
 
 
-def _open_volumes(problem: VolumeProblem, F: Array, mass: Array) -> Array:
-    """What the labels leave of the volumes, in whole numbers."""
-    total, c = float(problem.sizes.sum()), problem.n_classes
+def open_volumes(problem: VolumeProblem, F: Array) -> Array:
+    """What the labels leave of the volumes, in whole numbers.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    F : ndarray of shape (u, c)
+        Scores of the points without a label: of equal remainders, the class that more of them elect
+        gets the point.
+    """
+    mass, c = problem.sizes[problem.free], problem.n_classes
     held = np.bincount(problem.codes, problem.sizes[problem.index], c)
-    left = np.maximum(problem.prior * total - held, 0)
+    left = np.maximum(problem.prior * float(problem.sizes.sum()) - held, 0)
     before = np.bincount(F.argmax(axis=1), mass, c)
     # Scaled down where some classes have more labels than their volume.
     return whole_volumes(left / left.sum(), round(float(mass.sum())), before)

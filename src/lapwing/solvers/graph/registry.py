@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.graph.cut import cut
 from lapwing.solvers.graph.flow import flow
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.mbo import mbo
@@ -44,6 +45,7 @@ PARTITIONS: Mapping[str, PartitionMethod] = MappingProxyType(
             PartitionMethod("poisson", poisson),
             PartitionMethod("mbo", mbo, holds_volumes=True),
             PartitionMethod("flow", flow, holds_volumes=True),
+            PartitionMethod("cut", cut, holds_volumes=True),
         )
     }
 )
