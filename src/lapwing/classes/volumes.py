@@ -26,7 +26,7 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.classes.voting import elect
 from lapwing.problem import distinct_rows
 
-__all__ = ["ClassOffsets", "prior_offsets", "resolve_prior"]
+__all__ = ["ClassOffsets", "prior_offsets", "resolve_prior", "whole_volumes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     prior = _check_prior(prior, c, "prior")
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    targets = _targets(prior, n, np.bincount(elect(F), minlength=c))
+    targets = whole_volumes(prior, n, np.bincount(elect(F), minlength=c))
     first, inverse = distinct_rows(F)
     points, mass = F[first], np.bincount(inverse).astype(np.float64)
     if F.shape[1] == 1:
@@ -158,7 +158,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     return ClassOffsets(offsets, volumes, targets, float((dual - value) / n), n_iter, converged)
 
 
-def _targets(prior: Array, n: int, before: Array) -> Array:
+def whole_volumes(prior: Array, n: int, before: Array) -> Array:
     """Whole numbers of points: n times the prior, the largest remainders rounded up."""
     whole = np.asarray(np.floor(prior * n + 1e-9))
     rest = np.round(prior * n - whole, 9)

@@ -179,6 +179,22 @@ class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, d
     parts; numbers are in proportion and in the order of `classes_`. A wrong prior is met as well.
     None shifts nothing.
 """,
+    "refine": """
+refine : {'cut', None}, default=None
+    'cut' improves the answer on the graph after the solve: a few steps of the random walk and the
+    exact assignment of the points to the volumes of `class_prior` take turns, so that fewer edges
+    join different classes. With ``class_prior=None`` the volumes are those of the answer before.
+    Labelled rows keep their labels. Where the cut does not fall the answer stays as it was
+    (`refined_`). `predict` follows: the function is fitted again, by least squares, to the refined
+    answer at all points. `leave_one_out` and `reproducibility` judge the answer before it.
+""",
+    "refinement_": """
+refined_ : bool
+    Whether `transduction_` is the refined answer; only with ``refine='cut'``, as `cut_history_`.
+cut_history_ : ndarray
+    Weight of the edges between different classes: of the answer before, at the volumes of the
+    prior, and after every assignment.
+""",
     "unlabeled": """
 unlabeled : 'auto', number, str, None or NaN, default='auto'
     What marks unlabelled points in y. 'auto' is missing values of any kind (None, NaN, NaT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,8 @@ from lapwing.classes.volumes import prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
-from lapwing.estimators.prepared import Solution, Targets
+from lapwing.estimators.prepared import Prepared, Solution, Targets
+from lapwing.estimators.refinement import refined
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
@@ -52,6 +54,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
     # Which of the parameters that most classifiers have a final class has.
     _weighs_classes: ClassVar[bool] = True
     _holds_prior: ClassVar[bool] = True
+    _refines: ClassVar[bool] = False
     # What is believed of its scores before any label was left out.
     _sharpness_prior: ClassVar[SharpnessPrior] = GRAPH_PRIOR
 
@@ -68,6 +71,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         columns = coded_columns(labels.codes, len(labels.classes))
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
+
+    def _refined(self, prepared: Prepared, solution: Solution) -> Solution:
+        if not self._refines or self.refine is None:
+            return solution
+        return refined(prepared, solution, partial(self._follow, prepared, solution))
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""
@@ -244,3 +252,11 @@ class ManifoldClassifier(SemiSupervisedClassifier, StoppableEstimator):
 
     def _validation_targets(self, y: Any) -> Array:
         return code_known(y, self.classes_)
+
+    def _check_wishes(self, *, validation_data: Any = None) -> None:
+        super()._check_wishes(validation_data=validation_data)
+        if self.refine is not None and not self._wants_graph():
+            raise ValueError(
+                f"refine={self.refine!r} walks on the graph, and gamma_I=0 leaves it out. Use "
+                "gamma_I > 0, or refine=None."
+            )

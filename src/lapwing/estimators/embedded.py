@@ -33,6 +33,8 @@ from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights, weight_limit
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
+from lapwing.solvers.embedded.feature_ridge import FeatureRidge
+from lapwing.solvers.embedded.least_squares import FeatureSide
 from lapwing.solvers.embedded.leave_one_out import left_out_values
 from lapwing.solvers.embedded.methods import (
     COPIES,
@@ -45,6 +47,7 @@ from lapwing.solvers.embedded.methods import (
 from lapwing.solvers.embedded.systems import EmbeddedResult
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.spaces import (
+    FittedFunction,
     FullKernelSpace,
     KernelExpansion,
     Landmarks,
@@ -348,6 +351,23 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         result = result.in_units(units.level, units.scale)
         result = self._checked(posed.objective, result, prepared)
         return self._solution(prepared, result, posed, formed)
+
+    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+        """F of the objective for virtual labels that are given."""
+        assert isinstance(solution, EmbeddedSolution)
+        C, bias = float(self.C), bool(self.fit_intercept)
+        space, system = solution.formed.space, solution.formed.system
+        if isinstance(space, FullKernelSpace):
+            ridge = space.system(None, 1 / C, bias).factor(np.ones(space.n_points))
+            found = ridge(values)
+            return space.function(found.coef, found.intercept)
+        known = isinstance(system, FeatureSide)
+        regression = (
+            FeatureRidge.of_equations(space, C, bias, system.of_function())
+            if known
+            else FeatureRidge.factor(space, C, bias)
+        )
+        return space.function(*regression.regress(values))
 
     def _levels_are_free(self, prepared: Prepared) -> bool:
         """Whether targets may be centred: neither bias nor graph sees a constant added to all."""

@@ -56,6 +56,7 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
         Most iterations of it.
     {class_weight}
     {class_prior}
+    {refine}
     {unlabeled}
     {memory}
     {updatable}
@@ -88,6 +89,7 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     {labeled_}
     {class_prior_}
     {class_offsets_}
+    {refinement_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -119,6 +121,8 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
+    _refines = True
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -137,6 +141,7 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
+        refine: str | None = None,
         unlabeled: Any = "auto",
         memory: Any = None,
         updatable: bool = False,
@@ -156,6 +161,7 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.refine = refine
         self.unlabeled = unlabeled
         self.memory = memory
         self.updatable = updatable

@@ -58,6 +58,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         Most steps of the interior point method, a column.
     {class_weight}
     {class_prior}
+    {refine}
     {unlabeled}
     {memory}
 
@@ -89,6 +90,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     {labeled_}
     {class_prior_}
     {class_offsets_}
+    {refinement_}
     {n_features_in_}
     {feature_names_in_}
 
@@ -117,6 +119,8 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
+    _refines = True
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -136,6 +140,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         max_iter: int = 200,
         class_weight: Any = None,
         class_prior: Any = None,
+        refine: str | None = None,
         unlabeled: Any = "auto",
         memory: Any = None,
     ) -> None:
@@ -155,6 +160,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.refine = refine
         self.unlabeled = unlabeled
         self.memory = memory
 

@@ -43,6 +43,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
     {max_iter}
     {class_weight}
     {class_prior}
+    {refine}
     {unlabeled}
     {warm_start}
     {random_state}
@@ -61,6 +62,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
     {intercept_}
     {class_prior_}
     {class_offsets_}
+    {refinement_}
     {X_fit_}
     {basis_}
     {kernel_}
@@ -93,6 +95,8 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
 
+    _refines = True
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -111,6 +115,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
+        refine: str | None = None,
         unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
@@ -131,6 +136,7 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.refine = refine
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state

@@ -51,6 +51,7 @@ class LapSVC(Updatable, ManifoldClassifier):
     {max_iter}
     {class_weight}
     {class_prior}
+    {refine}
     {unlabeled}
     {warm_start}
     {random_state}
@@ -69,6 +70,7 @@ class LapSVC(Updatable, ManifoldClassifier):
     {intercept_}
     {class_prior_}
     {class_offsets_}
+    {refinement_}
     {X_fit_}
     {basis_}
     {kernel_}
@@ -114,6 +116,8 @@ class LapSVC(Updatable, ManifoldClassifier):
     1.0
     """
 
+    _refines = True
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -133,6 +137,7 @@ class LapSVC(Updatable, ManifoldClassifier):
         max_iter: int = 20_000,
         class_weight: Any = None,
         class_prior: Any = None,
+        refine: str | None = None,
         unlabeled: Any = "auto",
         warm_start: bool = False,
         random_state: Any = None,
@@ -154,6 +159,7 @@ class LapSVC(Updatable, ManifoldClassifier):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.class_prior = class_prior
+        self.refine = refine
         self.unlabeled = unlabeled
         self.warm_start = warm_start
         self.random_state = random_state

@@ -35,6 +35,7 @@ from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
 from lapwing.losses.base import Loss
+from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status
@@ -45,13 +46,16 @@ from lapwing.solvers.manifold.one_step import one_step_values
 from lapwing.solvers.manifold.reduced import solve_reduced
 from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
-from lapwing.spaces import FullKernelSpace, LinearSpace, Space
+from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
 __all__ = ["ManifoldEstimator", "StoppableEstimator"]
 
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10
+# Relative gradient at which conjugate gradient leaves a function that follows values of -1 and +1:
+# more digits change no class.
+_FOLLOWED = 1e-4
 
 _TOL = 1e-8  # where no `tol` is given
 _DUAL = Choice("dual", "columns of a kernel that is factored once")
@@ -292,6 +296,29 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             objective,
             columns,
         )
+
+    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+        """Least squares in the space of the fit, with its norm and without the graph."""
+        space, problem = prepared.space, prepared.problem
+        inside = problem.vertex[problem.vertex >= 0]
+        rows = np.bincount(inside, minlength=problem.n_points)
+        objective = Objective(
+            space,
+            Squared(),
+            np.arange(problem.n_points),
+            values.astype(space.dtype),
+            rows.astype(space.dtype),
+            float(self.gamma_A),
+            None,
+            bool(self.fit_intercept),
+        )
+        # All points have values, so the labelled-size dual is none. The size alone decides.
+        full = isinstance(space, FullKernelSpace)
+        large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
+        run = Run(None, _FOLLOWED, self.max_iter, None, lambda iteration: False, None)
+        state = SOLVERS["pcg" if large else "newton"].solve(objective, run).state
+        function: FittedFunction = space.function(to_host(state.coef), to_host(state.intercept))
+        return function
 
     def _refits(self, prepared: Prepared) -> Refits:
         objective = self._objective(prepared)

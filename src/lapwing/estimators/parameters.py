@@ -137,6 +137,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     ),
     "loss": _named(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
     "class_prior": (_prior, "'labels', 'uniform', None or an array of one number a class"),
+    "refine": _one_of("cut", None),
     "solver": _one_of(*SOLVERS),
     "stopping": _one_of(*STOPPING),
     "fit_intercept": _FLAG,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -100,6 +100,9 @@ class Solution:
     attributes : mapping of str
         Fitted attributes beside those of the function.
     """
+
+    # Whether the values hold the class prior already, and must not be shifted to it.
+    holds_prior: ClassVar[bool] = False
 
     function: FittedFunction
     values: Array

@@ -180,11 +180,20 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def _tell(self, X: Any, prepared: Prepared, solution: Solution) -> None:
         """Fitted attributes, answers, warnings."""
         problem = prepared.problem
+        answer = self._refined(prepared, solution)
         self._set({"labeled_": prepared.targets.labeled, "basis_": problem.rows})
-        self._set(_own(solution.function.attributes, X))
-        self._set(solution.attributes)
-        self._answer(X, problem, solution)
+        self._set(_own(answer.function.attributes, X))
+        self._set(answer.attributes)
+        self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
+
+    def _refined(self, prepared: Prepared, solution: Solution) -> Solution:
+        """The solution that is told, where a family makes more of what solving found."""
+        return solution
+
+    def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
+        """A function of the family's space that follows values (n, c) given at all points."""
+        raise NotImplementedError(f"{type(self).__name__} declares no function to refit.")
 
     @abstractmethod
     def _read_targets(self, y: Any) -> Targets:
@@ -363,7 +372,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         if len(left_out):
             # Rows of weight 0 are no points of the problem: they are answered as new ones.
             values[left_out] = solution.function(X[left_out])
-        values = self._shift(values)
+        if not solution.holds_prior:
+            values = self._shift(values)
         if self._kept_values is not None:
             self._set({self._kept_values: values})
         self.transduction_ = self._transduce(values)

@@ -121,6 +121,12 @@ class FeatureSide(KernelSide):
         H = problem.normal_matrix(np.full(problem.n_points, float(C)))
         return cls(problem.eliminate(H), H)
 
+    def of_function(self) -> Array:
+        """The equations of (w, b) alone, as of values that are given."""
+        m, r = len(self.eliminated.coef), len(self.eliminated.curvature)
+        own = np.r_[0:m, m + r : len(self.equations)]
+        return np.asarray(self.equations[np.ix_(own, own)])
+
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
         z = slice(len(fit.coef), len(fit.coef) + len(fit.graph_coef))
         theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])[: len(self.equations)]

@@ -1,0 +1,266 @@
+r"""Shares of the classes at every point that hold the volumes of the classes near a prior.
+
+Given values f, the shares q (rows that sum to one) that maximise
+
+.. math:: \frac1M \sum_i m_i \Big( \sum_k q_{ik} f_{ik} + T\, H(q_i) \Big)
+    - \tau\, \mathrm{KL}(v \,\|\, \pi), \qquad v_k = \frac1M \sum_i m_i q_{ik},
+
+H the entropy of a row and M the sum of the masses, are q = softmax((f + b) / T), b one offset a
+class. The offsets minimise the dual, which is convex:
+
+.. math:: \frac{T}{M} \sum_i m_i \log \sum_k e^{(f_{ik} + b_k) / T}
+    + \tau \log \sum_k \pi_k e^{-b_k / \tau}.
+
+Both are equal at the optimum. As tau grows the last term tends to -pi'b, and the volumes are met
+exactly; as T goes to 0 the shares become whole, and `lapwing.classes.volumes` has the offsets then.
+Points whose shares are known take part in v alone.
+
+Newton's method on the K offsets: the Hessian is K x K, and its null vector, a constant added to all
+offsets, is taken out by asking them to sum to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import Array, row_blocks
+
+__all__ = ["Balance", "balance"]
+
+_ARMIJO = 1e-4  # part of the decrease that the slope promises
+_HALVINGS = 40
+_ROUNDINGS = 1e-14
+_RIDGE = 1e-10
+_CACHE = 2**20  # bytes of shares at a time: passes over a block then stay in the cache
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Shares of the classes, and what they achieve.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n, c)
+        Rows that sum to 1, in the precision of the values.
+    offsets : ndarray of shape (c,)
+        b; they sum to 0 over the classes of a prior above 0, and are -inf at the others.
+    volumes : ndarray of shape (c,)
+        v, which sums to 1, the points of known shares included.
+    objective : float
+        Of the dual at `offsets`: the least value.
+    n_iter : int
+        Steps of Newton's method.
+    converged : bool
+        Whether the gradient, a difference of volumes, is within the tolerance.
+    """
+
+    shares: Array
+    offsets: Array
+    volumes: Array
+    objective: float
+    n_iter: int
+    converged: bool
+
+
+def balance(
+    F: Array,
+    prior: Array,
+    temperature: float,
+    softness: float = np.inf,
+    *,
+    masses: Array | None = None,
+    known: Array | None = None,
+    start: Array | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+) -> Balance:
+    """Find the shares.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, c)
+        Values of the points whose shares are looked for.
+    prior : ndarray of shape (c,)
+        pi; sums to 1. A class of prior 0 gets no share.
+    temperature : float
+        T > 0, in the units of F.
+    softness : float, default=inf
+        tau > 0, in the units of F; infinite meets the prior exactly.
+    masses : ndarray of shape (n,), optional
+        m; 1 by default.
+    known : ndarray of shape (c,), optional
+        Mass of each class at points besides those of F, whose shares are known.
+    start : ndarray of shape (c,), optional
+        Offsets to begin with.
+    tol : float, default=1e-9
+        Of the volumes: largest entry of the gradient.
+    max_iter : int, default=100
+
+    Raises
+    ------
+    ValueError
+        Where what is known is more of a class than the prior leaves it, and must be met.
+    """
+    present = np.flatnonzero(prior > 0)
+    given = _Given(F, prior, masses, known, start).among(present)
+    dual = _Dual.of(given, temperature, softness)
+    dual.check()
+    point, n_iter = _descend(dual, given.start, tol, max_iter)
+    shares = np.zeros(F.shape, dtype=F.dtype)
+    shares[:, present] = dual.shares(point.offsets)
+    offsets, volumes = np.full(len(prior), -np.inf), np.zeros(len(prior))
+    offsets[present], volumes[present] = point.offsets, point.volumes
+    return Balance(shares, offsets, volumes, point.value, n_iter, point.gap <= tol)
+
+
+class _Given(NamedTuple):
+    F: Array
+    prior: Array
+    masses: Array | None
+    known: Array | None
+    start: Array | None
+
+    def among(self, classes: Array) -> _Given:
+        """The same among some of the classes."""
+        if len(classes) == len(self.prior):
+            return self
+        known = None if self.known is None else self.known[classes]
+        start = None if self.start is None else self.start[classes]
+        return _Given(self.F[:, classes], self.prior[classes], self.masses, known, start)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """The dual at some offsets."""
+
+    offsets: Array
+    value: float
+    volumes: Array
+    wanted: Array  # volumes that the prior's term asks for at these offsets
+    hessian: Array
+
+    @property
+    def gradient(self) -> Array:
+        return self.volumes - self.wanted
+
+    @property
+    def gap(self) -> float:
+        return float(np.abs(self.gradient).max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    F: Array
+    prior: Array
+    temperature: float
+    softness: float
+    parts: Array  # masses over their sum M, that of the known points included
+    known: Array  # so
+
+    @classmethod
+    def of(cls, given: _Given, temperature: float, softness: float) -> _Dual:
+        F, prior, masses, known, _ = given
+        weights = np.ones(len(F)) if masses is None else np.asarray(masses, np.float64)
+        held = np.zeros(F.shape[1]) if known is None else np.asarray(known, np.float64)
+        total = float(weights.sum() + held.sum())
+        return cls(F, prior, temperature, softness, weights / total, held / total)
+
+    def check(self) -> None:
+        full = np.flatnonzero(self.known >= self.prior)
+        if len(full) and len(self.F) and np.isinf(self.softness):
+            k = int(full[0])
+            raise ValueError(
+                f"The prior leaves class number {k} a part of {self.prior[k]:.3g} of all points, "
+                f"and its labels alone are {self.known[k]:.3g}. Give it a larger part."
+            )
+
+    def blocks(self, b: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Rows, their shares in double precision, and T log sum exp of them."""
+        T, c = self.temperature, len(b)
+        for rows in row_blocks(len(self.F), 8 * c, _CACHE):
+            shares = self.F[rows] + b
+            shares /= T
+            top = shares.max(axis=1)
+            shares -= top[:, None]
+            np.exp(shares, out=shares)
+            sums = shares.sum(axis=1)
+            shares /= sums[:, None]
+            yield rows, shares, T * (np.log(sums) + top)
+
+    def at(self, b: Array) -> _Point:
+        value, volumes = float(self.known @ b), self.known.copy()
+        H = np.zeros((len(b), len(b)))
+        for rows, shares, levels in self.blocks(b):
+            weights = self.parts[rows]
+            value += float(weights @ levels)
+            weighted = weights[:, None] * shares
+            volumes += weighted.sum(axis=0)
+            H -= weighted.T @ shares
+        H[np.diag_indices(len(b))] += volumes - self.known
+        H /= self.temperature
+        if np.isinf(self.softness):
+            return _Point(b, value - float(self.prior @ b), volumes, self.prior, H)
+        exponents = np.log(self.prior) - b / self.softness
+        level = exponents.max()
+        wanted = np.exp(exponents - level)
+        value += self.softness * float(level + np.log(wanted.sum()))
+        wanted /= wanted.sum()
+        H += (np.diag(wanted) - np.outer(wanted, wanted)) / self.softness
+        return _Point(b, value, volumes, wanted, H)
+
+    def shares(self, b: Array) -> Array:
+        """In the precision of the values."""
+        found = np.empty(self.F.shape, dtype=self.F.dtype)
+        for rows, shares, _ in self.blocks(b):
+            found[rows] = shares
+        return found
+
+
+def _descend(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
+    b = np.zeros(len(dual.prior)) if start is None else np.asarray(start, np.float64)
+    point = dual.at(b - b.mean())
+    for n_iter in range(max_iter):
+        if point.gap <= tol:
+            return point, n_iter
+        following = _step(dual, point)
+        if following is None:  # no more digits
+            return point, n_iter
+        point = following
+    return point, max_iter
+
+
+def _step(dual: _Dual, point: _Point) -> _Point | None:
+    """A damped step of Newton's method; None where no length lowers the dual."""
+    gradient, c = point.gradient, len(dual.prior)
+    # Constants are the null vector. Where all shares are whole the Hessian vanishes; a part of its
+    # trace keeps the step finite.
+    size = float(np.trace(point.hessian)) / c + _TINY
+    H = point.hessian + size * (np.full((c, c), 1 / c) + _RIDGE * np.eye(c))
+    try:
+        direction = -sla.solve(H, gradient, assume_a="pos", check_finite=False)
+    except sla.LinAlgError:
+        direction = -gradient * dual.temperature
+    direction -= direction.mean()
+    # Beyond all values nothing changes any more.
+    reach = float(np.abs(direction).max())
+    limit = float(np.ptp(dual.F)) + float(np.ptp(point.offsets)) + 10 * dual.temperature
+    direction *= min(1.0, limit / reach) if reach > 0 else 0.0
+    slope = float(gradient @ direction)
+    if not slope < 0:
+        return None
+    rounding = _ROUNDINGS * max(abs(point.value), dual.temperature)
+    for halvings in range(_HALVINGS):
+        length = 0.5**halvings
+        found = dual.at(point.offsets + length * direction)
+        if found.value <= point.value + _ARMIJO * length * slope:
+            return found
+        # Near the optimum the value has no digits left to judge a step by.
+        if found.value <= point.value + rounding and found.gap < point.gap / 2:
+            return found
+    return None

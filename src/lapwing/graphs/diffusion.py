@@ -1,0 +1,127 @@
+r"""Diffusion on a graph: the operators of an affinity W that are weighed by degrees.
+
+With D = diag(d), d = W 1, and L = D - W:
+
+.. math:: (D + s L)^{-1} D \quad\text{(the resolvent at the scale } s\text{)}, \qquad D^{-1} W
+    \quad\text{(the random walk)}.
+
+Both keep constants, and neither changes when all weights are multiplied by a number. A point
+without neighbours stays where it is under both; it counts with the median degree, so that it counts
+as much as any other point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from lapwing._arrays import Array
+from lapwing.graphs.base import CSR
+from lapwing.graphs.laplacian import Laplacian, product
+
+__all__ = ["Diffusion"]
+
+
+@dataclass(frozen=True, eq=False)
+class Diffusion:
+    """D, L = D - W and D^-1 W on values at n points.
+
+    Attributes
+    ----------
+    affinity : csr_array of shape (n, n)
+        W, symmetric, in the precision of the products.
+    degrees : ndarray of shape (n,), float64
+        W 1.
+    masses : ndarray of shape (n,), float64
+        The diagonal of D: the degrees, and their median where a point has no neighbour.
+    """
+
+    affinity: CSR
+    degrees: Array
+    masses: Array
+
+    @classmethod
+    def of(cls, laplacian: Laplacian, dtype: Any = None) -> Diffusion:
+        """That of the affinity of a Laplacian, whatever its power and normalisation.
+
+        Parameters
+        ----------
+        laplacian : Laplacian
+        dtype : data-type, optional
+            Precision of products; that of the Laplacian's matrix by default.
+        """
+        W = laplacian.affinity.astype(laplacian.dtype if dtype is None else dtype)
+        return cls.from_affinity(cast("CSR", W), laplacian.degrees)
+
+    @classmethod
+    def from_affinity(cls, affinity: CSR, degrees: Array | None = None) -> Diffusion:
+        """That of an affinity of the library's one form (`lapwing.graphs.base.check_affinity`)."""
+        if degrees is None:
+            degrees = np.asarray(affinity.sum(axis=1, dtype=np.float64))
+        joined = degrees > 0
+        usual = float(np.median(degrees[joined])) if joined.any() else 1.0
+        return cls(affinity, degrees, np.where(joined, degrees, usual))
+
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+        return int(self.affinity.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of products."""
+        return self.affinity.dtype
+
+    @cached_property
+    def component_labels(self) -> Array:
+        """Number of the connected component of each point, shape (n,)."""
+        return np.asarray(connected_components(self.affinity, directed=False)[1])
+
+    def neighbors(self, F: Array) -> Array:
+        """W F, values (n, c) summed over neighbours."""
+        return product(self.affinity, F)
+
+    def laplacian(self, F: Array) -> Array:
+        """L F = (D - W) F."""
+        spread = self.degrees.astype(F.dtype)[:, None] * F
+        spread -= self.neighbors(F)
+        return np.asarray(spread)
+
+    def walk(self, F: Array) -> Array:
+        """D^-1 W F, the mean over neighbours; a point without any keeps its value."""
+        with np.errstate(divide="ignore"):
+            parts = np.where(self.degrees > 0, 1 / self.degrees, 0.0)
+        mean = self.neighbors(F)
+        mean *= parts.astype(F.dtype)[:, None]
+        alone = np.flatnonzero(self.degrees == 0)
+        mean[alone] = F[alone]
+        return np.asarray(mean)
+
+    def vote(self, shares: Array, rows: Array) -> Array:
+        """Mean of the shares (n, c) over the neighbours of some rows."""
+        total = np.asarray(self.affinity[rows] @ shares)
+        return np.asarray(total / np.maximum(self.degrees[rows], np.finfo(float).tiny)[:, None])
+
+    def cuts(self, codes: Array, n_classes: int) -> Array:
+        """Weights of the edges between every two classes, (c, c); each edge within one twice.
+
+        Parameters
+        ----------
+        codes : ndarray of int of shape (n,)
+        n_classes : int
+        """
+        W = self.affinity
+        starts = np.repeat(codes, np.diff(W.indptr))
+        pairs = starts * n_classes + codes[W.indices]
+        total = np.bincount(pairs, W.data, minlength=n_classes**2)
+        return np.asarray(total.reshape(n_classes, n_classes))
+
+    def restrict(self, rows: Array) -> Diffusion:
+        """The same on some of the points, edges to all others left out."""
+        part = sp.csr_array(self.affinity[rows][:, rows])
+        return Diffusion.from_affinity(part)

@@ -1,0 +1,158 @@
+r"""Descent of the energy of shares while its scale becomes finer.
+
+At every scale, shares are smoothed and the classes balanced, in turn:
+
+.. math:: F = \mathrm{resolvent}(Q, s) / c, \qquad Q = \mathrm{balance}(F, T, \tau),
+
+the labels' shares held. The second puts Q where the energy, linearised at the first, is least, so
+that J falls (`lapwing.objectives.volumes`); a step that does not lower it ends the scale and is not
+taken. The coarse scales see the large structure and few minima, the fine ones the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.balance import balance
+from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
+from lapwing.solvers.graph.partition import Descent
+from lapwing.solvers.graph.resolvent import resolvent
+
+__all__ = ["Balanced", "Stage", "descend"]
+
+_STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
+_STILL = 1e-3  # part of the shares
+_VOLUMES = 1e-7  # tolerance of a balance
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One objective of a descent.
+
+    Attributes
+    ----------
+    scale : Scale
+    temperature : float
+    softness : float
+    """
+
+    scale: Scale
+    temperature: float
+    softness: float
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced:
+    """Where a descent has come to.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n, c)
+        Q.
+    scores : ndarray of shape (n, c)
+        Smoothed shares over the contrast plus the offsets of the classes, of which Q is the softmax.
+    objective : float
+        J of the last stage at Q.
+    history : tuple of Descent
+    n_iter : int
+        Products with the graph.
+    change : float
+        Part of the shares that the last step moved.
+    """
+
+    shares: Array
+    scores: Array
+    objective: float
+    history: tuple[Descent, ...]
+    n_iter: int
+    change: float
+
+
+def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name: str) -> Balanced:
+    """Follow the minimum of J from stage to stage.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    shares : ndarray of shape (n, c)
+        To begin with.
+    stages : sequence of Stage
+        At least one.
+    name : str
+        What the history calls them.
+    """
+    point, offsets = _Point(shares, shares), np.zeros(problem.n_classes)
+    history = []
+    for stage in stages:
+        point, offsets, values = _settle(problem, point, offsets, stage)
+        history.append(Descent(name, values, *stage.scale, stage.temperature, stage.softness))
+    return Balanced(
+        point.shares, point.scores, values[-1], tuple(history), point.n_iter, point.change
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    shares: Array
+    scores: Array  # of which the shares were made
+    fitted: Array | None = None  # their resolvent
+    value: float = np.inf
+    n_iter: int = 0
+    change: float = 1.0
+
+
+def _settle(
+    problem: VolumeProblem, point: _Point, offsets: Array, stage: Stage
+) -> tuple[_Point, Array, tuple[float, ...]]:
+    """Steps at one stage, and J before each and after the last."""
+    point = _evaluated(problem, point, stage)
+    values = [point.value]
+    for _ in range(_STEPS):
+        following, offsets = _stepped(problem, point, offsets, stage)
+        following = _evaluated(problem, following, stage)
+        if not following.value < point.value:
+            return replace(point, n_iter=following.n_iter, change=0.0), offsets, tuple(values)
+        point = following
+        values.append(point.value)
+        if point.change < _STILL:
+            break
+    return point, offsets, tuple(values)
+
+
+def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
+    """With the resolvent of the shares and J."""
+    Q, masses = point.shares, problem.sizes
+    found = resolvent(problem, Q, stage.scale.s, start=point.fitted)
+    value = problem.energy(Q, found.x, found.residual) / stage.scale.contrast
+    value -= stage.temperature * float(masses @ entropy(Q)) / float(masses.sum())
+    if np.isfinite(stage.softness):
+        value += stage.softness * relative_entropy(problem.volumes(Q), problem.prior)
+    return replace(point, fitted=found.x, value=value, n_iter=point.n_iter + found.n_iter)
+
+
+def _stepped(
+    problem: VolumeProblem, point: _Point, offsets: Array, stage: Stage
+) -> tuple[_Point, Array]:
+    """Balanced values of the resolvent, and the offsets that balance them."""
+    assert point.fitted is not None
+    free, sizes = problem.free, problem.sizes
+    scores = point.fitted / np.float32(stage.scale.contrast)
+    found = balance(
+        scores[free],
+        problem.prior,
+        stage.temperature,
+        stage.softness,
+        masses=sizes[free],
+        known=problem.known,
+        start=offsets,
+        tol=_VOLUMES,
+    )
+    Q = np.empty_like(point.shares)
+    Q[free], Q[problem.index] = found.shares, problem.labels
+    change = float(sizes @ np.abs(Q - point.shares).sum(axis=1)) / (2 * float(sizes.sum()))
+    scores += found.offsets.astype(scores.dtype)
+    return replace(point, shares=Q, scores=scores, change=change), found.offsets

@@ -1,0 +1,58 @@
+r"""Laplace learning: values that are the labels at their points and harmonic everywhere else.
+
+.. math:: \min_U \tfrac12 \mathrm{tr}\, U^T L U, \qquad u_i = y_i \text{ where labelled}
+
+(X. Zhu, Z. Ghahramani and J. Lafferty, "Semi-supervised learning using Gaussian fields and harmonic
+functions", International Conference on Machine Learning, 912-919, 2003). Parts of the graph that no
+label reaches are a null space: they get the shares of the classes among the labels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.linalg import column_dot
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.conjugate_gradient import conjugate_gradient
+from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares
+
+__all__ = ["laplace"]
+
+_TOL = 1e-5
+_MAX_ITER = 5000
+
+
+def laplace(problem: VolumeProblem) -> Partition:
+    """Part the points by harmonic functions."""
+    graph, index, free = problem.graph, problem.index, problem.free
+    mean = label_shares(problem)
+    held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
+    held[index] = problem.labels - mean  # so that what labels do not reach stays at their mean
+    right = graph.neighbors(held)[free]
+    padded = np.zeros_like(held)
+
+    def apply(U: Array) -> Array:
+        block = padded[:, : U.shape[1]].copy()
+        block[free] = U
+        return graph.laplacian(block)[free]
+
+    scale = (1 / graph.masses[free]).astype(graph.dtype)[:, None]
+    found = conjugate_gradient(apply, right, scale, tol=_TOL, max_iter=_MAX_ITER)
+    held[free] = found.x
+    energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
+    scores = held + mean.astype(graph.dtype)
+    return Partition(
+        assigned(problem, scores),
+        _shares(scores),
+        energy,
+        (Descent("laplace", (energy,)),),
+        max(1, found.n_iter),
+        found.status,
+        float(found.optimality.max(initial=0.0)),
+    )
+
+
+def _shares(scores: Array) -> Array:
+    positive = np.maximum(scores, np.finfo(scores.dtype).tiny)
+    return np.asarray(positive / positive.sum(axis=1, keepdims=True))

@@ -1,0 +1,97 @@
+"""What methods that part a graph into classes give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.volumes import prior_offsets
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.base import Status
+
+__all__ = ["Descent", "Partition", "assigned", "label_shares"]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A descent of one objective: values are compared within it only.
+
+    Attributes
+    ----------
+    name : str
+        Of the stage.
+    s, contrast : float
+        Of its scale; NaN where the method has none.
+    temperature, softness : float
+        Of its balance; NaN where the method has none.
+    objective : tuple of float
+        Before every step and after the last one.
+    """
+
+    name: str
+    objective: tuple[float, ...]
+    s: float = float("nan")
+    contrast: float = float("nan")
+    temperature: float = float("nan")
+    softness: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Points parted into classes.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, c)
+        The largest of a row elects the class; labelled points are among them.
+    shares : ndarray of shape (n, c)
+        Rows that sum to 1.
+    objective : float
+        Of the method, at the end.
+    history : tuple of Descent
+    n_iter : int
+        Products with the graph.
+    status : Status
+    optimality : float
+        Largest relative residual or part of the points that still changed.
+    """
+
+    scores: Array
+    shares: Array
+    objective: float
+    history: tuple[Descent, ...]
+    n_iter: int
+    status: Status
+    optimality: float
+
+
+def label_shares(problem: VolumeProblem) -> Array:
+    """Shares of the classes among the labels."""
+    total = problem.weights @ problem.labels
+    return np.asarray(total / total.sum())
+
+
+def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None) -> Array:
+    """Scores by which labelled points keep their class, and known volumes are met.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    scores : ndarray of shape (n, c)
+    exact : bool, optional
+        Whether offsets a class are added that give every class the points of its prior; where the
+        problem says that it is known, by default.
+    """
+    scores = scores.copy()
+    lowest, highest = float(scores.min()), float(scores.max())
+    # Far enough for any offset that two columns can need.
+    reach = 3 * (highest - lowest) or 1.0
+    scores[problem.index] = lowest
+    scores[problem.index, problem.codes] = highest + reach
+    if not (problem.exact if exact is None else exact):
+        return scores
+    repeated = np.repeat(np.arange(len(scores)), problem.sizes.astype(np.intp))
+    offsets = prior_offsets(scores[repeated], problem.prior).offsets
+    return np.asarray(scores + offsets.astype(scores.dtype))

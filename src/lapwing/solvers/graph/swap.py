@@ -1,0 +1,190 @@
+"""Pairs of classes cut anew, where the cut between them is short-sighted.
+
+A descent may end with two classes that each hold a part of the other: a wrong cut that no small step
+repairs. So for the pairs of classes with the largest cut between them, relative to the smaller one,
+the points of both are looked at by themselves. Their graph's smooth functions (the eigenvectors 2
+to 4 of L v = lambda D v) say where it may be parted; each is split at the volumes of the pair, its
+sides named by the labels, and followed down the scales, as the present split is. The one of least
+energy at the finest scale takes the place of the present one, unless a label would then be
+contradicted by its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import Array
+from lapwing.objectives.volumes import GraphOperator, VolumeProblem
+from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.resolvent import shifted_solve
+
+__all__ = ["Swapped", "smooth_functions", "swap_pairs"]
+
+_FUNCTIONS = 3
+_SPARE = 3  # columns beside those that are wanted, which make the iteration converge
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Swapped:
+    """What cutting pairs anew has changed.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n,)
+    pairs : tuple of pairs of int
+        Those that were cut anew.
+    n_iter : int
+        Products with the parts of the graph, in products with the whole.
+    """
+
+    codes: Array
+    pairs: tuple[tuple[int, int], ...]
+    n_iter: float
+
+
+def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -> Swapped:
+    """Cut the pairs of classes with the largest cuts anew, as many as there are classes.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    shares : ndarray of shape (n, c)
+    stages : sequence of Stage
+        For the two classes of a pair, from coarse to fine.
+    """
+    codes = shares.argmax(axis=1)
+    codes[problem.index] = problem.codes
+    changed, n_iter = [], 0.0
+    for pair in _worst_pairs(problem, codes):
+        rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+        part = _restricted(problem, rows, pair, codes)
+        if part is None:
+            continue
+        present = (codes[rows] == pair[1]).astype(np.intp)
+        found, spent = _best_split(part, present, stages)
+        n_iter += spent * len(rows) / problem.n_points
+        if found is None:
+            continue
+        proposed = codes.copy()
+        proposed[rows] = np.where(found == 1, pair[1], pair[0])
+        before = problem.disagreeing(problem.whole(codes))
+        if problem.disagreeing(problem.whole(proposed)) <= before:
+            codes = proposed
+            changed.append(pair)
+    return Swapped(codes, tuple(changed), n_iter)
+
+
+def _worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
+    c = problem.n_classes
+    cuts = problem.graph.cuts(codes, c)
+    volume = np.bincount(codes, problem.graph.masses, c)
+    tiny = np.finfo(float).tiny
+    ratio = {
+        (k, j): cuts[k, j] / max(min(volume[k], volume[j]), tiny)
+        for k, j in combinations(range(c), 2)
+    }
+    worst = sorted((pair for pair in ratio if ratio[pair] > 0), key=lambda pair: -ratio[pair])
+    return worst[:c]
+
+
+def _restricted(
+    problem: VolumeProblem, rows: Array, pair: tuple[int, int], codes: Array
+) -> VolumeProblem | None:
+    """The two classes by themselves, at their present volumes; None if either has no free point."""
+    place = np.full(problem.n_points, -1)
+    place[rows] = np.arange(len(rows))
+    mine = np.flatnonzero(place[problem.index] >= 0)
+    sizes = problem.sizes[rows]
+    second = float(sizes @ (codes[rows] == pair[1]) / sizes.sum())
+    labels = problem.labels[mine][:, list(pair)]
+    labels = np.eye(2)[labels.argmax(axis=1)]
+    part = replace(
+        problem,
+        graph=problem.graph.restrict(rows),
+        index=place[problem.index[mine]],
+        labels=labels,
+        weights=problem.weights[mine],
+        prior=np.array([1 - second, second]),
+        exact=True,
+        sizes=sizes,
+    )
+    room = part.prior - part.known / sizes.sum()
+    return part if (room > 0).all() else None
+
+
+def _best_split(
+    part: VolumeProblem, present: Array, stages: Sequence[Stage]
+) -> tuple[Array | None, int]:
+    """The split of least energy, None if it is the present one; products with the part."""
+    vectors, n_iter = smooth_functions(part.graph, _FUNCTIONS, present, stages[0].scale.s)
+    followed = _followed(part, present, stages)
+    least, best = followed.objective, None
+    n_iter += followed.n_iter
+    for vector in vectors.T:
+        found = _followed(part, _split(part, vector), stages)
+        n_iter += found.n_iter
+        if found.objective < least:
+            least, best = found.objective, found.shares.argmax(axis=1)
+    if best is not None and (best == present).mean() > 1 - _SAME:
+        best = None
+    return best, n_iter
+
+
+_SAME = 1e-3  # part of the points that a descent may still move
+
+
+def _followed(part: VolumeProblem, codes: Array, stages: Sequence[Stage]) -> Balanced:
+    return descend(part, part.whole(codes), stages, "pair")
+
+
+def _split(part: VolumeProblem, vector: Array) -> Array:
+    """The largest values as the class of more of the labels there, at the volumes of the pair."""
+    code = np.where(part.codes == 1, 1.0, -1.0)
+    if float((code * part.weights) @ vector[part.index]) < 0:
+        vector = -vector
+    order = np.argsort(-vector, kind="stable")
+    filled = np.cumsum(part.sizes[order]) / part.sizes.sum()
+    codes = np.zeros(part.n_points, dtype=np.intp)
+    codes[order[filled <= part.prior[1]]] = 1
+    return codes
+
+
+def smooth_functions(
+    graph: GraphOperator, wanted: int, guess: Array, s: float
+) -> tuple[Array, int]:
+    """Eigenvectors of L v = lambda D v after the constant one, about; and products with the graph.
+
+    Powers of the resolvent (D + sL)^-1 D on a few columns, one of which is a guess, then the best
+    combinations (Rayleigh and Ritz). Only signs and order of the values are used: two digits do.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n, wanted), or fewer columns for fewer points
+    n_iter : int
+    """
+    n, d = graph.n_points, graph.masses
+    width = min(wanted + _SPARE, n - 1)
+    V = np.random.default_rng(0).standard_normal((n, width))
+    V[:, 0] = guess
+    n_iter = 0
+    for _ in range(_ROUNDS):
+        V = _orthonormal(V, d)
+        found = shifted_solve(graph, d, s, d[:, None] * V, start=None)
+        V, n_iter = found.x.astype(np.float64), n_iter + found.n_iter
+    V = _orthonormal(V, d)
+    small = V.T @ graph.laplacian(V.astype(graph.dtype)).astype(np.float64)
+    _, turn = sla.eigh((small + small.T) / 2)
+    return V @ turn[:, :wanted], n_iter
+
+
+def _orthonormal(V: Array, d: Array) -> Array:
+    """In the metric of d, and to the constants."""
+    root = np.sqrt(d)[:, None]
+    V = V - d @ V / d.sum()
+    return np.asarray(np.linalg.qr(root * V)[0] / root)

@@ -1,0 +1,224 @@
+"""refine='cut' of the classifiers: transduction_ is the refined answer, and predict follows it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    Landmarks,
+    LapERLSClassifier,
+    LapESVC,
+    LapRLSClassifier,
+    LapSVC,
+    LapSVR,
+)
+from lapwing.estimators.template import prepare, solve
+from tests.helpers.data import Data, around_corners, first_labels, shuffled
+
+ESTIMATORS = {
+    "LapSVC": LapSVC(),
+    "LapSVC hinge": LapSVC(loss="hinge"),
+    "LapSVC pcg": LapSVC(solver="pcg", max_iter=500, tol=1e-4),
+    "LapSVC linear": LapSVC("linear"),
+    "LapRLSClassifier": LapRLSClassifier(fit_intercept=True),
+    "LapERLSClassifier": LapERLSClassifier(),
+    "LapERLSClassifier landmarks": LapERLSClassifier(space=Landmarks(60), fit_intercept=True),
+    "LapERLSClassifier exact": LapERLSClassifier(n_eigenvectors=None),
+    "LapESVC": LapESVC(),
+    "LapESVC landmarks": LapESVC(space=Landmarks(60)),
+}
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+SIZES = [60, 40, 30]
+
+
+def clusters(n_classes: int = 3, seed: int = 0, distance: float = 2.0) -> Data:
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_classes), SIZES[:n_classes])
+    X = around_corners(truth, rng, distance=distance)
+    return shuffled(rng, X, first_labels(truth, 2), truth)
+
+
+def cut(W: Any, codes: Any) -> float:
+    W = W.toarray()
+    return float(W[codes[:, None] != codes].sum() / 2)
+
+
+@every_estimator
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_cut_falls_at_the_volumes_of_the_prior(estimator: Any, n_classes: int) -> None:
+    X, y, truth = clusters(n_classes, seed=1)
+    sizes = SIZES[:n_classes]
+    plain = clone(estimator).set_params(class_prior=sizes).fit(X, y)
+    model = clone(estimator).set_params(class_prior=sizes, refine="cut").fit(X, y)
+    assert model.refined_
+    assert np.bincount(model.transduction_).tolist() == sizes
+    assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+    assert_allclose(model.cut_history_[-1], cut(model.affinity_, model.transduction_))
+    assert cut(model.affinity_, model.transduction_) < cut(plain.affinity_, plain.transduction_)
+    assert_array_equal(model.transduction_proba_.argmax(axis=1), model.transduction_)
+    assert (model.transduction_ != truth).mean() < 0.2
+
+
+@every_estimator
+def test_predict_follows_the_refined_answer(estimator: Any) -> None:
+    X, y, _ = clusters()
+    plain = clone(estimator).set_params(class_prior=SIZES).fit(X, y)
+    model = clone(estimator).set_params(class_prior=SIZES, refine="cut").fit(X, y)
+    agreeing = (model.predict(X) == model.transduction_).mean()
+    assert agreeing > 0.85
+    assert agreeing >= (plain.predict(X) == model.transduction_).mean()
+    assert not hasattr(model, "class_offsets_")
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_the_function_is_the_ridge_regression_of_the_answer() -> None:
+    X, y, _ = clusters()
+    model = LapRLSClassifier(gamma_A=0.5, class_prior=SIZES, refine="cut").fit(X, y)
+    K = np.exp(-model.kernel_.gamma * ((X[:, None] - X) ** 2).sum(axis=2))
+    target = np.where(model.transduction_[:, None] == np.arange(3), 1.0, -1.0)
+    expected = K @ np.linalg.solve(K + 0.5 * np.eye(len(X)), target)
+    assert_allclose(model.decision_function(X), expected, atol=1e-7)
+    embedded = LapERLSClassifier(C=4.0, class_prior=SIZES, refine="cut").fit(X, y)
+    target = np.where(embedded.transduction_[:, None] == np.arange(3), 1.0, -1.0)
+    expected = K @ np.linalg.solve(K + np.eye(len(X)) / 4, target)
+    assert_allclose(embedded.decision_function(X), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_eigenvectors", ["auto", None])
+def test_features_and_matrix_follow_alike(n_eigenvectors: Any) -> None:
+    X, y, _ = clusters()
+    found = [
+        LapERLSClassifier(space=space, n_eigenvectors=n_eigenvectors, fit_intercept=True)
+        .set_params(class_prior=SIZES, refine="cut")
+        .fit(X, y)
+        for space in (None, Landmarks(centers=X))
+    ]
+    assert_array_equal(found[0].transduction_, found[1].transduction_)
+    values = [each.decision_function(X) for each in found]
+    assert_allclose(values[0], values[1], atol=1e-5)
+
+
+def test_without_a_prior_the_volumes_are_those_of_the_answer() -> None:
+    X, y, _ = clusters()
+    plain, model = LapSVC().fit(X, y), LapSVC(refine="cut").fit(X, y)
+    before, after = plain.transduction_.copy(), model.transduction_
+    assert model.refined_
+    assert np.abs(np.bincount(after) - np.bincount(before)).max() == 0
+    before[y >= 0] = y[y >= 0]
+    assert cut(model.affinity_, after) <= cut(plain.affinity_, before)
+
+
+def test_prior_of_the_labels() -> None:
+    X, y, _ = clusters()
+    model = LapSVC(class_prior="labels", refine="cut").fit(X, y)
+    assert np.abs(np.bincount(model.transduction_) - len(X) / 3).max() < 1
+
+
+def test_an_answer_that_cannot_be_cut_better_stays() -> None:
+    X, y, truth = clusters(distance=9.0)
+    plain = LapSVC(class_prior=SIZES).fit(X, y)
+    model = LapSVC(class_prior=SIZES, refine="cut").fit(X, y)
+    assert not model.refined_
+    assert model.cut_history_.min() == model.cut_history_[0]
+    assert_array_equal(model.transduction_, truth)
+    assert_array_equal(model.decision_function(X), plain.decision_function(X))
+    assert_array_equal(model.class_offsets_, plain.class_offsets_)
+
+
+def test_refitting_without_refine_leaves_nothing_behind() -> None:
+    X, y, _ = clusters()
+    model = LapSVC(refine="cut").fit(X, y)
+    model.set_params(refine=None).fit(X, y)
+    assert not hasattr(model, "refined_")
+    assert not hasattr(model, "cut_history_")
+    assert_array_equal(model.decision_function(X), LapSVC().fit(X, y).decision_function(X))
+
+
+def test_equal_rows_count_as_often_as_they_are() -> None:
+    X, y, _ = clusters()
+    rows = np.r_[np.arange(len(X)), np.arange(20)]
+    model = LapSVC(class_prior="uniform", refine="cut").fit(X[rows], y[rows])
+    assert np.abs(np.bincount(model.transduction_) - 50).max() <= 2
+    assert_array_equal(model.transduction_[:20], model.transduction_[len(X) :])
+
+
+def test_rows_of_weight_zero_are_answered_by_the_function() -> None:
+    X, y, _ = clusters()
+    weight = np.ones(len(X))
+    left_out = np.flatnonzero(y == 0)[0]
+    weight[left_out] = 0
+    model = LapSVC(class_prior=SIZES, refine="cut").fit(X, y, sample_weight=weight)
+    assert model.transduction_[left_out] == model.predict(X[[left_out]])[0]
+
+
+def test_labels_of_one_point_that_contradict_each_other() -> None:
+    X, y, _ = clusters()
+    first, second = np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]
+    X = X.copy()
+    X[second] = X[first]
+    weight = np.ones(len(X))
+    weight[second] = 3
+    model = LapSVC(refine="cut", class_prior=SIZES).fit(X, y, sample_weight=weight)
+    assert model.transduction_[first] == model.transduction_[second] == 1
+
+
+def test_graph_of_parts_and_points_alone() -> None:
+    X, y, _ = clusters()
+    W = KNNGraph(5).affinity(X).tolil()
+    alone = np.flatnonzero(y < 0)[:3]
+    W[alone] = 0
+    W[:, alone] = 0
+    model = LapSVC(graph=AffinityGraph(W.tocsr()), class_prior=SIZES, refine="cut")
+    with pytest.warns(UserWarning, match="hold no labelled point"):
+        model.fit(X, y)
+    assert np.bincount(model.transduction_).tolist() == SIZES
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_single_precision_and_text_labels() -> None:
+    X, y, _ = clusters()
+    names = np.array(["cedar", "ash", "beech", ""])[y]
+    model = LapERLSClassifier(refine="cut", class_prior="uniform").fit(X.astype(np.float32), names)
+    assert set(model.transduction_) == {"ash", "beech", "cedar"}
+    assert model.virtual_labels_.dtype == np.float32
+    assert model.alpha_.dtype == np.float32
+
+
+def test_added_labels_refine_again() -> None:
+    X, y, truth = clusters()
+    model = LapRLSClassifier(class_prior=SIZES, refine="cut", updatable=True).fit(X, y)
+    row = int(np.flatnonzero(y < 0)[0])
+    model.add_labels(row, truth[row])
+    y = y.copy()
+    y[row] = truth[row]
+    fitted = LapRLSClassifier(class_prior=SIZES, refine="cut").fit(X, y)
+    assert_array_equal(model.transduction_, fitted.transduction_)
+    assert_allclose(model.decision_function(X), fitted.decision_function(X), atol=1e-6)
+
+
+def test_what_does_not_go() -> None:
+    X, y, _ = clusters()
+    with pytest.raises(ValueError, match="refine='best' must be one of 'cut', None"):
+        LapSVC(refine="best").fit(X, y)
+    with pytest.raises(ValueError, match="refine='cut' walks on the graph, and gamma_I=0"):
+        LapSVC(refine="cut", gamma_I=0).fit(X, y)
+    assert "refine" not in LapSVR().get_params()
+
+
+def test_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters()
+    model = LapERLSClassifier(refine="cut")
+    prepared = prepare(model, X, y)
+    solution = solve(model, prepared)
+    monkeypatch.setattr("lapwing._host.memory.available_memory", lambda: 10_000)
+    with pytest.raises(MemoryError, match=r"Refining the answer for 3 classes at 130 points"):
+        model._refined(prepared, solution)

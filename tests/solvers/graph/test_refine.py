@@ -1,0 +1,199 @@
+"""Cut refinement: its assignments against brute force, its energy, and what must not change it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.base import Status
+from lapwing.solvers.graph.refine import diffused, refine, share_out
+from tests.helpers.volumes import blob_problem, graph_problem
+
+
+def dense(problem: VolumeProblem) -> np.ndarray:
+    return np.asarray(problem.graph.affinity.toarray())  # type: ignore[attr-defined]
+
+
+def cut(problem: VolumeProblem, codes: np.ndarray) -> float:
+    W = dense(problem)
+    return float(W[codes[:, None] != codes].sum() / 2)
+
+
+def diffused_cut(problem: VolumeProblem, codes: np.ndarray, steps: int) -> float:
+    W = dense(problem)
+    d = W.sum(axis=1)
+    X = np.eye(problem.n_classes)[codes]
+    walked = np.linalg.matrix_power(W / d[:, None], steps) @ X
+    return float(d.sum() - (d[:, None] * X * walked).sum())
+
+
+def noisy(codes: np.ndarray, seed: int = 0, noise: float = 2.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.eye(codes.max() + 1)[codes] + noise * rng.standard_normal((len(codes), 3))
+
+
+def test_assignment_is_the_best_of_all() -> None:
+    rng = np.random.default_rng(0)
+    problem = graph_problem(np.ones((7, 7)), {0: 0, 6: 2}, 3, (3 / 7, 2 / 7, 2 / 7), exact=True)
+    for _ in range(5):
+        F = rng.standard_normal((7, 3))
+        codes = share_out(problem, F)
+        allowed = [
+            np.array(each)
+            for each in product(range(3), repeat=7)
+            if each[0] == 0
+            and each[6] == 2
+            and np.bincount(each, minlength=3).tolist() == [3, 2, 2]
+        ]
+        best = max(F[np.arange(7), each].sum() for each in allowed)
+        assert any((codes == each).all() for each in allowed)
+        assert_allclose(F[np.arange(7), codes].sum(), best)
+
+
+def test_walks_are_powers_of_the_dense_matrix() -> None:
+    problem, codes = blob_problem(gap=3.0)
+    W = dense(problem)
+    P = W / W.sum(axis=1)[:, None]
+    expected = np.linalg.matrix_power(P, 14) @ np.eye(3)[codes]
+    assert_allclose(diffused(problem, codes, 14), expected, atol=1e-12)
+    pair, two = blob_problem(sizes=(30, 20), gap=3.0)
+    W = dense(pair)
+    P = W / W.sum(axis=1)[:, None]
+    expected = np.linalg.matrix_power(P, 14) @ np.eye(2)[two]
+    assert_allclose(diffused(pair, two, 14), expected, atol=1e-12)
+
+
+def test_wrong_answers_are_mended_at_the_volumes_of_the_prior() -> None:
+    problem, codes = blob_problem(sizes=(50, 30, 40), gap=6.0)
+    problem = problem.with_prior(np.array([50, 30, 40]) / 120, exact=True)
+    scores = noisy(codes)
+    begun = share_out(problem, scores)
+    found = refine(problem, scores)
+    assert (begun != codes).mean() > 0.2
+    assert (found.codes != codes).mean() < 0.03
+    assert np.bincount(found.codes).tolist() == [50, 30, 40]
+    assert found.improved
+    assert found.status == Status.CONVERGED
+    assert_array_equal(found.before, begun)
+    assert_allclose(found.history[0], cut(problem, begun))
+    assert_allclose(found.history[-1], cut(problem, found.codes))
+    assert np.diff(found.history).max() < 0
+    assert_array_equal(found.scores.argmax(axis=1), found.codes)
+
+
+@pytest.mark.parametrize("steps", [2, 10])
+def test_the_diffused_cut_never_rises(steps: int) -> None:
+    for seed in range(4):
+        problem, codes = blob_problem(gap=2.5, seed=seed)
+        answers = [share_out(problem, noisy(codes, seed))]
+        for _ in range(10):
+            d = dense(problem).sum(axis=1)
+            smooth = d[:, None] * diffused(problem, answers[-1], steps)
+            answers.append(share_out(problem, smooth))
+        values = [diffused_cut(problem, each, steps) for each in answers]
+        assert values[-1] < values[0]
+        assert np.diff(values).max() <= 1e-9 * values[0]
+
+
+def test_odd_walks_could_raise_it() -> None:
+    """Why all numbers of steps are even: on two parts that only see each other points swap."""
+    W = np.kron([[0, 1], [1, 0]], np.ones((4, 4)))
+    problem = graph_problem(W, {0: 0, 4: 1}, 2, (0.5, 0.5), exact=True)
+    scores = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
+    found = refine(problem, scores)
+    assert found.codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    swapped = diffused(problem, found.codes, 1).argmax(axis=1)
+    assert swapped.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_a_larger_cut_is_never_kept() -> None:
+    # The volumes are those of the answer, and it is the least cut: walks can only spoil it.
+    problem, codes = blob_problem(gap=9.0)
+    found = refine(problem, np.eye(3)[codes])
+    assert not found.improved
+    assert_array_equal(found.codes, codes)
+    assert len(found.history) == 1
+
+
+def test_labels_keep_their_class_and_count_in_the_volumes() -> None:
+    problem, codes = blob_problem(gap=6.0)
+    wrong = np.flatnonzero(codes == 0)[5:9]
+    labeled = {int(i): int(codes[i]) for i in problem.index} | {int(i): 2 for i in wrong}
+    told = graph_problem(dense(problem), labeled, 3, exact=True)
+    found = refine(told, noisy(codes))
+    assert_array_equal(found.codes[wrong], 2)
+    assert_array_equal(found.scores[wrong], np.eye(3)[[2] * 4])
+    assert np.bincount(found.codes).tolist() == [40, 40, 40]
+
+
+def test_more_labels_than_the_volume_of_their_class() -> None:
+    problem = graph_problem(np.ones((8, 8)), {0: 0, 1: 0, 2: 0, 3: 1}, 2, (0.2, 0.8), exact=True)
+    found = refine(problem, np.zeros((8, 2)))
+    assert np.bincount(found.codes).tolist() == [3, 5]
+
+
+def test_a_class_without_labels_and_without_a_part_stays_empty() -> None:
+    problem, codes = blob_problem(gap=6.0)
+    none = graph_problem(dense(problem), {0: 0, 40: 1}, 3, (0.5, 0.5, 0.0), exact=True)
+    found = refine(none, noisy(codes))
+    assert np.bincount(found.codes, minlength=3).tolist() == [60, 60, 0]
+
+
+def test_one_class_and_all_labelled() -> None:
+    alone = graph_problem(np.ones((4, 4)), {0: 0}, 1, exact=True)
+    assert refine(alone, np.zeros((4, 1))).codes.tolist() == [0, 0, 0, 0]
+    told = graph_problem(np.ones((3, 3)), {0: 0, 1: 1, 2: 0}, 2, exact=True)
+    assert refine(told, np.zeros((3, 2))).codes.tolist() == [0, 1, 0]
+
+
+def test_points_alone_keep_the_class_of_their_scores() -> None:
+    W = np.zeros((10, 10))
+    W[:4, :4] = W[4:8, 4:8] = 1
+    problem = graph_problem(W, {0: 0, 4: 1}, 2, (0.5, 0.5), exact=True)
+    scores = np.eye(2)[[0, 0, 1, 0, 1, 1, 0, 1, 0, 1]]
+    found = refine(problem, scores)
+    assert found.codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0, 1]
+    assert found.history[-1] == 0
+
+
+def test_weights_times_a_number_change_nothing() -> None:
+    problem, codes = blob_problem(gap=3.0)
+    labeled = dict(zip(problem.index.tolist(), problem.codes.tolist(), strict=True))
+    # A power of two: products round alike.
+    same = graph_problem(64 * dense(problem), labeled, 3)
+    once, again = refine(problem, noisy(codes)), refine(same, noisy(codes))
+    assert_array_equal(once.codes, again.codes)
+    assert_allclose(again.history, 64 * once.history)
+
+
+def test_permuted_classes_and_points_permute_the_answer() -> None:
+    problem, codes = blob_problem(sizes=(40, 30, 35), gap=4.0)
+    problem = problem.with_prior(np.array([40, 30, 35]) / 105, exact=True)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(problem.n_points), rng.permutation(3)
+    places, names = np.argsort(rows), np.argsort(columns)
+    labeled = {
+        int(places[i]): int(names[k]) for i, k in zip(problem.index, problem.codes, strict=True)
+    }
+    scores = noisy(codes, noise=1.0)
+    W = dense(problem)[np.ix_(rows, rows)]
+    moved = graph_problem(W, labeled, 3, problem.prior[columns], exact=True)
+    found, turned = refine(problem, scores), refine(moved, scores[np.ix_(rows, columns)])
+    assert (names[found.codes[rows]] != turned.codes).sum() <= 1  # a tie may break otherwise
+    assert_allclose(turned.history[-1], found.history[-1], rtol=0.02)
+
+
+def test_repeated_points_count_as_often_as_they_stand_for() -> None:
+    problem, codes = blob_problem(gap=6.0)
+    sizes = np.ones(120)
+    sizes[codes == 0] = 3
+    heavy = replace(problem, sizes=sizes, prior=np.array([120, 40, 40]) / 200)
+    found = refine(heavy, noisy(codes, noise=1.0))
+    volumes = np.bincount(found.codes, sizes)
+    assert np.abs(volumes - [120, 40, 40]).max() <= 3
+    assert (found.codes != codes).mean() < 0.03

@@ -1,0 +1,99 @@
+"""The resolvent and its scales, against dense solves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.graph.resolvent import resolvent, scales_of_contrast
+from tests.helpers.volumes import blob_problem, dense_system, graph_problem
+
+
+@pytest.mark.parametrize("s", [0.1, 3.0, 300.0])
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-5)])
+def test_it_is_the_dense_solution(s: float, dtype: Any, tol: float) -> None:
+    problem, codes = blob_problem(dtype=dtype)
+    Q = problem.whole(codes)
+    A, pull, d = dense_system(problem, s)
+    expected = np.linalg.solve(A, d[:, None] * Q + pull)
+    found = resolvent(problem, Q, s, tol=tol)
+    assert found.x.dtype == dtype
+    assert_allclose(found.x, expected, atol=100 * tol)
+
+
+def test_rows_of_the_solution_sum_to_one() -> None:
+    problem, codes = blob_problem()
+    F = resolvent(problem, problem.whole(codes), 50.0, tol=1e-12).x
+    assert_allclose(F.sum(axis=1), 1)
+    assert F.min() > 0
+
+
+def test_a_start_that_is_the_solution_takes_no_step() -> None:
+    problem, codes = blob_problem()
+    Q = problem.whole(codes)
+    once = resolvent(problem, Q, 5.0, tol=1e-8)
+    again = resolvent(problem, Q, 5.0, start=once.x, tol=1e-7)
+    assert once.n_iter > 0 == again.n_iter
+
+
+def test_the_energy_is_the_minimum_that_defines_it() -> None:
+    problem, _ = blob_problem()
+    rng = np.random.default_rng(0)
+    Q = rng.dirichlet(np.ones(3), problem.n_points)
+    A, pull, d = dense_system(problem, 4.0)
+    F = np.linalg.solve(A, d[:, None] * Q + pull)
+    L = (A - np.diag(d) - np.diag(problem.clamp)) / 4.0
+    fit = (d @ ((F - Q) ** 2).sum(axis=1) + 4.0 * np.trace(F.T @ L @ F)) / 2
+    misfit = problem.labels - F[problem.index]
+    fit += problem.clamp[problem.index] @ (misfit**2).sum(axis=1) / 2
+    expected = (fit + d @ (1 - (Q**2).sum(axis=1)) / 2) / d.sum()
+    # Far from the solution of the system: the residual makes up for it.
+    rough = resolvent(problem, Q, 4.0, tol=1e-2)
+    assert problem.energy(Q, rough.x, rough.residual) == pytest.approx(expected, abs=1e-4)
+    exact = resolvent(problem, Q, 4.0, tol=1e-12)
+    assert problem.energy(Q, exact.x, exact.residual) == pytest.approx(expected, rel=1e-9)
+
+
+def contrast(problem: VolumeProblem, Q: np.ndarray, s: float) -> float:
+    A, pull, d = dense_system(problem, s)
+    F = np.linalg.solve(A, d[:, None] * Q + pull)
+
+    def spread(values: np.ndarray) -> float:
+        return float(np.sqrt(d @ ((values - d @ values / d.sum()) ** 2).sum(axis=1)))
+
+    return spread(F) / spread(Q)
+
+
+def test_scales_leave_the_contrast_that_is_wanted() -> None:
+    problem, codes = blob_problem(gap=3.0)
+    Q = problem.whole(codes)
+    wanted = (0.5, 0.7, 0.9)
+    found = scales_of_contrast(problem, Q, wanted)
+    assert [scale.contrast for scale in found.scales] == list(wanted)
+    for scale in found.scales:
+        assert contrast(problem, Q, scale.s) == pytest.approx(scale.contrast, abs=0.02)
+
+
+def test_scales_are_free_of_the_units_of_the_weights() -> None:
+    problem, codes = blob_problem(gap=3.0)
+    labeled = dict(zip(problem.index.tolist(), problem.codes.tolist(), strict=True))
+    W = problem.graph.affinity  # type: ignore[attr-defined]
+    other = graph_problem(1e-3 * W, labeled, 3)
+    Q = problem.whole(codes)
+    assert_allclose(
+        scales_of_contrast(problem, Q, (0.5, 0.9)).scales,
+        scales_of_contrast(other, Q, (0.5, 0.9)).scales,
+        rtol=1e-6,
+    )
+
+
+def test_parts_that_do_not_hang_together_keep_their_contrast() -> None:
+    W = np.kron(np.eye(2), np.ones((4, 4)))
+    problem = graph_problem(W, {0: 0, 4: 1}, 2)
+    found = scales_of_contrast(problem, problem.whole(np.repeat([0, 1], 4)), (0.3, 0.9))
+    assert [scale.contrast for scale in found.scales] == pytest.approx([1.0, 1.0], abs=0.02)
+    assert all(np.isfinite(scale.s) for scale in found.scales)
