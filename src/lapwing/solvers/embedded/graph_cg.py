@@ -14,68 +14,18 @@ Conjugate gradient with the diagonal as preconditioner, all columns together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import Solve, column_dot, normal_matrix, spd_factor
+from lapwing.linalg import column_dot
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.embedded.systems import EmbeddedResult
-from lapwing.spaces.base import Space
+from lapwing.solvers.regression import FunctionRegression
 
 __all__ = ["graph_least_squares"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Kernel:
-    """P^-1 and the ridge regression of values on features, with an unpenalised bias."""
-
-    space: Space
-    C: float
-    fit_intercept: bool
-    solve: Solve
-
-    @classmethod
-    def factor(cls, space: Space, C: float, fit_intercept: bool) -> _Kernel:
-        m = space.n_coef
-        gram = normal_matrix(space.blocks(), m, bias=fit_intercept)
-        gram *= C
-        gram.flat[: m * (len(gram) + 1) : len(gram) + 1] += 1
-        return cls(space, C, fit_intercept, spd_factor(gram))
-
-    def regress(self, g: Array) -> tuple[Array, Array]:
-        """Coefficients w and bias b of min 1/2 |w|^2 + C/2 |Z w + b - g|^2."""
-        m = self.space.n_coef
-        right = np.zeros((m + self.fit_intercept, g.shape[1]))
-        for rows, Z in self._design():
-            right[:m] += Z.T @ g[rows]
-        if self.fit_intercept:
-            right[m] = g.sum(axis=0)
-        theta = self.solve(self.C * right)
-        return theta[:m], theta[m] if self.fit_intercept else np.zeros(g.shape[1])
-
-    def inverse(self, g: Array) -> Array:
-        """P^-1 g = C (g - f) for the regression f of g."""
-        w, b = self.regress(g)
-        image = np.empty_like(g)
-        for rows, Z in self._design():
-            image[rows] = self.C * (g[rows] - Z @ w - b)
-        return image
-
-    def squares(self, g: Array, w: Array, b: Array) -> Array:
-        """Sum of squared residuals of a regression, a column."""
-        total = np.zeros(g.shape[1])
-        for rows, Z in self._design():
-            residual = g[rows] - Z @ w - b
-            total += column_dot(residual, residual)
-        return total
-
-    def _design(self) -> Iterator[tuple[slice, Array]]:
-        for rows, block in self.space.blocks():
-            yield rows, np.asarray(block, dtype=np.float64)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
@@ -100,7 +50,7 @@ def graph_least_squares(
     """
     C, n = objective.C, objective.n_points
     index, weights, targets = objective.index, objective.weights, objective.targets
-    kernel = _Kernel.factor(objective.space, C, objective.fit_intercept)
+    kernel = FunctionRegression.factor(objective.space, C, objective.fit_intercept)
     right = np.zeros((n, targets.shape[1]))
     np.add.at(right, index, weights[:, None] * targets)
     held = np.bincount(index, weights, minlength=n)
