@@ -22,8 +22,8 @@ from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
-from lapwing.solvers.embedded.feature_ridge import FeatureRidge
 from lapwing.solvers.embedded.systems import EmbeddedResult
+from lapwing.solvers.feature_ridge import FeatureRidge
 
 __all__ = ["graph_least_squares"]
 
