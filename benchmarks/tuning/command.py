@@ -1,9 +1,10 @@
 """Paths of parameters: the cost of a 7 x 7 grid in single fits, and errors of the default grids.
 
-The first table fits `LapRLSClassifierCV` and `LapSVCCV` with 7 values of gamma_A and of gamma_I,
-`LapERLSClassifierCV` with 7 of lambda and of mu, and plain estimators with one, alternating, and
+The first table fits paths of two classes, of ten (handwritten digits) and of values, with 7 values
+of gamma_A and of gamma_I (of lambda and of mu), and plain estimators with one, alternating, and
 compares the medians. The second has the mean errors on the unlabelled points of paths and plain
-estimators with their default parameters, labels drawn in equal numbers.
+estimators with their default parameters, labels drawn in equal numbers. The third has the same of
+regressions.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.datasets import load_diabetes, load_digits, make_friedman1, make_swiss_roll
+from sklearn.preprocessing import StandardScaler
 
+from benchmarks.shared.checks import Check, limits_table
 from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.options import add_choice
 from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
@@ -29,19 +34,28 @@ from lapwing import (
     LapERLSClassifierCV,
     LapRLSClassifier,
     LapRLSClassifierCV,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVC,
     LapSVCCV,
 )
 
-COMPARED = (LapRLSClassifier, LapRLSClassifierCV, LapERLSClassifier, LapERLSClassifierCV)
+TABLES = ("cost", "errors", "values")
+COMPARED = (
+    *(LapRLSClassifier, LapRLSClassifierCV, LapSVC, LapSVCCV),
+    *(LapERLSClassifier, LapERLSClassifierCV),
+)
+REGRESSIONS = (LapRLSRegressor, LapRLSRegressorCV)
 LIMIT = 12.0
 MOST = 2000
+DIGITS = 600
 
 
 class Cost(NamedTuple):
-    """Seconds of a path and of a fit, medians."""
+    """Processor seconds of a path and of a fit, medians."""
 
     name: str
+    problem: str
     path: float
     fit: float
 
@@ -56,14 +70,16 @@ class Gain(NamedTuple):
 
     name: str
     labels: int
-    errors: tuple[float, ...]  # of `COMPARED`
+    errors: tuple[float, ...]  # of `COMPARED`, or of `REGRESSIONS`
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks tuning``."""
     parser.add_argument("--quick", action="store_true", help="times alone, one of each")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    add_choice(parser, "--tables", TABLES, "tables")
     parser.add_argument("--points", type=int, default=MOST, help="points of the timed problem")
+    parser.add_argument("--most", type=int, default=MOST, help="points of a set at most")
     parser.add_argument("--sets", nargs="*", default=list(SETS), help="sets of the errors")
     parser.add_argument("--draws", type=int, default=5, help="draws of labels")
 
@@ -71,61 +87,140 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and fail if a path costs more than its limit."""
     began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
-    with step("cost"):
-        costs = measure_costs(arguments.points, rounds=1 if arguments.quick else 3)
+    wanted = ["cost"] if arguments.quick else (arguments.tables or TABLES)
+    costs: list[Cost] = []
     gains: list[Gain] = []
-    for name in [] if arguments.quick else arguments.sets:
+    values: list[Gain] = []
+    if "cost" in wanted:
+        with step("cost"):
+            costs = measure_costs(arguments.points, rounds=1 if arguments.quick else 3)
+    for name in arguments.sets if "errors" in wanted else []:
         with step(name):
-            gains += measure_gains(name, arguments.draws)
+            gains += measure_gains(name, arguments.most, arguments.draws)
+    for name in VALUES if "values" in wanted else []:
+        with step(name):
+            values += measure_values(name, arguments.draws)
     raw = {
         "date": began,
         "load": load,
+        "points": {"cost": arguments.points, "errors": arguments.most},
+        "draws": arguments.draws,
         "costs": [cost._asdict() | {"ratio": cost.ratio} for cost in costs],
         "gains": [gain._asdict() for gain in gains],
+        "values": [gain._asdict() for gain in values],
     }
+    checks = [
+        Check(f"{c.name}, {c.problem}", f"{c.ratio:.1f} fits", f"{LIMIT:g}", c.ratio <= LIMIT)
+        for c in costs
+    ]
+    tables = [
+        *([_cost_table(costs), limits_table(checks, {})] if costs else []),
+        *([_gain_table("Error on the unlabelled points, %", gains, COMPARED)] if gains else []),
+        *([_gain_table(_OF_VALUES, values, REGRESSIONS)] if values else []),
+    ]
     arguments.output.mkdir(parents=True, exist_ok=True)
-    write_results(arguments.output, "tuning", [_cost_table(costs), _gain_table(gains)], raw)
-    return 0 if all(cost.ratio <= LIMIT for cost in costs) else 1
+    write_results(arguments.output, "tuning", tables, raw)
+    return 0 if all(check.passed for check in checks) else 1
 
 
 def measure_costs(n: int, rounds: int) -> list[Cost]:
-    """Paths and fits on two Gaussian classes in 20 dimensions, 10 labels each."""
+    """Paths and fits: two Gaussian classes in 20 dimensions, digits, values; 10 labels a class."""
     rng = np.random.default_rng(0)
     truth = np.arange(n) % 2
     X = rng.standard_normal((n, 20)) + 1.5 * truth[:, None]
     y = np.where(np.arange(n) < 20, truth, UNLABELED)
+    values = np.where(np.arange(n) < 100, X[:, 0] + X[:, 1] ** 2, np.nan)
     weights = np.logspace(-4, 2, 7)
     one: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph()]}
     grid = one | {"gamma_As": weights, "gamma_Is": weights}
     embedded = one | {"lams": np.logspace(0, 6, 7), "mus": np.logspace(0, 6, 7)}
-    pairs = {
-        "LapRLSClassifierCV": (LapRLSClassifierCV(**grid), LapRLSClassifier()),
-        "LapSVCCV": (LapSVCCV(**grid), LapSVC()),
-        "LapERLSClassifierCV": (LapERLSClassifierCV(**embedded), LapERLSClassifier()),
-    }
+    pairs = [
+        (LapRLSClassifierCV(**grid), LapRLSClassifier()),
+        (LapSVCCV(**grid), LapSVC()),
+        (LapERLSClassifierCV(**embedded), LapERLSClassifier()),
+    ]
+    problems = {f"2 classes, {n} points": (X, y), f"10 classes, {DIGITS} points": _digits()}
+    tasks = [(name, *given, *pair) for name, given in problems.items() for pair in pairs]
+    regression = LapRLSRegressorCV(**grid), LapRLSRegressor()
+    tasks.append((f"values, {n} points", X, values, *regression))
     costs = []
-    for name, (path, plain) in pairs.items():
-        times: list[tuple[float, float]] = []
-        for _ in range(rounds):
-            times.append((_seconds(path.fit, X, y), _seconds(plain.fit, X, y)))
-        of_path, of_fit = np.median(times, axis=0).tolist()
-        costs.append(Cost(name, of_path, of_fit))
+    for name, points, labels, path, plain in tasks:
+        times = [
+            (_seconds(path.fit, points, labels), _seconds(plain.fit, points, labels))
+            for _ in range(rounds)
+        ]
+        costs.append(Cost(type(path).__name__, name, *np.median(times, axis=0).tolist()))
     return costs
 
 
+def _digits() -> tuple[Any, Any]:
+    """Handwritten digits, with 10 labels a class."""
+    X, truth = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(truth))[:DIGITS]
+    X, truth = X[rows], truth[rows]
+    y = np.full(DIGITS, UNLABELED)
+    for label in range(10):
+        y[np.flatnonzero(truth == label)[:10]] = label
+    return X, y
+
+
 def _seconds(fit: Callable[..., Any], X: Any, y: Any) -> float:
-    begun = time.perf_counter()
+    begun = time.process_time()
     fit(X, y)
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
-def measure_gains(name: str, draws: int) -> list[Gain]:
+def measure_gains(name: str, most: int, draws: int) -> list[Gain]:
     """Errors of a set with 3 and 10 labels a class."""
-    X, truth = sampled(name, MOST)
+    X, truth = sampled(name, most)
     gains = []
     for labels in (3, 10):
         errors = np.array([_errors(X, truth, labels, 100 + draw) for draw in range(draws)])
         gains.append(Gain(name, labels, tuple((100 * errors.mean(axis=0)).tolist())))
+    return gains
+
+
+def _diabetes() -> tuple[Any, Any]:
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def _roll() -> tuple[Any, Any]:
+    X, y = make_swiss_roll(1000, noise=0.5, random_state=0)
+    return X, y
+
+
+def _friedman(noise: float) -> tuple[Any, Any]:
+    X, y = make_friedman1(1000, noise=noise, random_state=0)
+    return X, y
+
+
+VALUES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "diabetes": _diabetes,
+    "friedman": lambda: _friedman(0.5),
+    "friedman, noise": lambda: _friedman(3.0),
+    "swiss roll": _roll,
+}
+_OF_VALUES = "Root of the mean squared error on the unlabelled points, % of the values' deviation"
+
+
+def measure_values(name: str, draws: int) -> list[Gain]:
+    """Errors of a regression with 10, 30 and 100 labels."""
+    X, truth = VALUES[name]()
+    truth = (truth - truth.mean()) / truth.std()
+    gains = []
+    for labels in (10, 30, 100):
+        errors = []
+        for draw in range(draws):
+            rows = np.random.default_rng(100 + draw).permutation(len(truth))[:labels]
+            y = np.full(len(truth), np.nan)
+            y[rows] = truth[rows]
+            squares = [
+                (_fitted(estimator, X, y).transduction_ - truth)[np.isnan(y)] ** 2
+                for estimator in REGRESSIONS
+            ]
+            errors.append([float(np.sqrt(square.mean())) for square in squares])
+        gains.append(Gain(name, labels, tuple((100 * np.mean(errors, axis=0)).tolist())))
     return gains
 
 
@@ -139,31 +234,32 @@ def _errors(X: Any, truth: Any, labels: int, seed: int) -> list[float]:
     y[np.concatenate(drawn)] = truth[np.concatenate(drawn)]
     errors = []
     for estimator in COMPARED:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of components without a label, say
-            answers = estimator().fit(X, y).transduction_
+        answers = _fitted(estimator, X, y).transduction_
         errors.append(float((answers != truth)[y == UNLABELED].mean()))
     return errors
 
 
+def _fitted(estimator: Callable[[], Any], X: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of components without a label, say
+        return estimator().fit(X, y)
+
+
 def _cost_table(costs: list[Cost]) -> Table:
-    rows = [(c.name, f"{c.path:.2f}", f"{c.fit:.2f}", f"{c.ratio:.1f}") for c in costs]
+    rows = [(c.name, c.problem, f"{c.path:.2f}", f"{c.fit:.2f}", f"{c.ratio:.1f}") for c in costs]
     return Table(
-        "A 7 x 7 grid with exact leave-one-out",
-        ("path", "s", "one fit, s", "fits"),
+        "A 7 x 7 grid with exact leave-one-out, processor seconds",
+        ("path", "problem", "s", "one fit, s", "fits"),
         rows,
-        [f"Limit: {LIMIT:g} fits. The last fit, of the chosen setting, is part of the path."],
+        ["The last fit, of the chosen setting, is part of the path."],
     )
 
 
-def _gain_table(gains: list[Gain]) -> Table:
+def _gain_table(title: str, gains: list[Gain], compared: tuple[Any, ...]) -> Table:
     rows = [(g.name, str(g.labels), *(f"{error:.1f}" for error in g.errors)) for g in gains]
     for labels in dict.fromkeys(gain.labels for gain in gains):
         some = [gain for gain in gains if gain.labels == labels]
         means = np.mean([gain.errors for gain in some], axis=0)
         rows.append(("mean", str(labels), *(f"{mean:.1f}" for mean in means)))
-    return Table(
-        "Error on the unlabelled points, %",
-        ("set", "labels a class", *(f"{estimator.__name__}()" for estimator in COMPARED)),
-        rows,
-    )
+    what = "labels a class" if compared is COMPARED else "labels"
+    return Table(title, ("set", what, *(f"{one.__name__}()" for one in compared)), rows)

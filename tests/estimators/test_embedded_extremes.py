@@ -379,10 +379,3 @@ def test_a_mu_that_smooths_all_classes_away_is_told() -> None:
         halves = np.where(np.arange(120) % 60 < 3, np.repeat([0, 1], 60), -1)
         model = LapERLSClassifier(mu=1e20, graph=graph).fit(far, halves)
     np.testing.assert_array_equal(model.transduction_, np.repeat([0, 1], 60))
-
-
-def test_a_lam_that_is_cut_off_is_told() -> None:
-    X, y, _ = labeled_clusters(3, n=60, n_labels=4)
-    match = r"lam=1e\+20 was cut off at 1e\+12, 1e8 times the larger one of C and mu"
-    with pytest.warns(ConvergenceWarning, match=match):
-        LapERLSClassifier(lam=1e20, graph=KNNGraph(8)).fit(X, y)

@@ -53,7 +53,8 @@ def require_memory(n_bytes: float, what: str, alternatives: str) -> None:
     MemoryError
         If more is needed than `available_memory` reports.
     """
-    free = available_memory()
+    # Small problems in a loop need nothing, and the system takes longer to ask than they to solve.
+    free = available_memory() if n_bytes > 0 else None
     if free is not None and n_bytes > free:
         raise MemoryError(
             f"{what} needs {format_bytes(n_bytes)}, but {format_bytes(free)} are available. "

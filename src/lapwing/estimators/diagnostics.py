@@ -44,7 +44,6 @@ __all__ = [
     "warn_calibrated_marker",
     "warn_constant_values",
     "warn_contradicted_balance",
-    "warn_cut_off_labels",
     "warn_descent_not_converged",
     "warn_doubt",
     "warn_drowned_labels",
@@ -421,16 +420,6 @@ def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int)
         "lam.",
         ConstantFitWarning,
     )
-
-
-def warn_cut_off_labels(lam: float, limit: float) -> None:
-    """Warn that the weight of the labels was cut off where digits end."""
-    if lam > limit:
-        warn(
-            f"lam={lam:g} was cut off at {limit:g}, 1e8 times the larger one of C and mu: beyond, "
-            "labels leave no digits for the graph. Use a smaller lam (the default is 1e4).",
-            ConvergenceWarning,
-        )
 
 
 def warn_empty_expansion(columns: Array, epsilon: float) -> None:

@@ -30,7 +30,7 @@ from lapwing.estimators.refits import Refits, removable, without
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.losses import Loss
-from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights, weight_limit
+from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.least_squares import FeatureSide
@@ -438,12 +438,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
         if prepared.eigenpairs is not None:
-            self._warn_extremes(prepared, prepared.eigenpairs)
+            self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
-    def _warn_extremes(self, prepared: Prepared, pairs: Eigenpairs) -> None:
-        """Weights of labels and graph that leave nothing of each other."""
+    def _warn_smoothed_away(self, prepared: Prepared, pairs: Eigenpairs) -> None:
+        """Warn of a mu that leaves nothing of the labels but means."""
         lam, mu, problem = float(self.lam), float(self.mu), prepared.problem
-        diagnostics.warn_cut_off_labels(lam, weight_limit(float(self.C), mu))
         n_classes = max(2, problem.targets.shape[1])
         if self._regression or pairs.n_components >= n_classes:
             return

@@ -37,7 +37,6 @@ __all__ = [
     "graph_side",
     "limited_weights",
     "spectral_side",
-    "weight_limit",
 ]
 
 # Half the digits of float64: the other half is left to the least weight.
@@ -219,12 +218,7 @@ def limited_weights(lam: float, weights: Array, C: float, mu: float) -> Array:
     leaves no digit for one of 1. Beyond the limit g misses the label by a factor of some 1e-8.
     """
     with np.errstate(over="ignore"):
-        return np.minimum(lam * weights, weight_limit(C, mu))
-
-
-def weight_limit(C: float, mu: float) -> float:
-    """What weights of labels are cut off at."""
-    return _DIGITS * max(C, mu)
+        return np.minimum(lam * weights, _DIGITS * max(C, mu))
 
 
 def spectral_side(

@@ -155,17 +155,16 @@ class SupervisedSystem:
         H = K[np.ix_(E, E)].astype(np.float64)
         H.flat[:: len(E) + 1] += gamma_A / d
         solve_spd = spd_factor(H) if len(E) else None
-        ones = None if solve_spd is None else solve_spd(np.ones((len(E), 1)))
+        ones = solve_spd(np.ones((len(E), 1))) if solve_spd and self._fit_intercept else None
 
         def solve(u: Array) -> Solution:
             coef = u / gamma_A
             intercept = np.zeros(u.shape[1])
             if solve_spd is not None:
                 coef[E] = 0
-                rest = K[E] @ coef
+                rest = K[E] @ coef if coef.any() else 0.0
                 coef[E] = solve_spd(u[E] / d[:, None] - rest)
-                if self._fit_intercept:
-                    assert ones is not None
+                if ones is not None:
                     intercept = coef.sum(axis=0) / ones.sum()
                     coef[E] -= ones * intercept
             values = K @ coef + intercept

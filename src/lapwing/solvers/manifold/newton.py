@@ -70,7 +70,7 @@ def newton(
     """
     system = objective.system()
     state = objective.zero() if start is None else start
-    value = objective.value(state)
+    value: Array | None = None  # not asked for where the first step ends at the minimum
     open_columns = np.arange(objective.n_columns)
     idle = np.zeros(objective.n_columns, dtype=int)
     n_iter, stop = 0, Status.CONVERGED
@@ -81,13 +81,16 @@ def newton(
         part = objective.columns(open_columns)
         before = state.columns(open_columns)
         after, settled = _step(part, system, before)
-        new_value = part.value(after)
-        # A point at a break to rounding may flip for ever (errata L15): no decrease ends it too.
-        # One step without is not enough: where values have lost the digits slopes still have some.
-        lower = new_value < value[open_columns] * (1 - 1e-15)
-        idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
+        if not settled.all():
+            value = objective.value(state) if value is None else value
+            new_value = part.value(after)
+            # A point at a break to rounding may flip for ever (errata L15): no decrease ends it
+            # too. One step without is not enough: where values have lost the digits slopes still
+            # have some.
+            lower = new_value < value[open_columns] * (1 - 1e-15)
+            idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
+            value[open_columns] = new_value
         state = _replace_columns(state, open_columns, after)
-        value[open_columns] = new_value
         open_columns = open_columns[~(settled | (idle[open_columns] == _IDLE))]
         n_iter += 1
         if on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
@@ -135,9 +138,11 @@ def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[
     target = _model_minimum(objective, system, state, model)
     settled = model.hold(objective, target) | _close(target, state)
     direction = State(*(new - old for new, old in zip(target, state, strict=True)))
-    s = exact_line_search(objective.loss, objective.line(state, direction))
     # Where the model is the objective: the full step, free of the search's rounding. A
     # state that is its model's minimum has no direction to search, only the rounding of one.
+    if settled.all():
+        return state.step(np.ones(len(settled)), direction), settled
+    s = exact_line_search(objective.loss, objective.line(state, direction))
     return state.step(np.where(settled, 1.0, s), direction), settled
 
 

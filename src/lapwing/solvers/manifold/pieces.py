@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 
 from lapwing._arrays import row_blocks
@@ -155,7 +154,7 @@ def _pivoted(T: Array, d: Array, *, bias: bool) -> Array:
     A[:e, :e] = T[np.ix_(E, E)]
     A.flat[: e * (e + bias) : e + bias + 1] += 1 / d[E]
     A[e:, :e] = A[:e, e:] = 1.0
-    inverse = sla.inv(A, overwrite_a=True, check_finite=False)
+    inverse = np.linalg.inv(A)
     found = np.empty_like(T)
     found[np.ix_(E, E)] = inverse[:e, :e]
     if len(rest):
