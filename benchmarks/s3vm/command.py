@@ -18,9 +18,11 @@ from benchmarks.s3vm.classes import classes_part
 from benchmarks.s3vm.few_labels import few_labels_part
 from benchmarks.s3vm.landmarks import landmarks_part
 from benchmarks.s3vm.limits import NOTES
+from benchmarks.s3vm.many_classes import many_classes_part
 from benchmarks.s3vm.plan import Part, Plan
 from benchmarks.s3vm.qn_curves import amounts_part, moons_part
 from benchmarks.s3vm.qn_table import table_part
+from benchmarks.s3vm.shares import shares_part
 from benchmarks.s3vm.times import scaling_part, speed_part, times_part
 from benchmarks.s3vm.transduction import hybrid_part, methods_part, weights_part, widths_part
 from benchmarks.shared.checks import limits_table
@@ -48,10 +50,13 @@ SECTIONS: dict[str, Section] = {
     "times": Section(times_part, "its Figure 6"),
     "scaling": Section(scaling_part, "its Figure 7"),
     "few": Section(few_labels_part, "one and ten labels a class on Text, 30 draws, no paper's"),
+    "shares": Section(shares_part, "labels in equal numbers, classes of 80:20, no paper's"),
+    "many": Section(many_classes_part, "times of 10, 20 and 60 classes, no paper's"),
     "speed": Section(speed_part, "times expected of single fits and evaluations"),
 }
 DATA_NAMES = (
     "uspst", "coil20", "text", "usps", "mnist", "gaussian2c", "gaussian4c", "moons", "sparse",
+    "topics", "small", "ssl_usps",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from benchmarks.s3vm.fits import (
 )
 from benchmarks.s3vm.landmarks import LABELS_A_DIGIT, draw_digit_pair
 from benchmarks.s3vm.limits import NOTES, TEXT_ON_LABELS, TEXT_ON_TEST, at_most
+from benchmarks.s3vm.many_classes import topics
 from benchmarks.s3vm.partitions import QN_SETS as PROBLEMS
 from benchmarks.s3vm.partitions import SignedPoints, box_diagonal, moons, partition
 from benchmarks.s3vm.plan import Plan
@@ -41,6 +42,7 @@ from benchmarks.s3vm.selection import (
     on_test,
     weights_of,
 )
+from benchmarks.s3vm.shares import draw_errors
 from benchmarks.s3vm.transduction import (
     FAMILIES,
     STANDARD,
@@ -347,6 +349,30 @@ def test_a_line_of_few_labels_counts_swapped_classes() -> None:
     assert row("a", [1.0, 93.0, 2.0, 50.0]) == ["a", "4", "26.0", "1.0", "93.0", "1"]
 
 
+# Many classes, and shares of labels
+
+
+def test_topics_are_texts_of_unit_length() -> None:
+    data = topics(30, 3, np.random.default_rng(0), n_words=500)
+    assert data.X.shape == (30, 500)
+    np.testing.assert_allclose(data.X.multiply(data.X).sum(axis=1), 1)
+    assert np.bincount(data.y).tolist() == [10, 10, 10]
+    products = (data.X @ data.X.T).toarray() - np.eye(30)
+    same = data.y[:, None] == data.y
+    assert products[same].mean() > products[~same].mean()
+
+
+def test_uneven_classes_are_told_where_labels_come_in_equal_numbers() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.uniform(size=160) > 0.85).astype(int)
+    truth[:24] = np.arange(24) % 2
+    data = Data(rng.standard_normal((160, 3)) + 3.0 * truth[:, None], truth)
+    errors, told = draw_errors(Plan(), data, 10, "rbf", 0)
+    assert told
+    free, held, true, _ = errors
+    assert true <= free < held
+
+
 # Runs
 
 
@@ -354,12 +380,19 @@ def test_quick_run_of_what_needs_no_archive(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    options = ["--tables", "selection", "moons", "amounts", "times", "speed", "--quick"]
-    sets = ["--sets", "gaussian2c", "gaussian4c", "moons", "sparse"]
+    options = ["--tables", "selection", "moons", "amounts", "times", "speed", "many", "--quick"]
+    sets = ["--sets", "gaussian2c", "gaussian4c", "moons", "sparse", "topics", "small"]
     assert main(["s3vm", *options, *sets, "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     assert (tmp_path / "s3vm.md").read_text(encoding="utf-8") == printed.out
-    for title in ("Table 1", "Figure 4", "Figure 5", "Figure 6", "Expected and measured"):
+    for title in (
+        "Table 1",
+        "Figure 4",
+        "Figure 5",
+        "Figure 6",
+        "Expected and measured",
+        "Many classes",
+    ):
         assert title in printed.out
     assert {path.name for path in tmp_path.glob("*.png")} == {
         f"s3vm_qn_figure{number}.png" for number in (4, 5, 6)

@@ -511,6 +511,19 @@ def test_frames(frame: Any) -> None:
     np.testing.assert_array_equal(fitted.predict(table), model().fit(X, y).predict(X))
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_float32_is_descended_to_the_same_tolerance(C: float, kernel: str) -> None:
+    """The penalties of the last descent multiply rounding, which ended it at 1e-2."""
+    X, y = gap_points()
+    rng = np.random.default_rng(0)
+    single = (X + 2 * rng.standard_normal(X.shape)).astype(np.float32)
+    model = S3VC(kernel, C=C).fit(single, y)
+    assert model.decision_function(single).dtype == np.float32
+    assert model.status_ == "converged"
+    assert model.optimality_.max() <= 1e-4
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("more", [{}, {"kernel": "linear"}, {"space": Landmarks(20)}], ids=repr)
 def test_float32_stays_float32_and_is_near(n_classes: int, more: Any) -> None:
@@ -1077,6 +1090,19 @@ def test_uneven_classes_labelled_in_equal_numbers_are_told_and_not_split_evenly(
     held = S3VC(kernel, balance={0: 0.5, 1: 0.5}).fit(X, y)
     assert held.balance_[0] == pytest.approx(0, abs=1e-6)
     assert wrong < (held.transduction_ != truth).mean() - 0.08
+
+
+def test_one_sided_rows_are_told_where_labels_are_few_and_the_balance_stays() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.r_[np.arange(12) % 2, np.zeros(100, dtype=int)]
+    X = rng.standard_normal((112, 2)) + 6.0 * truth[:, None]
+    told = (
+        r"balance='labels' was held and may be wrong\. Class 1 has 50 % of the labels, but about "
+        r"\d+ % of the unlabelled rows look like it, as far as so few labels can tell\. If you"
+    )
+    with pytest.warns(BalanceWarning, match=told):
+        fitted = S3VC("linear").fit(X, np.where(np.arange(112) < 12, truth, -1))
+    assert fitted.balance_[0] == pytest.approx(0, abs=1e-6)
 
 
 def test_the_column_that_is_told_of_is_named() -> None:

@@ -222,6 +222,18 @@ def test_float32_points():
     assert mean == pytest.approx(0.3, abs=1e-6)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_in_double_are_the_same_points_in_float64(make, monkeypatch):
+    narrow = objective_on(LinearSpace(make(points(14).astype(np.float32))))
+    wide = narrow.in_double()
+    assert wide.features.space.dtype == np.float64
+    assert wide.in_double().features is wide.features
+    at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
+    assert wide.value(at) == pytest.approx(narrow.value(at), rel=1e-6)
+    monkeypatch.setattr("lapwing.objectives.low_density._DOUBLED_BYTES", 100)
+    assert narrow.in_double().features is narrow.features
+
+
 def test_float32_points_far_from_the_origin_keep_their_norms():
     """Offsets of ten deviations, as grey values have."""
     X = points(40, 30, seed=5) + 10

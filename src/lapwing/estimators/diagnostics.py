@@ -32,6 +32,7 @@ from lapwing.graphs import Laplacian
 from lapwing.kernels import Kernel
 from lapwing.linalg import asymmetry_of, center_of, extreme_eigenvalues, shifted
 from lapwing.solvers.base import Status
+from lapwing.solvers.low_density.shares import Contradiction
 
 __all__ = [
     "check_finite_answers",
@@ -521,32 +522,35 @@ def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regress
 
 
 def warn_contradicted_balance(
-    negative: Any, positive: Any, labels: float, unlabeled: float, n_found: int, n_columns: int
+    negative: Any, positive: Any, found: Contradiction, n_found: int, n_columns: int
 ) -> None:
-    """Warn that the shares of the labels were not held, as the unlabelled points contradict them.
+    """Warn that the unlabelled points contradict the shares of the labels.
 
     Parameters
     ----------
     negative, positive : labels of classes
         Sides of the column that is told of; None where the negative one is all other classes.
-    labels, unlabeled : float
-        Shares of the positive class among both.
+    found : Contradiction
+        Shares of the positive class among both. Where it is not sure the labels' shares were held.
     n_found, n_columns : int
         Columns of which the same is true, and all of them.
     """
-    name, found = plain(positive), f"{100 * unlabeled:.0f} %"
+    name, share = plain(positive), f"{100 * found.unlabeled:.0f} %"
     which, pair, cure = "", "", "balance={class: fraction, ...}, a fraction for every class"
     if n_columns > 1:
         which = f" in {n_found} of {n_columns} columns"
         pair = "" if negative is None else f", beside class {plain(negative)!r}"
     else:
-        shares = {plain(negative): round(1 - unlabeled, 2), name: round(unlabeled, 2)}
+        shares = {plain(negative): round(1 - found.unlabeled, 2), name: round(found.unlabeled, 2)}
         cure = f"balance={shares!r}"
+    held, used = f"was not held{which}", f"; the fit uses these {share}"
+    if not found.sure:
+        held, used = "was held and may be wrong", ", as far as so few labels can tell"
     warn(
-        f"balance='labels' was not held{which}. Class {name!r} has {100 * labels:.0f} % of the "
-        f"labels{pair}, but about {found} of the unlabelled rows look like it; the fit uses these "
-        f"{found}. If you know the true shares, pass them: {cure}. If they are those of the "
-        "labels, pass these in the same way.",
+        f"balance='labels' {held}. Class {name!r} has {100 * found.labels:.0f} % of the "
+        f"labels{pair}, but about {share} of the unlabelled rows look like it{used}. If you know "
+        f"the true shares, pass them: {cure}. If they are those of the labels, pass these in the "
+        "same way.",
         BalanceWarning,
     )
 

@@ -143,7 +143,8 @@ class S3VC(SemiSupervisedClassifier):
         between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``. Give them if
         labels were drawn in equal numbers and classes are not equal. 'labels' gives way, with a
         warning, to an estimate where the unlabelled points contradict it, which takes about ten
-        labels a class to see, and is not held where they are fewer than the labels. Fractions are
+        labels a class to see (of two classes with four or more labels each there is a warning
+        alone), and is not held where they are fewer than the labels. Fractions are
         always held. None leaves the value free.
     fit_intercept : bool, default=True
         Whether there is a bias where ``balance=None``; a balance is one.
@@ -521,4 +522,4 @@ class S3VC(SemiSupervisedClassifier):
             sides = tuple(self.classes_)
         elif self.multi_class == "ovo":
             sides = tuple(self.pairs_[column])
-        diagnostics.warn_contradicted_balance(*sides, *shares, len(contradicted), len(found))
+        diagnostics.warn_contradicted_balance(*sides, shares, len(contradicted), len(found))

@@ -30,6 +30,8 @@ from lapwing.spaces.linear import LinearSpace
 
 __all__ = ["CenteredFeatures", "Function", "LowDensityObjective"]
 
+_DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32
+
 
 class Function(NamedTuple):
     """A function on the points: coordinates w (r,) and the bias b."""
@@ -62,6 +64,14 @@ class CenteredFeatures:
         """The features of some points, by the same centre."""
         # In coordinates the norm is that of w, so that rows of features are a linear space.
         return replace(self, space=LinearSpace(self.space.features[rows]))
+
+    def in_double(self) -> CenteredFeatures:
+        """The same in float64, if they are few or in it already."""
+        features = self.space.features
+        size = features.nnz if is_sparse(features) else features.size
+        if self.space.dtype == np.float64 or 8 * size > _DOUBLED_BYTES:
+            return self
+        return replace(self, space=LinearSpace(features.astype(np.float64)))
 
     @property
     def n_points(self) -> int:
@@ -191,6 +201,10 @@ class LowDensityObjective:
             unlabeled=none,
             unlabeled_weights=np.zeros(0),
         )
+
+    def in_double(self) -> LowDensityObjective:
+        """The same with products in float64, if the features are few or in it already."""
+        return replace(self, features=self.features.in_double())
 
     def weighted(self, factor: float) -> LowDensityObjective:
         """The same with C* times a factor."""

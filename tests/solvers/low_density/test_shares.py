@@ -53,9 +53,21 @@ def test_uneven_shares_are_found_and_estimated(positive: float) -> None:
 
 @pytest.mark.parametrize(("positive", "n_labels"), [(0.5, (10, 10)), (0.2, (16, 4))])
 def test_right_shares_are_seldom_contradicted(positive: float, n_labels: tuple[int, int]) -> None:
-    """The test has a level of 1 %."""
-    wrong = sum(found(column(positive, n_labels, seed)) is not None for seed in range(200))
-    assert wrong <= 6
+    """The test has a level of 1 %, and is not sure with few labels of a class."""
+    results = [found(column(positive, n_labels, seed)) for seed in range(200)]
+    assert sum(result is not None and result.sure for result in results) <= 6
+    assert sum(result is not None for result in results) <= 12
+
+
+def test_few_labels_can_be_suspected_and_no_more() -> None:
+    """Nine of a class, nearly all unlabelled points of the other one."""
+    results = [found(column(0.02, (6, 6), seed)) for seed in range(20)]
+    suspected = [result for result in results if result is not None]
+    assert len(suspected) >= 10
+    assert not any(result.sure for result in suspected)
+    assert all(result.unlabeled < 0.4 for result in suspected)
+    assert found(column(0.02, (6, 6)), n_tests=2) is None
+    assert found(column(0.02, (3, 3))) is None
 
 
 def test_what_labels_cannot_tell_is_no_contradiction() -> None:

@@ -180,7 +180,7 @@ class Machine(NamedTuple):
     share: float  # of the unlabelled points, by weight, that took part
     result: LowDensityResult
     reach: float  # what all labels together can move a decision value at one of them by
-    contradicted: Contradiction | None = None  # shares of the labels that were not held
+    contradicted: Contradiction | None = None  # of the labels' shares; not held if it is sure
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +373,7 @@ def _fit(
     contradicted = None
     if recipe.balance.kind == "labels" and not objective.free_bias:
         contradicted = contradiction(objective, observations.unlabeled_weights, n_tests)
-    if contradicted is not None:
+    if contradicted is not None and contradicted.sure:
         level = 2 * contradicted.unlabeled - 1
         objective = replace(objective, bias=(level, level))
     result = _minimum(objective, recipe, on_step)

@@ -375,7 +375,7 @@ def approach(
     settings : Settings
     """
     with single_blas_thread():
-        supervised = _supervised(objective, settings)
+        supervised = _supervised(objective, settings, settings.tol)
         if _alone(objective) or supervised.status == Status.CALLBACK:
             return _unchanged(objective, supervised)
         near = as_method(method).run(objective, supervised.function, settings, False)
@@ -384,11 +384,11 @@ def approach(
         return LowDensityResult(near, supervised, value, np.array([near.value]), True)
 
 
-def _supervised(objective: LowDensityObjective, settings: Settings) -> Minimum:
+def _supervised(objective: LowDensityObjective, settings: Settings, tol: float) -> Minimum:
     return minimize(
         objective.supervised(),
         objective.zero(),
-        tol=settings.tol if _alone(objective) else _SHARP * settings.tol,
+        tol=tol,
         max_iter=settings.max_iter,
         on_step=settings.on_step,
     )
@@ -413,10 +413,14 @@ def _minimize(
     n_init: int,
     random: np.random.RandomState | None,
 ) -> LowDensityResult:
-    supervised = _supervised(objective, settings)
-    if _alone(objective) or supervised.status == Status.CALLBACK:
-        return _unchanged(objective, supervised)
-    value = objective.value(supervised.function)
+    # The penalties of the last descents multiply the rounding of products: stages alone may be
+    # descents in single precision.
+    exact = objective.in_double()
+    sharp = settings.tol if _alone(exact) else _SHARP * settings.tol
+    supervised = _supervised(exact, settings, sharp)
+    if _alone(exact) or supervised.status == Status.CALLBACK:
+        return _unchanged(exact, supervised)
+    value = exact.value(supervised.function)
     random = np.random.RandomState(0) if random is None else random
     best, values = None, []
     for number in range(n_init):
@@ -425,9 +429,9 @@ def _minimize(
             start = _random_start(objective, supervised.function, random)
         near = method.run(objective, start, settings, number > 0)
         if near.status == Status.CALLBACK:  # within a schedule its value is that of a stage
-            found = replace(near, value=objective.value(near.function))
+            found = replace(near, value=exact.value(near.function))
         else:
-            found = local_minimum(objective, near.function, settings).after(near)
+            found = local_minimum(exact, near.function, settings).after(near)
         values.append(found.value)
         best = found if best is None or found.value < best.value else best
         if found.status == Status.CALLBACK:

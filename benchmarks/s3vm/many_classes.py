@@ -1,0 +1,116 @@
+"""Seconds of `S3VC` at its defaults with many classes, beside `LapSVC`: no paper's table."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.s3vm.few_labels import drawn
+from benchmarks.s3vm.limits import MANY_CLASSES_SECONDS, at_most
+from benchmarks.s3vm.plan import Part, Plan
+from benchmarks.shared.data import Data, load_usps
+from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.output import step
+from benchmarks.shared.tables import Table
+from lapwing import S3VC, KNNGraph, LapSVC
+from lapwing.exceptions import LapwingWarning
+
+
+class Setting(NamedTuple):
+    """A set with many classes, and the estimators as a user meets them."""
+
+    data: Data
+    per_class: int
+    kernel: str
+    graph: Any
+
+
+def many_classes_part(plan: Plan) -> Part:
+    """Seconds and errors on U of one draw."""
+    rows, checks, raw = [], [], {}
+    for name, setting in settings_of(plan).items():
+        data = setting.data
+        y = np.full(len(data.y), UNLABELED)
+        labeled = drawn(data, setting.per_class, np.random.default_rng(plan.seed))
+        y[labeled] = data.y[labeled]
+        estimators = {
+            "S3VC": S3VC(setting.kernel, unlabeled=UNLABELED),
+            "LapSVC": LapSVC(setting.kernel, graph=setting.graph, unlabeled=UNLABELED),
+        }
+        for title, estimator in estimators.items():
+            with step(f"{name}: {title}"):
+                seconds, processor, error = _timed(estimator, data, y)
+            rows.append([name, title, f"{seconds:.1f}", f"{processor:.1f}", f"{error:.1f}"])
+            raw[f"{name}, {title}"] = {"seconds": seconds, "processor": processor, "error": error}
+            if title == "S3VC" and name in MANY_CLASSES_SECONDS and not plan.quick:
+                limit = MANY_CLASSES_SECONDS[name]
+                checks.append(at_most(f"S3VC, {name}", seconds, limit, " s", digits=1))
+    header = ["data", "estimator", "seconds", "processor seconds", "error on U (%)"]
+    note = (
+        "Defaults, one fit. Pairs of classes are shared between threads. Text is drawn: words by "
+        "topics, in unit length."
+    )
+    return Part([Table("Many classes: seconds of a fit", header, rows, [note])], checks, raw)
+
+
+def settings_of(plan: Plan) -> dict[str, Setting]:
+    """What is at hand of the sets."""
+    cosine = KNNGraph(5, power=2, metric="cosine")
+    found = {}
+    usps = plan.load("usps", load_usps)
+    if usps is not None:
+        rows = np.sort(np.random.default_rng(plan.seed).permutation(len(usps.y))[:6000])
+        rows = rows[::20] if plan.quick else rows
+        some = usps._replace(X=usps.X[rows], y=usps.y[rows])
+        found["ten digits, 6000 points"] = Setting(some, 5, "rbf", None)
+    if plan.wants("topics"):
+        n, k = (300, 5) if plan.quick else (5000, 20)
+        texts = topics(n, k, np.random.default_rng(plan.seed))
+        found["twenty topics, 5000 texts"] = Setting(texts, 5, "linear", cosine)
+    if plan.wants("small"):
+        k = 8 if plan.quick else 60
+        clusters = small_classes(5 * k, k, np.random.default_rng(plan.seed))
+        found["sixty classes, 300 points"] = Setting(clusters, 2, "rbf", None)
+    return found
+
+
+def topics(n: int, k: int, rng: np.random.Generator, n_words: int = 20_000) -> Data:
+    """Texts of some 80 words, a quarter of them from the topic, by tf-idf."""
+    common = rng.dirichlet(np.full(n_words, 0.05))
+    y = np.arange(n) % k
+    counts = []
+    for _ in range(k):
+        of_topic = 0.75 * common + 0.25 * rng.dirichlet(np.full(n_words, 0.02))
+        counts.append(np.cumsum(of_topic / of_topic.sum()))
+    lengths = rng.poisson(80, n) + 5
+    words = [
+        np.minimum(np.searchsorted(counts[c], rng.random(length)), n_words - 1)
+        for c, length in zip(y, lengths, strict=True)
+    ]
+    rows = np.repeat(np.arange(n), lengths)
+    X = sp.csr_array((np.ones(len(rows)), (rows, np.concatenate(words))), shape=(n, n_words))
+    X.sum_duplicates()
+    X.data = 1 + np.log(X.data)
+    X.data *= 1 + np.log((1 + n) / (1 + np.bincount(X.indices, minlength=n_words)))[X.indices]
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    return Data(sp.csr_array(sp.diags_array(1 / norms) @ X), y)
+
+
+def small_classes(n: int, k: int, rng: np.random.Generator) -> Data:
+    """Clusters of five points in 20 dimensions."""
+    y = np.arange(n) % k
+    return Data(1.5 * rng.standard_normal((k, 20))[y] + 0.7 * rng.standard_normal((n, 20)), y)
+
+
+def _timed(estimator: Any, data: Data, y: Any) -> tuple[float, float, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        start, processor = time.perf_counter(), time.process_time()
+        estimator.fit(data.X, y)
+        took = time.perf_counter() - start, time.process_time() - processor
+    hidden = y == UNLABELED
+    return *took, error_rate(data.y[hidden], estimator.transduction_[hidden])
