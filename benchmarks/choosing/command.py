@@ -111,14 +111,8 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
         ]
         means = [mean_over_sets(values, tasks) for values in (*of_family, *rules)]
         rows.append([f"{per_class}, {drawing}", *(f"{100 * mean:.1f}" for mean in means)])
-    header = [
-        "labels a class",
-        *names,
-        "larger of both",
-        "compare",
-        "FewLabel",
-        "best in hindsight",
-    ]
+    rules_shown = ["larger of both", "compare", "FewLabel", "best in hindsight"]
+    header = ["labels a class", *names, *rules_shown]
     notes = [
         "FewLabel: the mean of the candidates that are nearly as good, as `FewLabelClassifier` is.",
         "In hindsight: the candidate with the smallest mean error of each set. Sparse sets and "

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from lapwing import S3VC, LapERLSClassifier, LapSVC
+from lapwing.classes.voting import of_each_class
 from lapwing.model_selection.rounds import leave_out_rounds, make_rounds
 from lapwing.model_selection.trials import start
 from tests.helpers.data import labeled_clusters
@@ -19,19 +20,27 @@ FAMILIES = [LapSVC(), LapSVC(class_prior="labels"), LapERLSClassifier(), S3VC()]
 def test_a_round_has_a_label_of_every_class_that_can_spare_one() -> None:
     codes = np.array([0, 0, 0, 1, 1, 2])
     possible = codes < 2
-    rounds = make_rounds(codes, possible, 6, seed=0)
+    rounds = make_rounds(codes, possible, np.zeros(6), 6, seed=0)
     assert [codes[left].tolist() for left in rounds] == [[0, 1]] * 6
     times = np.bincount(np.concatenate(rounds), minlength=6)
     assert times.tolist() == [2, 2, 2, 3, 3, 0]
-    assert make_rounds(codes, codes < 0, 6, seed=0) == []
+    assert make_rounds(codes, codes < 0, np.zeros(6), 6, seed=0) == []
 
 
 def test_pairings_change_from_turn_to_turn() -> None:
     codes = np.repeat([0, 1], 5)
-    rounds = make_rounds(codes, codes >= 0, 20, seed=3)
+    key = np.random.default_rng(0).standard_normal(10)
+    rounds = make_rounds(codes, codes >= 0, key, 20, seed=3)
     assert len({tuple(left) for left in rounds}) > 10
-    again = make_rounds(codes, codes >= 0, 20, seed=3)
-    np.testing.assert_array_equal(rounds, again)
+    np.testing.assert_array_equal(rounds, make_rounds(codes, codes >= 0, key, 20, seed=3))
+
+
+def test_rounds_do_not_follow_the_order_of_the_labels() -> None:
+    codes, rng = np.repeat([0, 1], 5), np.random.default_rng(0)
+    key, moved = rng.standard_normal(10), rng.permutation(10)
+    rounds = make_rounds(codes, codes >= 0, key, 8, seed=3)
+    again = make_rounds(codes[moved], codes >= 0, key[moved], 8, seed=3)
+    np.testing.assert_array_equal(rounds, moved[np.array(again)])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -41,9 +50,10 @@ def test_each_round_is_a_fit_without_its_labels(estimator: Any, n_classes: int) 
     trial = start(estimator, X, y)
     found = leave_out_rounds(trial, 3, seed=1)
     problem = trial.prepared.problem
+    own = of_each_class(trial.values[problem.index])[np.arange(len(found.codes)), found.codes]
     times, missed = np.zeros(len(found.codes)), np.zeros(len(found.codes))
     possible = np.ones(len(found.codes), dtype=bool)
-    for left in make_rounds(found.codes, possible, 3, seed=1):
+    for left in make_rounds(found.codes, possible, own, 3, seed=1):
         rows = problem.rows[problem.index[left]]
         without = y.copy()
         without[rows] = -1

@@ -31,7 +31,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
     best by it to all rows. Where the evidence does not tell it from others, these are fitted too,
-    and the answer is the mean of their probabilities, by weight: exp(-d / 0.1) for an estimated
+    and the answer is the mean of their probabilities, by weight: exp(-d / 0.05) for an estimated
     error that is larger by d.
 
     Parameters
@@ -88,8 +88,8 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     most ``max_samples ** 2`` numbers, and those that are chosen hold theirs of all rows. Beyond
     12,000 rows only candidates without such a matrix are tried.
 
-    Averaging takes one point off the mean error with ten labels a class (``python -m benchmarks
-    choosing``), and up to three more fits.
+    Averaging takes half a point off the mean error on 600 points (``python -m benchmarks
+    choosing``) and costs up to three more fits.
 
     With one label a class the estimate of the error is a guess from what the answers of such
     methods were worth on other data: ``evidence_.notes`` says so.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import elect, of_each_class
 from lapwing.estimators.refits import removable, without
 from lapwing.model_selection.trials import Trial
 
@@ -50,7 +50,7 @@ class LeftOut(NamedTuple):
         return np.bincount(self.codes[self.told], minlength=n_classes)
 
 
-def make_rounds(codes: Array, possible: Array, n_rounds: int, seed: int) -> list[Array]:
+def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: int) -> list[Array]:
     """Labels to leave out together, one of every class that can spare one.
 
     Parameters
@@ -59,6 +59,8 @@ def make_rounds(codes: Array, possible: Array, n_rounds: int, seed: int) -> list
         Classes of the labels.
     possible : ndarray of shape (l,)
         Mask of those without which their class still has one.
+    key : ndarray of shape (l,)
+        Labels are told apart by it, so that their order is nothing.
     n_rounds : int
         The labels of a class are dealt out in random order, and again when all have been.
     seed : int
@@ -69,7 +71,8 @@ def make_rounds(codes: Array, possible: Array, n_rounds: int, seed: int) -> list
         Positions of labels.
     """
     rng = np.random.default_rng(seed)
-    pools = [np.flatnonzero(possible & (codes == code)) for code in np.unique(codes[possible])]
+    order = np.argsort(key, kind="stable")
+    pools = [order[(possible & (codes == code))[order]] for code in np.unique(codes[possible])]
     if not pools or not n_rounds:
         return []
     dealt = []
@@ -87,8 +90,10 @@ def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
     problem = trial.prepared.problem
     codes = elect(problem.targets)
     refits = trial.refits.holding_shares()
+    own = of_each_class(trial.values[problem.index])[np.arange(len(codes)), codes]
+    possible = removable(trial.prepared, False)
     times, missed = np.zeros(len(codes)), np.zeros(len(codes))
-    for left in make_rounds(codes, removable(trial.prepared, False), n_rounds, seed):
+    for left in make_rounds(codes, possible, own, n_rounds, seed):
         answers = trial.answers(refits.values(without(trial.prepared, left)))
         times[left] += 1
         missed[left] += answers[problem.index[left]] != codes[left]

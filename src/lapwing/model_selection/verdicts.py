@@ -111,8 +111,8 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
         )
     elif not math.isnan(chosen.reproducibility):
         found.append(
-            f"The estimate comes from {chosen.n_left_out} labels that were left out one at a time, "
-            "and from how much the answer changes with the labels."
+            f"The estimate comes from {chosen.n_left_out} labels that were left out, one of each "
+            "class at a time, and from how much the answer changes with the labels."
         )
     lonely = setting.classes[setting.counts == 1].tolist()
     if lonely and chosen.n_left_out:
