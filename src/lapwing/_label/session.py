@@ -188,6 +188,9 @@ class Session:
                 if history.codes[doubt.row] not in (NO_CODE, doubt.code)
             ],
             "warnings": self._warnings(answers),
+            "fit_command": None
+            if self.material.fit_command is None
+            else self.material.fit_command(history),
             "journal": None if self._journal is None else self._journal.path.name,
         }
 
