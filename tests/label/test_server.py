@@ -404,14 +404,17 @@ def test_two_tabs_see_the_same(browser: Browser, server: LabelServer) -> None:
     assert states[0]["model"]["version"] == 2
 
 
-def test_events_end_with_the_server() -> None:
+def test_events_end_with_the_server(capfd: pytest.CaptureFixture[str]) -> None:
     found = lapwing.label(X, journal=None, browser=False)
     stream = Stream(Browser(found.url))
+    assert found.session.rest()
     ender = threading.Thread(target=found.close)
     ender.start()
     ender.join(10)
     assert not ender.is_alive()
+    stream.until("closed", 0)
     stream.close()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_port_that_is_taken_is_told(server: LabelServer, browser: Browser) -> None:
