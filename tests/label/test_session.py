@@ -104,6 +104,32 @@ def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made == [1]
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_many_classes_are_learnt_as_a_fit_does(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    prepare = LapERLSClassifier._prepare
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        made.append(1)
+        return prepare(self, *arguments)
+
+    many = problem(200).X
+    names = [f"c{k}" for k in range(30)]
+    with monkeypatch.context() as patched:
+        patched.setattr(LapERLSClassifier, "_prepare", counted)
+        with session(many, classes=tuple(names) if known else ()) as found:
+            for k, name in enumerate(names):
+                found.give([k], name)
+                assert found.wait()
+            assert found.answers is not None
+            predicted = [found.history.classes[code] for code in found.answers.codes]
+    assert len(made) == (1 if known else 2), "once more when there are more than 25 classes"
+    expected = LapERLSClassifier(n_eigenvectors=100).fit(many, names + [None] * 170)
+    assert predicted == expected.transduction_.tolist()
+
+
 def test_labels_that_the_table_has_count() -> None:
     given = np.full(60, "", dtype=object)
     given[[first("u"), first("v")]] = ["u", "v"]
@@ -297,6 +323,7 @@ def test_a_disk_that_takes_nothing_changes_nothing(
 ) -> None:
     with session(X, tmp_path) as found:
         found.give([1], "u")
+        assert found.rest()
         heard: list[Event] = []
         found.listen(heard.append)
 

@@ -108,7 +108,7 @@ class Session:
         self._shown = even_sample(material.n)
         self._maps: dict[str, bytes] = {}
         self._map_lock = threading.Lock()
-        self._learner = Learner(material.estimator, material.points)
+        self._learner = Learner(material.estimator, material.points, len(self._history.classes))
         self._ground: Ground | None = None
         self._failure = ""
         self._answers: Answers | None = None
