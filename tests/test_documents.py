@@ -22,6 +22,7 @@ from lapwing._app.request import (
     CompareRequest,
     FitRequest,
     InfoRequest,
+    LabelRequest,
     PredictRequest,
     SuggestRequest,
     TuneRequest,
@@ -41,6 +42,7 @@ DOCUMENTS = [
         "CONTRIBUTING.md",
         "docs/choosing.md",
         "docs/cli.md",
+        "docs/label.md",
         "docs/pictures.md",
     )
 ]
@@ -130,7 +132,8 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
 
 def test_the_guide_names_what_there_is() -> None:
     requests = (
-        CompareRequest, FitRequest, InfoRequest, PredictRequest, SuggestRequest, TuneRequest,
+        CompareRequest, FitRequest, InfoRequest, LabelRequest, PredictRequest, SuggestRequest,
+        TuneRequest,
     )  # fmt: skip
     flags = set.union(*(request.flags() for request in requests))
     elsewhere = {"--install-completion", "--show-completion"}

@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from lapwing._host.warn import heard
 from lapwing._label.history import NO_CODE
+from lapwing.estimators.choice import eigenvectors_wanted
 from lapwing.exceptions import FeatureScaleWarning, OutlierWarning, TiedPointsWarning
 from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
@@ -30,6 +31,7 @@ __all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner"]
 
 # Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
 _EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)
+_ROOM = 25  # classes; as many eigenvectors as for two of them
 # What a fit to two labels that nobody gave says of labels is of no interest.
 _OF_POINTS = (FeatureScaleWarning, OutlierWarning, TiedPointsWarning)
 
@@ -104,13 +106,21 @@ class Learner:
     estimator : classifier of lapwing with ``updatable``
         Stays unfitted.
     X : {ndarray, CSR} of shape (n, d)
+    n_classes : int, default=0
+        How many are known before any label.
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: Any, X: Any, n_classes: int = 0) -> None:
         self.name = type(estimator).__name__
         self._model = clone(estimator).set_params(updatable=True, unlabeled=NO_CODE)
         self._X = X
         self._taught: NDArray[np.int32] | None = None
+        # How many eigenvectors a fit takes depends on its classes, of which there may be any
+        # number: what is kept must not be made again for each.
+        known = self._model.get_params(deep=False)
+        self._grows = known.get("n_eigenvectors") == "auto"
+        self._room = _ROOM
+        self._make_room(n_classes)
 
     def prepare(self) -> tuple[Ground, tuple[str, ...]]:
         """Make what all fits share; takes as long as a fit. Gives it, and the warnings.
@@ -145,7 +155,9 @@ class Learner:
         begun = time.perf_counter()
         changed = np.flatnonzero(codes != self._taught)
         with heard() as said:
-            if len(changed):
+            if self._make_room(len(np.unique(codes[codes != NO_CODE]))):
+                self._model.fit(self._X, codes)
+            elif len(changed):
                 self._model.add_labels(changed, codes[changed])
         self._taught = codes.copy()
         shares = self._model.transduction_proba_
@@ -157,6 +169,15 @@ class Learner:
             time.perf_counter() - begun,
             _texts(said),
         )
+
+    def _make_room(self, n_classes: int) -> bool:
+        """Let what is kept serve so many classes; whether it has to be made again for that."""
+        before = self._room
+        while self._room < n_classes:
+            self._room *= 2
+        if self._grows:
+            self._model.set_params(n_eigenvectors=eigenvectors_wanted(self._room))
+        return self._grows and self._room > before
 
 
 @dataclass(frozen=True, eq=False)
