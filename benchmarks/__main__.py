@@ -1,5 +1,5 @@
-"""Benchmarks of lapwing: the tables and figures of its source papers, choosing with few labels, and
-reading a large table.
+"""Benchmarks of lapwing: the tables and figures of its source papers, choosing with few labels, the
+page to label on, and reading a large table.
 
 Every command lists its options with --help. Without the papers' data a benchmark says what is
 missing and how to get it.
@@ -44,6 +44,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     ),
     "lapsvm": Benchmark(
         "benchmarks.lapsvm.command", "LapSVM paper: Tables 3 to 7, Figures 3 to 14"
+    ),
+    "page": Benchmark(
+        "benchmarks.page.command", "The page to label on: time to new colours, labels needed"
     ),
     "reading": Benchmark(
         "benchmarks.reading.command", "Reading a table of 200,000 rows: time and peak memory"

@@ -17,7 +17,13 @@ from lapwing import plotting
 from lapwing._app import cli
 from lapwing._app.demo import run_demo
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, InfoRequest, PredictRequest, SuggestRequest
+from lapwing._app.request import (
+    FitRequest,
+    InfoRequest,
+    LabelRequest,
+    PredictRequest,
+    SuggestRequest,
+)
 from lapwing._tables.parts import FORMATS
 from lapwing._tables.words import NO_LABEL
 
@@ -33,6 +39,7 @@ DOCUMENTS = [
         "CONTRIBUTING.md",
         "docs/choosing.md",
         "docs/cli.md",
+        "docs/label.md",
         "docs/pictures.md",
     )
 ]
@@ -121,7 +128,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_guide_names_what_there_is() -> None:
-    requests = (FitRequest, InfoRequest, PredictRequest, SuggestRequest)
+    requests = (FitRequest, InfoRequest, LabelRequest, PredictRequest, SuggestRequest)
     flags = set.union(*(request.flags() for request in requests))
     elsewhere = {"--install-completion", "--show-completion"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", CLI))

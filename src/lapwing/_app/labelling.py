@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import Outcome
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import LabelRequest
+from lapwing._app.request import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
 from lapwing._host.files import check_writable
 from lapwing._host.optional import require
 from lapwing._host.warn import heard
 from lapwing._label.export import labels_csv, labels_txt
+from lapwing._label.history import History
 from lapwing._label.journal import Journal
 from lapwing._label.material import Material
 from lapwing._label.pictures import PictureFiles
@@ -94,11 +95,13 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         None if request.image is None else PictureFiles(table.shown[request.image], folder),
         request.layout or ("x", "y"),
         tuple(notes),
+        fit_command=lambda history: _command(request, table, history),
     )
-    fits = Fits(
-        lambda session: fitting.fit(labeled(session), request.fit_request),
-        dict.fromkeys(FILES, _write_outcome),
-    )
+
+    def fit(session: Session) -> Outcome:
+        return fitting.fit(labeled(session), _fit_request(request, table, session.history))
+
+    fits = Fits(fit, dict.fromkeys(FILES, _write_outcome))
     return open_page(material, request.journal_path, fits, request.port)
 
 
@@ -129,6 +132,16 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     except BaseException:
         session.close()
         raise
+
+
+def _fit_request(request: LabelRequest, table: Table, history: History) -> FitRequest:
+    assert table.keys is not None
+    return request.fit_request(table.keys.label, changed=history.changes_the_table)
+
+
+def _command(request: LabelRequest, table: Table, history: History) -> str:
+    asked = replace(_fit_request(request, table, history), report=None)
+    return replace(asked, predictions=Path("predictions.csv")).full_command
 
 
 class Fits:

@@ -22,7 +22,7 @@ from lapwing._host.files import check_writable
 from lapwing._host.optional import require
 from lapwing._report.next_step import Hints
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.parts import name_of
+from lapwing._tables.parts import TABLES, name_of
 from lapwing._tables.predictions import check_output
 from lapwing._tables.words import shorten
 
@@ -45,6 +45,7 @@ _EXTRAS = {
 }
 # Not what is done but where it goes and what is said of it: no part of the command that repeats it.
 _SIDE = {"side": True}
+_REPORT = Path("report.html")
 
 
 def _named(flag: str, default: Any) -> Any:
@@ -526,17 +527,26 @@ class LabelRequest(LearningRequest):
             return self.journal
         return self.data[0].with_name(f"{self.data[0].name}.labels.jsonl")
 
-    @property
-    def fit_request(self) -> FitRequest:
-        """The fit that learns the same way, from the labels in ``labels.csv``."""
+    def fit_request(self, column: str, *, changed: bool) -> FitRequest:
+        """The fit that learns the same way, from the labels that were taken along.
+
+        Parameters
+        ----------
+        column : str
+            What ``labels.csv`` calls the labels.
+        changed : bool
+            Whether a label of the table itself was changed, which a second file cannot do.
+        """
         shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
-        shared |= {
-            "data": (*self.data, Path("labels.csv")),
-            "drop": (*self.drop, *self.shown),
-            "layout": self.layout,
-        }
-        # A figure that only reports need is made for all files.
-        return FitRequest(**shared, report=Path("report.html"))
+        drop = (*self.drop, *self.shown)
+        by_name = self.labels is None and self.data[0].suffix.lower() in TABLES
+        if by_name and not changed:
+            shared |= {"data": (*self.data, Path("labels.csv")), "label": column}
+        else:
+            shared |= {"label": None, "labels": Path("labels.txt")}
+            drop = (*drop, column) if changed and self.label is not None else drop
+        # Figures that only a report needs: all files are made of one fit.
+        return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
 
 
 @dataclass(frozen=True, kw_only=True)

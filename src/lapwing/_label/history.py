@@ -75,6 +75,12 @@ class History:
         """The last batch that was not taken back."""
         return next((b for b in reversed(self.batches) if b.number not in self.taken_back), None)
 
+    @property
+    def changes_the_table(self) -> bool:
+        """Whether a row has another label than in the table, or none any more."""
+        had = self.base != NO_CODE
+        return bool((self.codes[had] != self.base[had]).any())
+
     def code(self, name: str) -> int | None:
         """The class of a name; 1 and 1.0 are one, as in tables. None if there is none."""
         if name in self.classes:

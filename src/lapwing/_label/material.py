@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._label.history import History
 from lapwing._label.pictures import media_type
 from lapwing._label.words import RequestError
 from lapwing._report.cells import row_columns
@@ -46,6 +47,8 @@ class Material:
         What the user should know of how the rows were made.
     values : mapping of str to object
         The labels that classes stand for in Python; a name that is not in it stands for itself.
+    fit_command : callable or None
+        The command that fits with the labels that were taken along; None in Python.
     """
 
     table: Table
@@ -57,6 +60,7 @@ class Material:
     layout_names: tuple[str, ...] = ("x", "y")
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
+    fit_command: Callable[[History], str] | None = None
 
     @property
     def n(self) -> int:

@@ -19,7 +19,7 @@ from lapwing._host.optional import require
 from lapwing._label.guard import Guard
 from lapwing._label.journal import JournalError
 from lapwing._label.messages import read_json, read_rows, whole, whole_text
-from lapwing._label.session import SUGGESTED, Event, Session
+from lapwing._label.session import CLOSED, SUGGESTED, Event, Session
 from lapwing._label.words import RequestError
 
 __all__ = ["Export", "application"]
@@ -260,6 +260,8 @@ class _Handlers:
                     yield ": still here\n\n"
                     continue
                 yield _event(event)
+                if event.part == CLOSED:
+                    return
         finally:
             self._n_streams -= 1
             end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -25,6 +26,8 @@ _HOST = "127.0.0.1"
 _CONNECTIONS = 200
 _IDLE = 10  # seconds that a connection may be silent between two requests
 _STARTED = 10.0
+# Python would print what uvicorn says to nobody: a tab that is closed in the middle, say.
+logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
 
 
 class LabelServer:
@@ -130,6 +133,7 @@ class LabelServer:
     def close(self) -> None:
         """End the server. The labels are kept; a second time does nothing."""
         if self._thread.is_alive():
+            self.session.say_goodbye()
             self._server.should_exit = True
             self._thread.join()
         self._listener.close()

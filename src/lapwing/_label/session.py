@@ -26,14 +26,16 @@ from lapwing._label.material import Material
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 from lapwing._report.text import percent
 
-__all__ = ["Event", "Receipt", "Session"]
+__all__ = ["CLOSED", "SUGGESTED", "Event", "Receipt", "Session"]
 
 SUGGESTED = 5
+CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100
 _STEPS_SHOWN = 500
 _DOUBTS_SHOWN = 50
 # Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
 _REST = 0.3
+_GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
 _NOBODY = 65535
 
 
@@ -188,6 +190,9 @@ class Session:
                 if history.codes[doubt.row] not in (NO_CODE, doubt.code)
             ],
             "warnings": self._warnings(answers),
+            "fit_command": None
+            if self.material.fit_command is None
+            else self.material.fit_command(history),
             "journal": None if self._journal is None else self._journal.path.name,
         }
 
@@ -390,6 +395,10 @@ class Session:
         """Wait until nothing is left to be worked out; whether that was in time."""
         return self._learning.wait(seconds) and self._advising.wait(seconds)
 
+    def say_goodbye(self) -> None:
+        """Tell all listeners that nothing comes any more."""
+        self._emit(CLOSED, self._version)
+
     def close(self) -> None:
         """End the threads and let others open the journal."""
         self._learning.close()
@@ -482,6 +491,8 @@ class Session:
     def _advise(self, learnt: tuple[_Task, Answers | None]) -> None:
         task, answers = learnt
         version, codes = task.version, task.history.codes
+        if answers is not None and not self._advising.pause(_GRASP):
+            return
         try:
             rows = tuple(self._suggest(answers, codes, SUGGESTED))
             doubts = () if answers is None else tuple(answers.doubts())

@@ -28,9 +28,18 @@ from lapwing._tables.parquet import read_parquet
 from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import without_guard
 
-__all__ = ["FORMATS", "SVMLIGHT", "Parts", "as_columns", "name_of", "read_alike", "read_parts"]
+__all__ = [
+    "FORMATS",
+    "SVMLIGHT",
+    "TABLES",
+    "Parts",
+    "as_columns",
+    "name_of",
+    "read_alike",
+    "read_parts",
+]
 
-_TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
+TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".txt": read_csv,
@@ -46,7 +55,7 @@ _MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
     ".mtx": read_matrix_market,
 }
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-FORMATS = (*_TABLES, *_MATRICES, *SVMLIGHT)
+FORMATS = (*TABLES, *_MATRICES, *SVMLIGHT)
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
 Part = RawColumns | RawTable
@@ -142,7 +151,7 @@ def _once(paths: Sequence[Path]) -> Sequence[Path]:
 def _read_one(source: Source, selection: Selection) -> Part:
     if source.suffix in SVMLIGHT:
         return read_svmlight([source], selection)
-    reader = _TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
+    reader = TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
     if reader is None:
         raise ValueError(
             f"{source}: cannot tell the format from the extension {source.suffix!r}; "
@@ -164,7 +173,7 @@ def _of_later_files(first: Part, selection: Selection) -> Selection:
 
 
 def _read_later(source: Source, later: Selection, keys: Keys) -> Part:
-    if source.suffix not in _TABLES:
+    if source.suffix not in TABLES:
         return _read_one(source, later)
     options = replace(later.options, label=keys.label, labels_file=None)
     return _read_one(source, replace(later, options=options, usual_id=keys.row, partial=True))

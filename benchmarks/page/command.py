@@ -1,0 +1,277 @@
+"""The page to label on: seconds from a label to new colours, and labels to a given error.
+
+The first table asks a real server over HTTP, as the page does: a batch is sent, the event that the
+model has learnt it is waited for, and the colours of all points are fetched. The second lets a user
+who knows the answers label the digits from no label on, five rows at a time: those that the page
+suggests, or random ones. The mark to reach is the error of LapSVC() with three random labels a
+class.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import time
+import urllib.parse
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+import lapwing
+from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.output import RESULTS, step, write_results
+from benchmarks.shared.tables import Table
+
+LIMITS = {20_000: 0.3, 100_000: 1.0}  # seconds of the median
+BATCHES = 15
+SELECTED = 200  # rows of every third batch, a lasso; the others are single rows
+THOUGHT = 0.5  # seconds between two batches; the suggestions are worked out meanwhile
+AT_ONCE = 5
+MOST_LABELS = 60
+PER_CLASS = 3  # random labels a class, of the mark
+
+
+class Wait(NamedTuple):
+    """Seconds at one size."""
+
+    n: int
+    prepared: float  # from the call to the first suggestions
+    saved: float  # median from the message to "saved"
+    colours: float  # median from the message to the colours
+    slowest: float
+
+
+class Course(NamedTuple):
+    """Errors of the page's model, percent, along the labels of one user."""
+
+    user: str
+    n_labels: list[int]
+    errors: list[float]
+
+    def reached(self, mark: float) -> int | None:
+        """Labels from which on the error stays at the mark or below."""
+        good = np.asarray(self.errors) <= mark
+        from_here = np.logical_and.accumulate(good[::-1])[::-1]
+        return self.n_labels[int(np.argmax(from_here))] if from_here.any() else None
+
+
+class Page:
+    """Asks a server as the page does."""
+
+    def __init__(self, url: str) -> None:
+        self._url = urllib.parse.urlsplit(url)
+        assert self._url.hostname is not None
+        self._events = self._connect()
+        self._events.request("GET", f"{self._url.path}api/events")
+        self._stream = self._events.getresponse()
+        self._connection = self._connect()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self._url.hostname or "", self._url.port, timeout=600)
+
+    def ask(self, method: str, address: str, message: Any = None) -> bytes:
+        body = None if message is None else json.dumps(message)
+        headers = {"Content-Type": "application/json"}
+        self._connection.request(method, f"{self._url.path}{address}", body, headers)
+        answer = self._connection.getresponse()
+        content = answer.read()
+        assert answer.status == 200, content
+        return content
+
+    def wait_for(self, part: str, version: int) -> None:
+        while True:
+            line = self._stream.readline()
+            if line.startswith(b"data: "):
+                event = json.loads(line[6:])
+                if event["part"] == part and event["version"] >= version:
+                    return
+
+    def close(self) -> None:
+        self._stream.close()
+        self._events.close()
+        self._connection.close()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks page``."""
+    parser.add_argument("--quick", action="store_true", help="20,000 points alone, two draws")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
+    parser.add_argument("--draws", type=int, default=5, help="draws of random labels")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; fails if colours are late, or suggestions need as many labels."""
+    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
+    sizes = list(LIMITS)[:1] if arguments.quick else list(LIMITS)
+    draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
+    waits = []
+    for n in sizes:
+        with step(f"{n} points"):
+            waits.append(measure_wait(n))
+    with step("digits"):
+        mark = error_to_reach(draws)
+        courses = [label_digits("suggestions", None)]
+        courses += [label_digits("random rows", seed) for seed in range(draws)]
+    raw = {
+        "date": began,
+        "load": load,
+        "waits": [wait._asdict() for wait in waits],
+        "mark": mark,
+        "courses": [course._asdict() for course in courses],
+    }
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    tables = [_wait_table(waits), _course_table(courses, mark)]
+    write_results(arguments.output, "page", tables, raw)
+    in_time = all(wait.colours < LIMITS[wait.n] for wait in waits)
+    by_suggestions, *by_chance = [_or_more(course.reached(mark)) for course in courses]
+    return 0 if in_time and by_suggestions < float(np.mean(by_chance)) else 1
+
+
+def measure_wait(n: int) -> Wait:
+    """A page of ten groups in 64 dimensions."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(10, size=n)
+    X = rng.standard_normal((10, 64))[truth] * 1.5 + rng.standard_normal((n, 64))
+    folder = Path(os.environ.get("TMPDIR", "/tmp"))
+    journal = folder / f"lapwing-benchmark-{os.getpid()}.labels.jsonl"
+    begun = time.perf_counter()
+    with lapwing.label(X, journal=journal, browser=False) as server:
+        page = Page(server.url)
+        page.wait_for("suggestions", 0)
+        prepared = time.perf_counter() - begun
+        version = 0
+        for k in range(10):  # one of each, which nobody waits for
+            row = int(np.flatnonzero(truth == k)[0])
+            version = _labelled(page, [row], str(k))
+        page.wait_for("model", version)
+        saved, colours = [], []
+        for k in range(BATCHES):
+            rows = np.flatnonzero(truth == k % 10)
+            some = rng.choice(rows, SELECTED if k % 3 == 0 else 1, replace=False)
+            time.sleep(THOUGHT)
+            begun = time.perf_counter()
+            version = _labelled(page, some.tolist(), str(k % 10))
+            saved.append(time.perf_counter() - begun)
+            page.wait_for("model", version)
+            content = page.ask("GET", "api/colours")
+            colours.append(time.perf_counter() - begun)
+            assert len(content) == 4 + 5 * n
+        page.close()
+    journal.unlink()
+    return Wait(n, prepared, float(np.median(saved)), float(np.median(colours)), max(colours))
+
+
+def _labelled(page: Page, rows: list[int], label: str) -> int:
+    answer = json.loads(page.ask("POST", "api/batch", {"rows": rows, "label": label}))
+    return int(answer["version"])
+
+
+def error_to_reach(draws: int) -> float:
+    """Percent of the unlabelled digits that LapSVC() gets wrong, the mean over draws of labels."""
+    digits = load_digits()
+    errors = []
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        rows = np.concatenate(
+            [
+                rng.choice(np.flatnonzero(digits.target == k), PER_CLASS, replace=False)
+                for k in range(10)
+            ]
+        )
+        y = np.full(len(digits.target), UNLABELED)
+        y[rows] = digits.target[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answers = lapwing.LapSVC().fit(digits.data, y).transduction_
+        errors.append(np.mean((answers != digits.target)[y == UNLABELED]))
+    return 100 * float(np.mean(errors))
+
+
+def label_digits(user: str, seed: int | None) -> Course:
+    """Label digits from none on: those that are suggested, or without them random ones."""
+    digits = load_digits()
+    truth = digits.target
+    rng = np.random.default_rng(seed)
+    n_labels: list[int] = []
+    errors: list[float] = []
+    with lapwing.label(digits.data, journal=None, browser=False) as server:
+        session = server.session
+        session.wait(seconds=600)
+        labeled = np.zeros(len(truth), dtype=bool)
+        while labeled.sum() < MOST_LABELS:
+            if seed is None:
+                rows = np.asarray(session.suggest(AT_ONCE))
+            else:
+                rows = rng.choice(np.flatnonzero(~labeled), AT_ONCE, replace=False)
+            for row in rows.tolist():
+                session.give([row], str(truth[row]))
+            labeled[rows] = True
+            session.wait(seconds=600)
+            answers = session.answers
+            n_labels.append(int(labeled.sum()))
+            if answers is None:
+                errors.append(100.0)
+                continue
+            names = np.array(session.history.classes).astype(int)
+            wrong = names[answers.codes] != truth
+            errors.append(100 * float(wrong[~labeled].mean()))
+    return Course(user, n_labels, errors)
+
+
+def _or_more(n_labels: int | None) -> float:
+    return MOST_LABELS + AT_ONCE if n_labels is None else n_labels
+
+
+def _wait_table(waits: list[Wait]) -> Table:
+    rows = [
+        (
+            f"{w.n:,}",
+            f"{w.prepared:.1f}",
+            f"{1000 * w.saved:.0f}",
+            f"{w.colours:.2f}",
+            f"{w.slowest:.2f}",
+            f"{LIMITS[w.n]}",
+        )
+        for w in waits
+    ]
+    header = ("points", "graph, s", "saved, ms", "colours, s", "slowest, s", "limit, s")
+    note = f"Medians of {BATCHES} batches of 1 or {SELECTED} rows, ten classes, 64 features."
+    return Table("From a label to its colours", header, rows, [note])
+
+
+def _course_table(courses: list[Course], mark: float) -> Table:
+    suggested, *chance = courses
+    at = [n for n in suggested.n_labels if n % 10 == 0]
+
+    def error(course: Course, n: int) -> float:
+        return course.errors[course.n_labels.index(n)]
+
+    rows = [
+        ("suggestions", *(f"{error(suggested, n):.1f}" for n in at), _told([suggested], mark)),
+        (
+            "random rows",
+            *(f"{np.mean([error(one, n) for one in chance]):.1f}" for n in at),
+            _told(chance, mark),
+        ),
+    ]
+    return Table(
+        "Error on the digits without a label, %, by the number of labels",
+        ("rows", *map(str, at), "labels to the mark"),
+        rows,
+        [
+            f"The mark: {mark:.1f} %, LapSVC() with {PER_CLASS} random labels a class "
+            f"({10 * PER_CLASS} labels). The page's model is LapERLSClassifier()."
+        ],
+    )
+
+
+def _told(courses: list[Course], mark: float) -> str:
+    reached = [course.reached(mark) for course in courses]
+    mean = float(np.mean([_or_more(n) for n in reached]))
+    return f"{mean:.0f}" if None not in reached else f"{mean:.0f} or more"

@@ -1,0 +1,125 @@
+"""Small sessions and servers, and how to ask them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from lapwing import LapERLSClassifier
+from lapwing._app.reporting import table_of
+from lapwing._label.journal import Journal
+from lapwing._label.material import Material
+from lapwing._label.session import Session
+
+CENTERS = [[0, 0], [6, 0], [0, 6]]
+CLASSES = ("u", "v", "w")
+
+
+class Problem(NamedTuple):
+    """Groups far apart, and the name of each row's group."""
+
+    X: Any
+    truth: list[str]
+
+
+def problem(n: int = 60) -> Problem:
+    X, group = make_blobs(n, centers=CENTERS, cluster_std=0.8, random_state=0)
+    return Problem(X, [CLASSES[g] for g in group])
+
+
+def material(X: Any, **options: Any) -> Material:
+    n = X.shape[0]
+    nothing = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
+    table = table_of(X, X, *nothing, "", None, "t.csv")
+    return Material(table, X, options.pop("estimator", LapERLSClassifier()), **options)
+
+
+def journal_of(folder: Path, rows: Material) -> Journal:
+    return Journal(folder / "labels.jsonl", rows.subject(), "t.csv")
+
+
+@contextmanager
+def session(X: Any, folder: Path | None = None, **options: Any) -> Iterator[Session]:
+    """A session that has no more to do; its journal is in a folder."""
+    rows = material(X, **options)
+    found = Session(rows, None if folder is None else journal_of(folder, rows))
+    try:
+        assert found.wait()
+        yield found
+    finally:
+        found.close()
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    @property
+    def error(self) -> str:
+        (words,) = self.json.values()
+        return str(words)
+
+
+class Browser:
+    """Asks a server as the page does, unless told otherwise."""
+
+    def __init__(self, url: str) -> None:
+        found = urllib.parse.urlsplit(url)
+        assert found.hostname is not None
+        self.host, self.port, self.path = found.hostname, found.port, found.path
+        self.origin = f"http://{found.netloc}"
+
+    def ask(
+        self,
+        method: str,
+        address: str,
+        body: bytes | None = None,
+        *,
+        path: str | None = None,
+        **headers: str | None,
+    ) -> Answer:
+        """A request; a header that is None is left out."""
+        known = {"Host": self.origin.removeprefix("http://"), "Origin": self.origin}
+        if body is not None:
+            known["Content-Type"] = "application/json"
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection(self.host, self.port or 80, timeout=30)
+        try:
+            connection.putrequest(
+                method,
+                (self.path if path is None else path) + address,
+                skip_host=True,
+                skip_accept_encoding=True,
+            )
+            for name, value in (known | given).items():
+                if value is not None:
+                    connection.putheader(name, value)
+            if body is not None:
+                connection.putheader("Content-Length", str(len(body)))
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            names = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, names, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, address: str) -> Any:
+        found = self.ask("GET", address)
+        assert found.status == 200, found.content
+        return found.json
+
+    def post(self, address: str, message: Any) -> Answer:
+        return self.ask("POST", address, json.dumps(message).encode())

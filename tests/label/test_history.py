@@ -1,0 +1,88 @@
+"""The history: any sequence of batches and undos is what its replay gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lapwing._label.history import NO_CODE, History
+
+N = 6
+CLASSES = ("a", "b", "c")
+
+
+def begin() -> History:
+    base = np.array([0, NO_CODE, NO_CODE, 1, NO_CODE, NO_CODE], dtype=np.int32)
+    return History.begin(base, CLASSES)
+
+
+def batch(history: History, rows: list[int], codes: list[int]) -> History:
+    return history.with_batch(np.array(rows, dtype=np.intp), np.array(codes, dtype=np.int32))
+
+
+rows_and_codes = st.dictionaries(
+    st.integers(0, N - 1), st.integers(NO_CODE, len(CLASSES) - 1), min_size=1
+)
+steps = st.lists(st.one_of(rows_and_codes, st.integers(1, 12)), max_size=15)
+
+
+@given(steps)
+def test_any_sequence_of_batches_and_undos_is_its_replay(sequence: list[Any]) -> None:
+    """Against plain dictionaries: the rows of the batches that stand, in their order."""
+    history = begin()
+    standing: dict[int, dict[int, int]] = {}
+    n_batches = 0
+    for step in sequence:
+        if isinstance(step, dict):
+            history = batch(history, list(step), list(step.values()))
+            n_batches += 1
+            standing[n_batches] = step
+        elif step in standing:
+            history = history.without(step)
+            del standing[step]
+        else:
+            with pytest.raises(KeyError):
+                history.without(step)
+        expected = {0: 0, 3: 1}
+        for number in sorted(standing):
+            expected |= standing[number]
+        assert history.codes.tolist() == [expected.get(row, NO_CODE) for row in range(N)]
+        last = max(standing, default=None)
+        assert (history.last.number if history.last else None) == last
+    assert len(history.batches) == n_batches
+
+
+def test_nothing_is_changed_in_place() -> None:
+    first = begin()
+    second = batch(first, [1], [2])
+    third = second.without(1)
+    assert first.codes.tolist() == third.codes.tolist() == [0, -1, -1, 1, -1, -1]
+    assert second.codes.tolist() == [0, 2, -1, 1, -1, -1]
+    assert (first.last, third.last) == (None, None)
+    assert third.taken_back == {1}
+    assert len(second.taken_back) == 0
+
+
+def test_an_older_step_leaves_what_came_after_it() -> None:
+    history = batch(batch(begin(), [1, 2], [0, 0]), [2], [1]).without(1)
+    assert history.codes.tolist() == [0, -1, 1, 1, -1, -1]
+
+
+def test_a_label_of_the_table_can_be_taken_away_and_comes_back() -> None:
+    history = batch(begin(), [0, 3], [NO_CODE, 0])
+    assert history.counts() == {"a": 1, "b": 0, "c": 0}
+    assert history.without(1).counts() == {"a": 1, "b": 1, "c": 0}
+
+
+def test_classes_come_in_their_order_and_once() -> None:
+    history = begin().with_class("z").with_class("1").with_class("1.0").with_class("b")
+    assert history.classes == ("a", "b", "c", "z", "1")
+    assert [history.code(name) for name in ("b", "1.0", "1", "A")] == [1, 4, 4, None]
+
+
+def test_names_are_texts_and_empty_where_there_is_none() -> None:
+    assert begin().names().tolist() == ["a", "", "", "b", "", ""]

@@ -1,0 +1,261 @@
+"""The journal: what was acknowledged is there, whatever happens to the disk or the process."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lapwing
+from lapwing._label.journal import Journal, JournalError
+
+PACKAGE = str(Path(lapwing.__file__).parent)
+SUBJECT = {"rows": 10, "points": "abc"}
+
+
+def opened(path: Path, **options: Any) -> Journal:
+    return Journal(path, SUBJECT, "t.csv", **options)
+
+
+def records_of(path: Path) -> list[Any]:
+    journal = opened(path)
+    found = list(journal.records)
+    journal.close()
+    return found
+
+
+def written(path: Path, n: int) -> list[Any]:
+    """A journal with n records."""
+    journal, records = opened(path), [{"batch": k, "text": "é\n" * k} for k in range(1, n + 1)]
+    for record in records:
+        journal.append(record)
+    journal.close()
+    return records
+
+
+def test_records_are_found_again_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    records = written(path, 3)
+    assert records_of(path) == records
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert json.loads(lines[0]) == {"lapwing": "labels", "format": 1, **SUBJECT}
+    assert len(lines) == 4
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_file_that_was_cut_anywhere_has_all_records_before(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "j"
+    records = written(path, 3)
+    content = path.read_bytes()
+    size = data.draw(st.integers(0, len(content)))
+    garbage = data.draw(st.sampled_from([b"", b"\0\0\0", b"\0\0\n", b'{"x', b"\xff\n"]))
+    path.write_bytes(content[:size] + garbage * (size > 40))
+    whole = content[:size].count(b"\n") - 1
+    journal = opened(path)
+    assert journal.records[: max(whole, 0)] == records[: max(whole, 0)]
+    assert len(journal.records) == max(whole, 0)
+    journal.append({"batch": 9})  # where the cut line was
+    journal.close()
+    assert records_of(path) == [*records[: max(whole, 0)], {"batch": 9}]
+
+
+class FullDisk:
+    """A file on a disk that has room for so many more bytes, and takes them in pieces."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        self._file = open(path, "r+b" if path.exists() else "w+b", buffering=0)  # noqa: SIM115
+        self.room = room
+        self.may_cut = True
+
+    def write(self, data: bytes) -> int:
+        if self.room <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        n = self._file.write(data[: min(self.room, 7)])
+        self.room -= n
+        return n
+
+    def truncate(self, size: int) -> int:
+        if not self.may_cut:
+            raise OSError(errno.EIO, "Input/output error")
+        return self._file.truncate(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.booleans())
+def test_a_full_disk_loses_nothing_that_was_acknowledged(
+    tmp_path_factory: pytest.TempPathFactory, rooms: list[int], may_cut: bool
+) -> None:
+    path = tmp_path_factory.mktemp("full") / "j"
+    written(path, 1)
+    disk: list[FullDisk] = []
+
+    def opener(path: Path) -> Any:
+        disk.append(FullDisk(path, 10**6))
+        return disk[0]
+
+    journal = opened(path, opener=opener)
+    acknowledged = list(journal.records)
+    disk[0].may_cut = may_cut
+    for k, room in enumerate(rooms):
+        record, disk[0].room = {"batch": k + 2, "rows": list(range(5))}, room
+        with suppress(JournalError):
+            journal.append(record)
+            acknowledged.append(record)
+    journal.close()
+    assert records_of(path) == acknowledged
+
+
+def test_a_full_disk_is_told_in_plain_words_and_room_cures_it(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    disk: list[FullDisk] = []
+
+    def opener(path: Path) -> Any:
+        disk.append(FullDisk(path, 10**6))
+        return disk[0]
+
+    journal = opened(path, opener=opener)
+    disk[0].room = 3
+    with pytest.raises(JournalError, match=r"j could not be written: No space left on device\. No"):
+        journal.append({"batch": 1})
+    disk[0].room = 1000
+    journal.append({"batch": 1})
+    journal.close()
+    assert records_of(path) == [{"batch": 1}]
+
+
+def test_a_failing_fsync_is_no_acknowledgement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "j"
+    journal = opened(path)
+
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fail)
+        with pytest.raises(JournalError, match="Input/output error"):
+            journal.append({"batch": 1})
+    journal.append({"batch": 2})
+    journal.close()
+    assert records_of(path) == [{"batch": 2}]
+
+
+def test_every_record_is_synced_before_append_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sizes = tmp_path / "j", []
+    journal = opened(path)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: sizes.append(path.stat().st_size))
+    for k in range(3):
+        journal.append({"batch": k})
+        assert sizes[-1] == path.stat().st_size, "synced after the last byte was written"
+    assert len(sizes) == 3
+    journal.close()
+
+
+# The package's own __init__ imports scikit-learn, which takes longer than all the rest.
+WRITER = """
+import sys, types
+from pathlib import Path
+lapwing = types.ModuleType("lapwing")
+lapwing.__path__ = [sys.argv[2]]
+sys.modules["lapwing"] = lapwing
+from lapwing._label.journal import Journal
+journal = Journal(Path(sys.argv[1]), {"rows": 10, "points": "abc"}, "t.csv")
+print("open", flush=True)
+for k in range(len(journal.records), 100000):
+    journal.append({"batch": k, "rows": list(range(k % 50))})
+    print(k, flush=True)
+"""
+
+
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
+    path, clock = tmp_path / "j", random.Random(0)
+    n_acknowledged = 0
+    for _ in range(6):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), PACKAGE], stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n", "the dead owner's lock holds nobody up"
+            time.sleep(clock.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+            said = process.stdout.read().split("\n")[:-1]
+        n_acknowledged = max(n_acknowledged, int(said[-1]) + 1 if said else 0)
+        assert len(path.read_bytes().split(b"\n")) - 2 >= n_acknowledged
+    found = records_of(path)
+    assert [record["batch"] for record in found] == list(range(len(found)))
+    assert len(found) >= n_acknowledged > 0
+
+
+def test_one_journal_is_open_once(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    first = opened(path)
+    with pytest.raises(JournalError, match=r"j is open already\. Label there, or end"):
+        opened(path)
+    first.tell("http://127.0.0.1:1/x/")
+    with pytest.raises(JournalError, match=r"open already at http://127\.0\.0\.1:1/x/\. Label"):
+        opened(path)
+    first.close()
+    opened(path).close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["j"]
+
+
+def test_the_address_is_for_the_owner_alone(tmp_path: Path) -> None:
+    journal = opened(tmp_path / "j")
+    assert (tmp_path / "j.lock").stat().st_mode & 0o077 == 0
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("name,label\na,b\n", r"j is no journal of lapwing label\. Name another file"),
+        ("hello", "is no journal"),
+        ('{"a":1}\n{"batch":1}\n', "is no journal"),
+        ('{"lapwing":"labels","format":2,"rows":10,"points":"abc"}\n', "written by a newer"),
+        (
+            '{"lapwing":"labels","format":1,"rows":9,"points":"abc"}\n',
+            "of 9 rows, and t.csv",
+        ),
+        ('{"lapwing":"labels","format":1,"rows":10,"points":"b"}\n', "other rows than those of t"),
+        (
+            '{"lapwing":"labels","format":1,"rows":10,"points":"abc"}\nx\n{"batch":1}\n',
+            "is damaged in line 2",
+        ),
+    ],
+)
+def test_other_files_are_refused_and_left_as_they_are(
+    tmp_path: Path, header: str, told: str
+) -> None:
+    path = tmp_path / "j"
+    path.write_text(header, encoding="utf-8")
+    for _ in range(2):  # the lock is free again
+        with pytest.raises(JournalError, match=told):
+            opened(path)
+    assert path.read_text(encoding="utf-8") == header
+    assert not (tmp_path / "j.lock").exists()
+
+
+def test_a_journal_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        opened(tmp_path / "none" / "j")

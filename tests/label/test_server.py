@@ -1,0 +1,442 @@
+"""The page's data over HTTP: who may ask, what is refused, and that nothing ends the server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import socket
+import threading
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lapwing
+from lapwing._label.guard import CONTENT_SECURITY_POLICY, HEADERS
+from lapwing._label.serving import LabelServer
+from tests.label.pages import CLASSES, Browser, problem
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+X, TRUTH = problem()
+IMAGES = (np.arange(60)[:, None, None] + np.zeros((60, 2, 3))).astype(np.uint8)
+
+
+def serve() -> LabelServer:
+    texts = [f"text <b>{row}</b>" for row in range(60)]
+    found = lapwing.label(X, images=IMAGES, texts=texts, embedding=X, journal=None, browser=False)
+    assert found.session.wait()
+    return found
+
+
+@pytest.fixture
+def server() -> Iterator[LabelServer]:
+    """A server to label on."""
+    with serve() as found:
+        yield found
+
+
+@pytest.fixture
+def browser(server: LabelServer) -> Browser:
+    return Browser(server.url)
+
+
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[Browser]:
+    """A server that no test changes."""
+    with serve() as found:
+        yield Browser(found.url)
+
+
+def give_one_of_each(browser: Browser, server: LabelServer) -> None:
+    for name in CLASSES:
+        assert browser.post("api/batch", {"rows": [TRUTH.index(name)], "label": name}).status == 200
+    assert server.session.wait()
+
+
+def test_a_page_is_labelled(browser: Browser, server: LabelServer) -> None:
+    give_one_of_each(browser, server)
+    answer = browser.post("api/batch", {"rows": [30, 31], "take": "model"})
+    assert answer.json == {"version": 4, "batch": 4, "n_rows": 2}
+    state = browser.get("api/state")
+    assert state["given"] == server.session.history.counts()
+    assert state["n_labeled"] == 5
+    assert [kind["key"] for kind in state["maps"]] == ["own", "components", "graph"]
+    assert (state["has_text"], state["has_image"], state["journal"]) == (True, True, None)
+    assert browser.post("api/undo", {"batch": 2}).json == {"version": 5, "batch": 2, "n_rows": 1}
+    assert browser.post("api/undo", {}).json["batch"] == 4
+    assert browser.post("api/classes", {"name": " x "}).json == {"version": 7}
+    assert browser.get("api/state")["classes"] == [*CLASSES, "x"]
+    assert browser.post("api/batch", {"rows": [0], "label": None}).json["version"] == 8
+    assert server.session.wait()
+    answer = browser.ask("GET", "api/colours")
+    assert (answer.headers["x-version"], answer.headers["x-model-version"]) == ("8", "8")
+    assert len(answer.content) == 4 + 60 * 5
+    places = np.frombuffer(browser.ask("GET", "api/map/own").content, "<f4", 120, offset=244)
+    np.testing.assert_allclose(places.reshape(2, 60).T, X, rtol=1e-6)
+    rows = browser.get("api/rows?ids=3,1")
+    assert [row["row"] for row in rows] == [3, 1]
+    assert rows[1]["text"] == "text <b>1</b>"
+    assert len(browser.get("api/suggest?k=7&skip=1,2")) == 7
+
+
+def test_a_picture_is_a_picture(refusing: Browser) -> None:
+    answer = refusing.ask("GET", "api/image/5")
+    assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+    content = answer.content
+    at = content.index(b"IDAT")
+    size = int.from_bytes(content[at - 4 : at], "big")
+    assert zlib.decompress(content[at + 4 : at + 4 + size]) == b"\0\5\5\5" * 2
+    assert refusing.ask("GET", "api/image/60").status == 400
+
+
+def test_labels_come_back_as_they_were_given(browser: Browser, server: LabelServer) -> None:
+    browser.post("api/batch", {"rows": [4, 5], "label": "7"})
+    assert server.labels()[:6].tolist() == [None, None, None, None, "7", "7"]
+    csv = browser.ask("GET", "api/export/labels.csv")
+    assert csv.content == b"index,label\n4,7\n5,7\n"
+    assert csv.headers["content-disposition"] == 'attachment; filename="labels.csv"'
+    assert browser.ask("GET", "api/export/labels.txt").content == b"\n" * 4 + b"7\n7\n" + b"\n" * 54
+    answer = browser.ask("GET", "api/export/predictions.csv")
+    assert answer.status == 409
+    assert answer.error.startswith("the page holds only one class, '7'; two are needed.")
+
+
+@pytest.mark.parametrize("path", ["/", "/x/", "/{wrong}/", "/{short}/", "/{token}", "/{token}x/"])
+@pytest.mark.parametrize("address", ["", "api/state", "static/label.js"])
+def test_without_the_token_there_is_nothing(refusing: Browser, path: str, address: str) -> None:
+    token = refusing.path.strip("/")
+    path = path.format(token=token, wrong="A" * len(token), short=token[:-1])
+    if path == f"/{token}" and address:
+        path += "%00/"
+    answer = refusing.ask("GET", address, path=path)
+    assert answer.status == 404
+    assert answer.error == "There is nothing here. Open the address that lapwing label shows."
+
+
+def test_every_server_has_a_token_of_its_own(refusing: Browser) -> None:
+    assert len(refusing.path.strip("/")) == 32
+    with lapwing.label(X, journal=None, browser=False) as other:
+        assert Browser(other.url).path != refusing.path
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "", None, "127.0.0.2",
+     "localhost:1@evil.example", "[::1]:{port}"],
+)  # fmt: skip
+def test_a_name_that_was_made_to_lead_here_is_refused(refusing: Browser, host: str | None) -> None:
+    """DNS rebinding: the page of another name, of the same address."""
+    host = None if host is None else host.format(port=refusing.port)
+    answer = refusing.ask("GET", "api/state", Host=host, Origin=None)
+    # h11 itself refuses a request without any Host.
+    assert answer.status == (400 if host is None else 403)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:1", "127.0.0.1"]
+)
+def test_this_machine_has_these_names(refusing: Browser, host: str) -> None:
+    """Another port is that of a tunnel."""
+    host = host.format(port=refusing.port)
+    assert refusing.ask("GET", "api/state", Host=host, Origin=f"http://{host}").status == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1",
+     "http://localhost:{port}", ""],
+)  # fmt: skip
+def test_requests_of_other_pages_are_refused(refusing: Browser, origin: str) -> None:
+    origin = origin.format(port=refusing.port)
+    for method, address, body in (
+        ("GET", "api/state", None),
+        ("POST", "api/batch", b'{"rows":[1],"label":"u"}'),
+    ):
+        answer = refusing.ask(method, address, body, Origin=origin)
+        assert answer.status == 403
+        assert answer.error == "Another page has sent this request. Only the page itself may."
+    assert refusing.get("api/state")["version"] == 0
+
+
+def test_only_a_link_may_come_from_elsewhere(refusing: Browser) -> None:
+    strange = {"Origin": None, "Sec_Fetch_Site": "cross-site"}
+    assert refusing.ask("GET", "api/state", **strange).status == 403
+    assert refusing.ask("GET", "api/image/1", **strange, Sec_Fetch_Mode="no-cors").status == 403
+    # A notebook's link to the page: 404 as long as the page itself is not built.
+    assert refusing.ask("GET", "", **strange, Sec_Fetch_Mode="navigate").status in (200, 404)
+    body = b'{"rows":[1],"label":"u"}'
+    answer = refusing.ask("POST", "api/batch", body, **strange, Sec_Fetch_Mode="navigate")
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_what_forms_can_send_is_refused(refusing: Browser, kind: str | None) -> None:
+    body = b'{"rows":[1],"label":"u"}'
+    answer = refusing.ask("POST", "api/batch", body, Content_Type=kind, Origin=None)
+    assert answer.status == 415
+    assert answer.error.startswith("The message must be JSON")
+
+
+def test_no_page_elsewhere_is_ever_invited(refusing: Browser) -> None:
+    answer = refusing.ask(
+        "OPTIONS", "api/batch", Access_Control_Request_Method="POST", Origin="http://evil.example"
+    )
+    assert answer.status == 405
+    for headers in (answer.headers, refusing.ask("GET", "api/state").headers):
+        assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_every_answer_has_the_headers_of_safety(refusing: Browser) -> None:
+    answers = [
+        refusing.ask("GET", "api/state"),
+        refusing.ask("GET", "api/image/1"),
+        refusing.ask("GET", "api/map/nowhere"),
+        refusing.ask("GET", "nowhere"),
+        refusing.ask("GET", "static/nowhere.js"),
+        refusing.ask("GET", "api/batch"),
+        refusing.ask("PUT", "api/batch"),
+        refusing.ask("GET", "", path="/"),
+        refusing.ask("GET", "api/state", Host="evil.example"),
+        refusing.ask("POST", "api/batch", b"x"),
+        refusing.ask("GET", "api/export/labels.csv"),
+    ]
+    assert {answer.status for answer in answers} == {200, 400, 403, 404, 405}
+    for answer in answers:
+        for name, value in HEADERS.items():
+            assert answer.headers[name] == value
+        assert "server" not in answer.headers
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
+    assert "default-src 'none'" in CONTENT_SECURITY_POLICY
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "told"),
+    [
+        ("api/batch", b"", "The message must be a JSON object."),
+        ("api/batch", b"{", "The message is no JSON."),
+        ("api/batch", b"\xff\xfe", "The message is no JSON."),
+        ("api/batch", b"[" * 100_000, "The message is no JSON."),
+        ("api/batch", b'{"rows":' + b"9" * 10_000 + b"}", "The message is no JSON."),
+        ("api/batch", b'{"rows":[NaN],"label":"u"}', "The message is no JSON."),
+        ("api/batch", b"[]", "The message must be a JSON object."),
+        ("api/batch", b"{}", "The message must say which rows"),
+        ("api/batch", b'{"rows":"1","label":"u"}', "'rows' must be a list."),
+        ("api/batch", b'{"rows":[true],"label":"u"}', "Rows must be whole numbers."),
+        ("api/batch", b'{"rows":[1.0],"label":"u"}', "Rows must be whole numbers."),
+        ("api/batch", b'{"rows":[null],"label":"u"}', "Rows must be whole numbers."),
+        ("api/batch", b'{"rows":[1e400],"label":"u"}', "Rows must be whole numbers."),
+        ("api/batch", b'{"rows":[-1],"label":"u"}', "There is no row -1"),
+        ("api/batch", b'{"rows":[60],"label":"u"}', "There is no row 60: the rows go from 0 to 59"),
+        ("api/batch", b'{"rows":[' + b"9" * 4000 + b'],"label":"u"}', "There is no row of that"),
+        ("api/batch", b'{"rows":[1],"label":7}', "'label' must be a text."),
+        ("api/batch", b'{"rows":[1],"label":"\\ud800"}', "cannot be shown"),
+        ("api/batch", b'{"rows":[1],"label":"u","take":"model"}', 'either a "label", or "take"'),
+        ("api/batch", b'{"rows":[1],"take":"all"}', 'either a "label", or "take"'),
+        ("api/batch", b'{"rows":[1]}', 'either a "label", or "take"'),
+        ("api/batch", b'{"rows":[1],"take":"model","model":0.5}', "'model' must be a whole number"),
+        ("api/batch", b'{"rows":[1],"lable":"u"}', "has 'lable'; it can have rows, label, take"),
+        ("api/undo", b'{"batch":"1"}', "'batch' must be a whole number."),
+        ("api/classes", b"{}", "The name of a class must be a text."),
+        ("api/classes", b'{"name":""}', "is empty"),
+    ],
+)  # fmt: skip
+def test_malformed_messages_are_told_what_is_wrong(
+    refusing: Browser, address: str, body: bytes, told: str
+) -> None:
+    answer = refusing.ask("POST", address, body)
+    assert answer.status == 400
+    assert told in answer.error
+    assert refusing.get("api/state")["version"] == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("api/rows?ids=x", 400),
+        ("api/rows?ids=1,", 400),
+        ("api/rows?ids=99999999999", 400),
+        ("api/rows?ids=" + ",".join(["1"] * 201), 400),
+        ("api/rows?ids=60", 400),
+        ("api/image/x", 400),
+        ("api/image/-1", 400),
+        ("api/suggest?k=0", 400),
+        ("api/suggest?k=101", 400),
+        ("api/suggest?k=1e3", 400),
+        ("api/suggest?skip=77", 400),
+        ("api/map/../state", 404),
+        ("static/..%2fserver.py", 404),
+        ("static/..%5cserver.py", 404),
+        ("static/__init__.py", 404),
+        ("static/.js", 404),
+        ("api/export/passwd", 404),
+        ("%ff%fe", 404),
+    ],
+)
+def test_addresses_that_make_no_sense_are_refused(
+    refusing: Browser, address: str, status: int
+) -> None:
+    answer = refusing.ask("GET", address)
+    assert answer.status == status
+    assert answer.error.endswith(".")
+
+
+def test_a_huge_message_is_refused(refusing: Browser) -> None:
+    told = "The message is too long. Select fewer rows at once."
+    answer = refusing.ask("POST", "api/batch", b" " * (9 * 2**20))
+    assert (answer.status, answer.error) == (413, told)
+    # 200,000 rows are not huge; here there are only too many.
+    body = json.dumps({"rows": list(range(200_000)), "label": "u"}).encode()
+    answer = refusing.ask("POST", "api/batch", body)
+    assert answer.error == "There are more rows in the message than in the table."
+
+
+def raw(browser: Browser, content: bytes) -> bytes:
+    """Whatever the server answers to these bytes."""
+    with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+        try:
+            connection.sendall(content)
+            connection.shutdown(socket.SHUT_WR)
+            return connection.recv(65536)
+        except OSError:
+            return b""
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200), st.booleans())
+def test_garbage_does_not_end_it(refusing: Browser, garbage: bytes, begun: bool) -> None:
+    start = f"POST {refusing.path}api/batch HTTP/1.1\r\nHost: {refusing.host}\r\n".encode()
+    answer = raw(refusing, start * begun + garbage)
+    assert not answer.startswith(b"HTTP/1.1 5")
+    assert refusing.get("api/state")["version"] == 0
+
+
+def test_headers_that_never_end_are_refused(refusing: Browser) -> None:
+    answer = raw(refusing, b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000)
+    assert answer.startswith((b"HTTP/1.1 4", b""))
+    assert refusing.get("api/state")["version"] == 0
+
+
+def test_a_flood_does_not_end_it(browser: Browser, server: LabelServer) -> None:
+    """Of requests, of connections that say nothing, and of streams; in numbers that are bounded."""
+    silent = []
+    for _ in range(60):
+        silent.append(socket.create_connection((browser.host, browser.port)))
+        silent[-1].sendall(b"GET /")
+    clock = random.Random(0)
+
+    def ask(k: int) -> int:
+        kind = clock.randrange(4)
+        if kind == 0:
+            return browser.post("api/batch", {"rows": [k % 60], "label": CLASSES[k % 3]}).status
+        if kind == 1:
+            return browser.post("api/batch", {"rows": [k], "label": "u"}).status
+        if kind == 2:
+            return browser.ask("GET", "api/state", path="/").status
+        return browser.ask("GET", "api/colours").status
+
+    with ThreadPoolExecutor(16) as pool:
+        found = set(pool.map(ask, range(60, 360)))
+    assert found == {200, 400, 404}
+    for connection in silent:
+        connection.close()
+    assert browser.get("api/state")["version"] > 0
+    assert server.session.wait()
+
+
+def test_there_are_only_so_many_streams(refusing: Browser) -> None:
+    streams = [Stream(refusing) for _ in range(24)]
+    answer = refusing.ask("GET", "api/events")
+    assert (answer.status, answer.error) == (
+        429,
+        "The page is open too often. Close some of its tabs.",
+    )
+    for stream in streams:
+        stream.close()
+    assert refusing.get("api/state")["version"] == 0
+
+
+class Stream:
+    """Events of a server."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._connection = http.client.HTTPConnection(browser.host, browser.port, timeout=20)
+        self._connection.request("GET", f"{browser.path}api/events")
+        self._answer = self._connection.getresponse()
+        assert self._answer.getheader("content-type", "").startswith("text/event-stream")
+        self.next()
+
+    def next(self) -> dict[str, Any]:
+        line = self._answer.readline()
+        while not line.startswith(b"data: "):
+            line = self._answer.readline()
+        found: dict[str, Any] = json.loads(line[6:])
+        return found
+
+    def until(self, part: str, version: int) -> None:
+        while self.next() != {"version": version, "part": part}:
+            pass
+
+    def close(self) -> None:
+        # A tab that is closed says no goodbye either.
+        self._answer.close()
+        self._connection.close()
+
+
+def test_two_tabs_see_the_same(browser: Browser, server: LabelServer) -> None:
+    one, other = Stream(browser), Stream(browser)
+    browser.post("api/batch", {"rows": [TRUTH.index("u")], "label": "u"})
+    browser.post("api/batch", {"rows": [TRUTH.index("v")], "label": "v"})
+    states = []
+    for stream in (one, other):
+        stream.until("model", 2)
+        stream.until("evidence", 2)
+        states.append(browser.get("api/state"))
+        stream.close()
+    assert states[0] == states[1]
+    assert states[0]["model"]["version"] == 2
+
+
+def test_events_end_with_the_server(capfd: pytest.CaptureFixture[str]) -> None:
+    found = lapwing.label(X, journal=None, browser=False)
+    stream = Stream(Browser(found.url))
+    assert found.session.rest()
+    ender = threading.Thread(target=found.close)
+    ender.start()
+    ender.join(10)
+    assert not ender.is_alive()
+    stream.until("closed", 0)
+    stream.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_port_that_is_taken_is_told(server: LabelServer, browser: Browser) -> None:
+    with pytest.raises(OSError, match=f"Port {browser.port} of 127.0.0.1 cannot be had: another"):
+        lapwing.label(X, journal=None, browser=False, port=browser.port)
+
+
+def test_it_listens_on_the_loopback_alone(server: LabelServer) -> None:
+    assert server._listener.getsockname()[0] == "127.0.0.1"
+    assert server.url.startswith("http://127.0.0.1:")
+
+
+def test_a_defect_is_told_and_does_not_end_it(
+    browser: Browser, server: LabelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("a secret of the table")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(server.session), "state", lambda self: fail())
+        answer = browser.ask("GET", "api/state")
+    assert answer.status == 500
+    assert answer.error.startswith("Unexpected ZeroDivisionError. This is a defect of lapwing")
+    assert "secret" not in answer.error
+    assert browser.get("api/state")["version"] == 0

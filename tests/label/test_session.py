@@ -1,0 +1,454 @@
+"""A session: labels in, answers out, and nothing lost between two of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lapwing import LapERLSClassifier, LapSVC
+from lapwing._label.journal import JournalError
+from lapwing._label.learner import Learner
+from lapwing._label.maps import MOST_SHOWN, even_sample
+from lapwing._label.session import Event, Session
+from lapwing._label.words import RequestError
+from tests.label.pages import CLASSES, journal_of, material, problem, session
+
+X, TRUTH = problem()
+
+
+def first(name: str, k: int = 0) -> int:
+    """The k-th row of a class."""
+    return [row for row, one in enumerate(TRUTH) if one == name][k]
+
+
+def test_it_begins_without_any_label() -> None:
+    with session(X) as found:
+        assert found.rest()
+        state = found.state()
+        assert (state["n"], state["n_shown"], state["sample_note"]) == (60, 60, None)
+        assert (state["classes"], state["given"], state["predicted"]) == ([], {}, {})
+        assert state["model"]["ready"]
+        assert not state["model"]["fitted"]
+        assert state["evidence"] is None
+        assert {TRUTH[row] for row in state["suggestions"]} == set(CLASSES), "all clusters"
+        version, learnt, content = found.colours()
+        assert (version, learnt, len(content)) == (0, 0, 4 + 60 * 5)
+        assert found.answers is None
+
+
+@pytest.mark.parametrize("estimator", [LapERLSClassifier(), LapSVC()], ids=["laperls", "lapsvc"])
+def test_the_answers_are_those_of_a_fit_to_the_same_labels(estimator: Any) -> None:
+    """Whatever was done on the way: batches, a label changed, steps taken back, new classes."""
+    with session(X, estimator=estimator) as found:
+        found.give([first("u"), first("u", 1)], "u")
+        found.give([first("v")], "w")
+        found.give([first("v")], "v")
+        wrong = found.give([first("w"), first("w", 1)], "v")
+        assert found.wait()
+        found.undo(wrong.batch)
+        found.give([first("w")], "w")
+        found.give([first("u")], None)
+        assert found.wait()
+        assert found.answers is not None
+        predicted = [found.history.classes[code] for code in found.answers.codes]
+        labels = found.labels()
+        confidence = found.answers.confidence
+    y = [label or None for label in labels]
+    assert sum(label is not None for label in y) == 3
+    expected = estimator.fit(X, y)
+    assert predicted == expected.transduction_.tolist()
+    np.testing.assert_allclose(confidence, expected.transduction_proba_.max(axis=1), rtol=1e-4)
+
+
+def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
+    with session(X) as found:
+        found.give([first("u")], "u")
+        assert found.wait()
+        assert found.answers is None
+        found.give([first("v")], "v")
+        assert found.wait()
+        assert found.answers is not None
+        found.undo()
+        assert found.wait()
+        assert found.answers is None
+        found.give([first("w")], "w")
+        assert found.wait()
+        predicted = found.state()["predicted"]
+        assert predicted["v"] == 0
+        assert min(predicted["u"], predicted["w"]) >= 20
+
+
+def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    prepare = LapERLSClassifier._prepare
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        made.append(1)
+        return prepare(self, *arguments)
+
+    monkeypatch.setattr(LapERLSClassifier, "_prepare", counted)
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+            assert found.wait()
+        found.undo()
+        found.give([first("w", 3)], "another")
+        assert found.wait()
+    assert made == [1]
+
+
+def test_labels_that_the_table_has_count() -> None:
+    given = np.full(60, "", dtype=object)
+    given[[first("u"), first("v")]] = ["u", "v"]
+    rows = material(X)
+    table = rows.table.__class__(**{**vars(rows.table), "y": given, "labeled": given != ""})
+    found = Session(rows.__class__(**{**vars(rows), "table": table, "classes": ("w",)}), None)
+    try:
+        assert found.wait()
+        assert found.history.classes == ("w", "u", "v")
+        assert found.state()["given"] == {"w": 0, "u": 1, "v": 1}
+        assert found.state()["model"]["fitted"]
+        assert not found.state()["can_undo"]
+    finally:
+        found.close()
+
+
+def test_what_the_model_says_can_be_taken_for_a_selection() -> None:
+    with session(X) as found:
+        with pytest.raises(
+            RequestError, match="no answer yet: it needs labels of two classes"
+        ) as no:
+            found.take([1])
+        assert no.value.status == 409
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        rows = [first(name, 2) for name in CLASSES]
+        learnt = found.colours()[1]
+        receipt = found.take(rows, learnt)
+        assert receipt.n_rows == 3
+        assert found.labels()[rows].tolist() == list(CLASSES)
+        step = found.state()["history"][-1]
+        assert (step["by"], step["n_classes"], step["n_rows"]) == ("model", 3, 3)
+        assert found.wait()
+        with pytest.raises(RequestError, match="has learnt more since you looked"):
+            found.take([1], learnt)
+
+
+def test_colours_are_of_the_rows_that_are_shown() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        version, learnt, content = found.colours()
+    assert (version, learnt) == (3, 3)
+    assert np.frombuffer(content, "<i4", 1) == 60
+    given = np.frombuffer(content, "<u2", 60, offset=4)
+    predicted = np.frombuffer(content, "<u2", 60, offset=4 + 120)
+    confidence = np.frombuffer(content, "u1", 60, offset=4 + 240)
+    assert [CLASSES[code] for code in predicted] == TRUTH
+    assert sorted(np.flatnonzero(given != 65535)) == sorted(first(name) for name in CLASSES)
+    assert [given[first(name)] for name in CLASSES] == [0, 1, 2]
+    assert confidence.min() >= 255 // 3
+
+
+def test_suggestions_follow_the_labels_and_what_was_skipped() -> None:
+    with session(X) as found:
+        rows = found.suggest(3)
+        assert found.suggest(3, rows[:1]) != rows
+        assert rows[0] not in found.suggest(50, rows[:1])
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        rows = found.suggest(4)
+        assert len(set(rows)) == 4
+        assert not {first(name) for name in CLASSES} & set(rows)
+        skipped = found.suggest(4, rows[:2])
+        assert len(skipped) == 4
+        assert not set(rows[:2]) & set(skipped)
+        assert found.rest()
+        assert found.state()["suggestions"]
+
+
+def test_the_estimate_and_its_curve_come_by_themselves_and_are_kept(tmp_path: Path) -> None:
+    with session(X, tmp_path) as found:
+        for name in CLASSES:
+            found.give([first(name), first(name, 1), first(name, 2)], name)
+            assert found.wait()
+        assert found.rest()
+        state = found.state()
+        evidence, (*_, point) = state["evidence"], state["curve"]
+        assert 0 <= evidence["low"] < evidence["error"] < evidence["high"] < 1
+        assert evidence["words"].startswith(
+            f"About {100 * evidence['error']:.1f}\u00a0% of the rows"
+        )
+        assert (point["n_labels"], point["volumes"]) == (9, dict.fromkeys(CLASSES, 20))
+        curve = state["curve"]
+        found.undo()
+        assert all(one["n_labels"] <= 6 for one in found.state()["curve"])
+    with session(X, tmp_path) as found:
+        known = [one for one in curve if one["n_labels"] <= 6]
+        assert [one for one in found.state()["curve"] if one in known] == known
+
+
+def test_a_label_that_the_others_contradict_is_doubted() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name, k) for k in range(5)], name)
+        found.give([first("u", 7)], "v")
+        assert found.wait()
+        assert found.rest()
+        doubt = {"row": first("u", 7), "given": "v", "suggested": "u"}
+        assert found.state()["suspicious"] == [doubt]
+
+
+def test_rows_are_shown_as_the_table_has_them() -> None:
+    texts = np.array([f"text {row}" for row in range(60)], dtype=object)
+    with session(X, texts=texts, classes=CLASSES) as found:
+        found.give([2], "u")
+        assert found.wait()
+        (row,) = found.rows([2])
+    assert (row["row"], row["id"], row["text"], row["image"]) == (2, "2", "text 2", False)
+    assert row["cells"] == {f"x{j}": f"{X[2, j]:.6g}" for j in range(2)}
+    assert (row["given"], row["predicted"], row["confidence"]) == ("u", None, None)
+
+
+def test_maps_place_the_rows_that_are_shown() -> None:
+    with session(X) as found:
+        for key in ("components", "graph"):
+            content = found.map(key)
+            assert np.frombuffer(content, "<i4", 61).tolist() == [60, *range(60)]
+            places = np.frombuffer(content, "<f4", 120, offset=4 * 61).reshape(2, 60)
+            assert np.isfinite(places).all()
+            # Groups are apart on every map: the nearest row is of the same one.
+            squares = ((places[:, :, None] - places[:, None, :]) ** 2).sum(axis=0)
+            np.fill_diagonal(squares, np.inf)
+            nearest = squares.argmin(axis=1)
+            assert np.mean([TRUTH[i] == TRUTH[j] for i, j in enumerate(nearest)]) > 0.9
+        with pytest.raises(RequestError, match="There is no map 'own'"):
+            found.map("own")
+
+
+def test_an_even_sample_is_shown_of_very_many_rows() -> None:
+    rows = even_sample(MOST_SHOWN + 50_000)
+    assert len(rows) == MOST_SHOWN == len(np.unique(rows))
+    assert (np.diff(rows) > 0).all()
+    share = np.mean(rows < (MOST_SHOWN + 50_000) / 2)
+    assert share == pytest.approx(0.5, abs=0.01)
+    assert even_sample(5).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "label", "told"),
+    [
+        ([], "u", r"No row is selected\."),
+        ([60], "u", r"There is no row 60: the rows go from 0 to 59\."),
+        ([-1], "u", r"There is no row -1"),
+        ([10**40], "u", r"There is no row of that number"),
+        ([1, 1], "u", r"A row is given twice\."),
+        (list(range(60)) * 2, "u", "more rows in the message than in the table"),
+        ([1], " ", r"is empty\. Type a name"),
+        ([1], "NA", r"'NA' means \"no label\" in tables"),
+        ([1], "a\nb", "cannot be shown"),
+        ([1], "\ud800", "cannot be shown"),
+        ([1], "x" * 201, "more than 200 letters"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    rows: list[int], label: str, told: str, tmp_path: Path
+) -> None:
+    with session(X, tmp_path) as found:
+        before = (tmp_path / "labels.jsonl").read_bytes()
+        with pytest.raises(RequestError, match=told):
+            found.give(rows, label)
+        assert (found.version, found.history.classes) == (0, ())
+        assert (tmp_path / "labels.jsonl").read_bytes() == before
+
+
+def test_there_is_a_limit_of_classes() -> None:
+    with session(X, classes=tuple(f"c{k}" for k in range(1000))) as found:
+        with pytest.raises(RequestError, match="There are 1000 classes already"):
+            found.add_class("one more")
+        found.give([1], "c999")
+
+
+def test_steps_that_are_not_there_cannot_be_taken_back() -> None:
+    with session(X) as found:
+        with pytest.raises(RequestError, match="nothing to take back"):
+            found.undo()
+        found.give([1], "u")
+        for number in (0, 2, -1, 10**30):
+            with pytest.raises(RequestError, match=f"There is no step {number} to take back"):
+                found.undo(number)
+        found.undo(1)
+        with pytest.raises(RequestError, match="no step 1 to take back; perhaps it was taken back"):
+            found.undo(1)
+
+
+def test_a_disk_that_takes_nothing_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with session(X, tmp_path) as found:
+        found.give([1], "u")
+        heard: list[Event] = []
+        found.listen(heard.append)
+
+        def full(record: Any) -> None:
+            raise JournalError("labels.jsonl could not be written: No space left on device.")
+
+        with monkeypatch.context() as patched:
+            assert found._journal is not None
+            patched.setattr(found._journal, "append", full)
+            for change in (
+                lambda: found.give([2], "v"),
+                lambda: found.undo(),
+                lambda: found.add_class("v"),
+            ):
+                with pytest.raises(JournalError, match="No space left"):
+                    change()
+        assert (found.version, found.history.classes) == (1, ("u",))
+        assert heard == []
+        found.give([2], "v")
+
+
+actions = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("give"),
+            st.sets(st.integers(0, 59), min_size=1, max_size=4),
+            st.sampled_from(["u", "v", "w", "é <b>", None]),
+        ),
+        st.tuples(st.just("undo"), st.none() | st.integers(1, 8), st.none()),
+        st.tuples(st.just("class"), st.sampled_from(["x", "y"]), st.none()),
+    ),
+    max_size=10,
+)
+
+
+@settings(max_examples=15)
+@given(actions)
+def test_a_restart_goes_on_where_it_was(
+    tmp_path_factory: pytest.TempPathFactory, sequence: list[Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("restart")
+    small = X[:60:2]
+    with session(small, folder) as found:
+        for kind, what, label in sequence:
+            try:
+                if kind == "give":
+                    found.give([row // 2 for row in sorted(what) if row % 2 == 0], label)
+                elif kind == "undo":
+                    found.undo(what)
+                else:
+                    found.add_class(what)
+            except RequestError:
+                pass
+        before, labels = found.state(), found.labels().tolist()
+    with session(small, folder) as found:
+        after = found.state()
+        assert found.labels().tolist() == labels
+        assert after["version"] == before["version"]
+        assert after["history"] == before["history"]
+        assert after["classes"] == before["classes"]
+
+
+def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    rows = material(X)
+    for record in (
+        {"batch": 1, "given": [["u", [60]]], "by": "user", "time": ""},
+        {"batch": 2, "given": [["u", [1]]], "by": "user", "time": ""},
+        {"batch": 1, "given": [["NA", [1]]], "by": "user", "time": ""},
+        {"undo": 1},
+        {"other": 1},
+    ):
+        journal = journal_of(tmp_path, rows)
+        journal.append(record)
+        journal.close()
+        journal = journal_of(tmp_path, rows)
+        with pytest.raises(JournalError, match="it holds a change that this table cannot have"):
+            Session(rows, journal)
+        (tmp_path / "labels.jsonl").unlink()
+
+
+def test_a_line_that_was_not_finished_is_told(tmp_path: Path) -> None:
+    with session(X, tmp_path) as found:
+        found.give([1], "u")
+    with (tmp_path / "labels.jsonl").open("ab") as file:
+        file.write(b'{"batch":2,"giv')
+    with session(X, tmp_path) as found:
+        assert found.version == 1
+        assert found.state()["warnings"] == [
+            "The last change in the journal was not finished, and never shown as saved. It was cut "
+            "off."
+        ]
+
+
+def test_other_rows_have_other_journals(tmp_path: Path) -> None:
+    with session(X, tmp_path):
+        pass
+    with pytest.raises(JournalError, match=r"labels for other rows than those of t\.csv"):
+        journal_of(tmp_path, material(X + 1.0))
+    with pytest.raises(JournalError, match=r"a table of 60 rows, and t\.csv has 59"):
+        journal_of(tmp_path, material(X[:59]))
+
+
+def test_a_model_that_fails_keeps_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Any, codes: Any, version: int) -> None:
+        raise MemoryError("not enough memory")
+
+    with session(X) as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(Learner, "learn", fail)
+            found.give([1], "u")
+            assert found.wait()
+        assert found.state()["warnings"] == ["The model could not learn: not enough memory"]
+        assert found.labels()[1] == "u"
+        found.give([2], "v")
+        assert found.wait()
+        assert "The model could not learn" not in " ".join(found.state()["warnings"])
+
+
+def test_listeners_hear_of_every_part() -> None:
+    with session(X) as found:
+        heard: list[Event] = []
+        end = found.listen(heard.append)
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        assert found.rest()
+        assert [event.version for event in heard if event.part == "labels"] == [1, 2, 3]
+        for part in ("model", "suggestions", "evidence"):
+            assert (3, part) in heard
+        end()
+        end()
+        n = len(heard)
+        found.undo()
+        assert len(heard) == n
+
+
+def test_many_threads_label_at_once() -> None:
+    """Each batch gets a number and a version of its own, and none is lost."""
+    with session(X) as found:
+        receipts: list[Any] = []
+
+        def work(start: int) -> None:
+            for row in range(start, 60, 6):
+                receipts.append(found.give([row], TRUTH[row]))
+
+        threads = [threading.Thread(target=work, args=(start,)) for start in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found.wait()
+        assert sorted(receipt.version for receipt in receipts) == list(range(1, 61))
+        assert sorted(receipt.batch for receipt in receipts) == list(range(1, 61))
+        assert found.labels().tolist() == TRUTH
+        assert json.dumps(found.state(), allow_nan=False)
