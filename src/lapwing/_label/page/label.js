@@ -255,8 +255,8 @@ class Page {
   heard(there) {
     byId('lost').hidden = there;
     byId('lost').textContent = there ? '' : LOST;
-    if (!there) this.say('bad', 'Not connected.');
-    else if (!this.there) {
+    if (!there && this.there) this.say('bad', 'Not connected.');
+    if (there && !this.there) {
       this.say('calm', 'Connected again.');
       this.refresh({ state: true, colours: true });
     }
@@ -333,7 +333,8 @@ class Page {
       { keys: ['+', '='], shown: '+', words: 'Zoom in', run: () => this.scatter.zoom(0.5) },
       { keys: ['-'], shown: '−', words: 'Zoom out', run: () => this.scatter.zoom(-0.5) },
       { keys: ['t'], shown: 'T', words: 'Colour by prediction, confidence or given label', run: () => this.#turn() },
-      { keys: [], shown: '↑ ↓', words: 'Go through a list; on the map, move it', run: () => {} },
+      { keys: [], shown: '↑ ↓', words: 'Select the row above or below in a list; on the map, move it', run: () => {} },
+      { keys: [], shown: 'Space', words: 'Select the row of a list that has the focus', run: () => {} },
       { keys: ['?'], shown: '?', words: 'Show these keys', run: () => this.#help() },
     ]);
     const clicks = {

@@ -139,8 +139,12 @@ export function choosing(list, choose) {
       take(item);
     }
   });
-  list.addEventListener('focusin', (event) => {
-    if (event.target instanceof HTMLElement && event.target.matches(':focus-visible[role=option]')) take(event.target);
+  // Tab alone changes nothing: what was selected on the map is still selected.
+  list.addEventListener('keydown', (event) => {
+    const item = event.target instanceof Element ? event.target.closest('[role=option]') : null;
+    if (event.key !== ' ' || !(item instanceof HTMLElement)) return;
+    event.preventDefault();
+    take(item);
   });
 }
 

@@ -129,6 +129,8 @@ export class Scatter {
       layers: [],
       getCursor: () => 'inherit',
       onViewStateChange: (/** @type {any} */ { viewState }) => this.#look(viewState),
+      // The map itself takes the focus, and says what it is.
+      onLoad: () => this.root.querySelector('canvas')?.setAttribute('tabindex', '-1'),
       onAfterRender: () => this.listener.drawn(),
     });
   }

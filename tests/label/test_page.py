@@ -1,0 +1,426 @@
+"""The page to label on as people use it: the real server and the real page in Chromium.
+
+Nothing here waits for a time: each wait is for something that the page shows.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("pydeck", reason="pydeck is not installed")
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PATIENCE = 60.0  # seconds; a busy machine draws by its processor
+# The browser's own words on drawing without a graphics card.
+HARMLESS = ("GL Driver Message", "software rendering")
+
+UNNAMED = """() => [...document.querySelectorAll(
+    'button, input, select, a, [tabindex="0"], [role=option]')]
+  .filter(e => e.getClientRects().length && !e.closest('[hidden]'))
+  .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length
+    || document.getElementById(e.getAttribute('aria-labelledby') ?? '')))
+  .map(e => e.outerHTML.slice(0, 80))"""
+
+FOCUSED = """() => { const e = document.activeElement;
+  return e.id || e.closest('[id]')?.id || e.tagName; }"""
+
+
+class Tab:
+    """A page that is open, with all that the browser complained of or asked for."""
+
+    def __init__(self, context: Any, url: str, width: int = 1280, scheme: str = "light") -> None:
+        self.page = context.new_page()
+        self.url = url
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self._complain(message.text))
+        self.page.on("pageerror", lambda error: self._complain(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.goto(url)
+        self.until(lambda: self.ask("document.documentElement.dataset.drawn"))
+
+    def _complain(self, words: str) -> None:
+        if not any(part in words for part in HARMLESS):
+            self.complaints.append(words)
+
+    def ask(self, code: str) -> Any:
+        return self.page.evaluate(code)
+
+    def until(self, met: Callable[[], Any]) -> Any:
+        """Wait until something is so. The page's policy forbids Playwright's own way."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            found = met()
+            if found:
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"Too late. The page says {self.status!r}.")
+
+    @property
+    def status(self) -> str:
+        return str(self.page.inner_text("#status"))
+
+    @property
+    def drawn(self) -> tuple[int, int]:
+        """The versions of the labels and of the model whose colours are drawn."""
+        labels, model = self.ask("document.documentElement.dataset.drawn").split("/")
+        return int(labels), int(model)
+
+    def says(self, words: str) -> None:
+        self.until(lambda: words in self.status)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def given(self) -> dict[str, int]:
+        """The labels of each class, as the page shows them."""
+        names = self.page.locator("#classes .what").all_inner_texts()
+        counts = self.page.locator("#classes .count").all_inner_texts()
+        return dict(zip(names, (int(count.replace(",", "")) for count in counts), strict=True))
+
+    def selected(self) -> int:
+        found = re.match(r"([\d,]+) rows?", self.page.inner_text("#selection-title"))
+        return int(found[1].replace(",", "")) if found else 0
+
+    def drag(self, *places: tuple[float, float]) -> None:
+        """Draw on the map; places go from 0 to 1."""
+        self.page.locator("#map").scroll_into_view_if_needed()
+        box = self.page.locator("#map").bounding_box()
+        points = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in places]
+        self.page.mouse.move(*points[0])
+        self.page.mouse.down()
+        for point in points[1:]:
+            self.page.mouse.move(*point, steps=3)
+        self.page.mouse.up()
+
+
+LEFT = ((0.01, 0.01), (0.499, 0.01), (0.499, 0.99), (0.01, 0.99))
+
+
+def blobs(n: int) -> np.ndarray:
+    """Two heaps, the left one with the rows of even number; the axes are the principal ones."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 2)) * [0.4, 0.9]
+    X[:, 0] += np.where(np.arange(n) % 2 == 0, -3.0, 3.0)
+    return X
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    profile = tmp_path_factory.mktemp("profile")
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, headless=True, args=ARGUMENTS
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def open_tab(context: Any) -> Iterator[Callable[..., Tab]]:
+    opened: list[Tab] = []
+
+    def open_it(server: Any, width: int = 1280, scheme: str = "light") -> Tab:
+        opened.append(Tab(context, server.url, width, scheme))
+        return opened[-1]
+
+    yield open_it
+    for tab in opened:
+        tab.page.close()
+    for tab in opened:
+        assert tab.complaints == []
+        assert [url for url in tab.requests if not url.startswith((tab.url, "data:"))] == []
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    """120 rows, of which nobody has labelled one, in two heaps."""
+    texts = [f"<b>row</b> {i} & " + "more words " * 40 for i in range(120)]
+    with lapwing.label(
+        blobs(120), classes=["left", "right"], texts=texts, journal=None, browser=False
+    ) as opened:
+        yield opened
+
+
+def side_of(tab: Tab) -> str:
+    """The class of the selected row, by where it lies: the left heap has the even rows."""
+    return "1" if int(tab.page.inner_text("#card .which b")) % 2 == 0 else "2"
+
+
+def test_label_by_lasso_take_back_and_reload(server: Any, open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab(server)
+    assert tab.given() == {"left": 0, "right": 0}
+    tab.press("1")
+    tab.says("Select rows first")
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.selected() == 60)
+    tab.press("1")
+    tab.says("Saved: 60 rows are left")
+    labels = server.labels()
+    sides = np.arange(120) % 2
+    # Which heap is on the left, the principal components may choose.
+    heap = sides[[name is not None for name in labels]]
+    assert len(set(heap)) == 1
+    # The selection is still there: one more key corrects it.
+    assert tab.selected() == 60
+    tab.press("2")
+    tab.says("Saved: 60 rows are right")
+    tab.until(lambda: tab.given() == {"left": 0, "right": 60})
+    tab.press("Backspace")
+    tab.says("Taken back: 60 rows")
+    tab.until(lambda: tab.given() == {"left": 60, "right": 0})
+    # A step from further back can be taken back, too.
+    assert tab.page.locator("#steps li").count() == 2
+    tab.page.locator("#steps li button").click()
+    tab.until(lambda: tab.given() == {"left": 0, "right": 0})
+    assert tab.page.locator("#steps li.taken-back").count() == 2
+    assert all(name is None for name in server.labels())
+    tab.press("1")
+    tab.says("Saved: 60 rows are left")
+    tab.page.reload()
+    tab.says("Opened: 60 labels so far")
+    tab.until(lambda: tab.given() == {"left": 60, "right": 0})
+
+
+def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab(server)
+    tab.press("b")
+    tab.drag((0.01, 0.01), (0.49, 0.99))
+    tab.until(lambda: tab.selected() == 60)
+    tab.page.keyboard.down("Shift")
+    tab.drag((0.51, 0.01), (0.99, 0.99))
+    tab.page.keyboard.up("Shift")
+    tab.until(lambda: tab.selected() == 120)
+    tab.page.keyboard.down("Alt")
+    tab.drag((0.01, 0.01), (0.49, 0.99))
+    tab.page.keyboard.up("Alt")
+    tab.until(lambda: tab.selected() == 60)
+    # A click on a ring takes its point, one beside all points takes none.
+    tab.until(lambda: tab.page.locator(".ring").count() == 5)
+    ring = tab.page.locator(".ring").first.bounding_box()
+    middle = (ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
+    tab.page.mouse.click(*middle)
+    tab.until(lambda: tab.selected() == 1)
+    row = tab.page.locator("#queue [aria-selected=true]").get_attribute("data-row")
+    assert tab.page.inner_text("#card .which b") == row
+    # What the mouse points at says what it is, and its text is text.
+    tab.page.mouse.move(*middle)
+    tab.page.mouse.move(middle[0] + 1, middle[1])
+    tab.until(lambda: tab.page.is_visible("#tip"))
+    assert f"<b>row</b> {row} &" in tab.page.inner_text("#tip .text")
+    tab.press("Escape")
+    assert tab.selected() == 0
+
+
+def test_all_by_keyboard(server: Any, open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab(server)
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    server.session.rest()
+    # The suggestions: each key shows the next row, each digit labels it and goes on.
+    tab.press("n")
+    for done in range(4):
+        tab.until(lambda: tab.selected() == 1 and tab.page.locator("#card .which b").count() == 1)
+        row = tab.page.inner_text("#card .which b")
+        tab.press(side_of(tab))
+        tab.until(lambda row=row: tab.page.locator("#card .which b").all_inner_texts() != [row])
+        tab.until(lambda done=done: sum(tab.given().values()) == done + 1)
+    tab.until(lambda: tab.drawn[1] == tab.drawn[0] == server.session.version)
+    labels = server.labels()
+    given = np.flatnonzero([name is not None for name in labels])
+    assert len(given) == 4
+    assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in given)
+    # The model's class for all that the queue holds, and back.
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.press("a")
+    tab.until(lambda: tab.selected() == 5)
+    tab.press("Enter")
+    tab.says("Saved: 5 rows as the model says")
+    labels = server.labels()
+    taken = [row for row in range(120) if labels[row] is not None and row not in given]
+    assert len(taken) == 5
+    assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in taken)
+    tab.press("Backspace")
+    tab.says("Taken back: 5 rows")
+    # A class that is new, typed while rows are selected, and its first letters later.
+    tab.press("c")
+    tab.page.keyboard.type("odd one")
+    assert "New class “odd one”" in tab.page.inner_text("#class-found")
+    tab.press("Enter")
+    tab.says("Saved: 5 rows are odd one")
+    tab.until(lambda: tab.given().get("odd one") == 5)
+    tab.press("c", "o", "Enter")
+    tab.says("Saved: 5 rows are odd one")
+    tab.press("u")
+    tab.says("Saved: 5 rows without a label")
+    tab.until(lambda: tab.given()["odd one"] == 0)
+    # Rows of the table are walked by the arrows, and leave the selection by Delete.
+    tab.page.locator("#table tbody tr").first.focus()
+    tab.press("ArrowDown", "Delete")
+    tab.until(lambda: tab.selected() == 4)
+    # The help opens, holds the focus and closes; the keys do nothing behind it.
+    tab.press("?")
+    assert tab.page.locator("#keys").is_visible()
+    tab.press("Backspace")
+    assert tab.page.locator("#key-list dt").count() > 10
+    tab.press("Escape")
+    assert not tab.page.locator("#keys").is_visible()
+    assert tab.given()["odd one"] == 0
+
+
+def test_tab_reaches_everything_and_everything_has_a_name(
+    server: Any, open_tab: Callable[..., Tab]
+) -> None:
+    server.session.give([0, 2], "left")
+    server.session.give([1, 3], "right")
+    server.session.rest()
+    tab = open_tab(server)
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.page.locator("#table tbody tr").count() == 25)
+    assert tab.ask(UNNAMED) == []
+    seen: list[str] = []
+    for _ in range(100):
+        tab.press("Tab")
+        seen.append(tab.ask(FOCUSED))
+        if seen.count("BODY") == 2:
+            break
+    seen = seen[seen.index("BODY") :]
+    places = {"map", "class-name", "queue", "table", "help", "next", "take", "colouring"}
+    assert places <= set(seen)
+    # A list is one stop; the arrow keys go through it, and choose.
+    assert seen.count("queue") == 1
+    tab.page.locator("#queue [role=option]").first.focus()
+    assert tab.selected() == 60
+    tab.press("Space")
+    tab.until(lambda: tab.selected() == 1)
+    tab.press("End")
+    fifth = tab.page.locator("#queue [role=option]").nth(4)
+    tab.until(lambda: fifth.get_attribute("aria-selected") == "true")
+    assert tab.page.locator("#status[role=status]").count() == 1
+    assert tab.ask("document.querySelectorAll('#map-part img[alt], #map[aria-label]').length") == 2
+
+
+def test_two_tabs_show_the_same(server: Any, open_tab: Callable[..., Tab]) -> None:
+    first, second = open_tab(server), open_tab(server)
+    first.page.bring_to_front()
+    first.drag(*LEFT)
+    first.until(lambda: first.selected() == 60)
+    first.press("2")
+    first.says("Saved")
+    second.until(lambda: second.given() == {"left": 0, "right": 60})
+    assert second.selected() == 0
+    second.page.bring_to_front()
+    second.press("Backspace")
+    second.says("Taken back: 60 rows")
+    first.until(lambda: first.given() == {"left": 0, "right": 0})
+    assert first.selected() == 60
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: Callable[..., Tab]) -> None:
+    server.session.give([0, 2], "a" * 120)
+    server.session.give([1, 3], "right")
+    server.session.wait()
+    tab = open_tab(server, 400, scheme)
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.page.locator("#table tbody tr").count() == 25)
+    assert tab.ask("document.documentElement.scrollWidth") == 400
+    tab.press("n")
+    tab.until(lambda: tab.selected() == 1)
+    assert tab.ask("document.documentElement.scrollWidth") == 400
+    ground = tab.ask("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
+
+
+def test_a_hundred_thousand_points(open_tab: Callable[..., Tab]) -> None:
+    n = 100_000
+    # As small a model as there is: what is tested is the page.
+    model = lapwing.LapERLSClassifier(
+        n_eigenvectors=3, space=lapwing.Landmarks(20), graph=lapwing.KNNGraph(3)
+    )
+    with lapwing.label(
+        blobs(n), model=model, classes=["left", "right"], journal=None, browser=False
+    ) as server:
+        tab = open_tab(server)
+        assert "100,000 rows" in tab.page.inner_text("#map-legend")
+        tab.drag(*LEFT)
+        tab.until(lambda: tab.selected() == n // 2)
+        tab.press("1")
+        tab.says("Saved: 50,000 rows are left")
+        tab.until(lambda: tab.given()["left"] == n // 2)
+        assert sum(name is not None for name in server.labels()) == n // 2
+        tab.press("Backspace")
+        tab.says("Taken back: 50,000 rows")
+        tab.page.close()
+
+
+class Started:
+    """`lapwing label` as a user starts it, with its address."""
+
+    def __init__(self, folder: Path) -> None:
+        words = ["label", "rows.csv", "--label", "side", "--no-browser"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lapwing", *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
+    rows = [f"{x:.4f},{y:.4f}," for x, y in blobs(60)]
+    (tmp_path / "rows.csv").write_text("x,y,side\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with Started(tmp_path) as server:
+        tab = Tab(context, server.url)
+        tab.drag(*LEFT)
+        tab.until(lambda: tab.selected() == 30)
+        tab.press("c")
+        tab.page.keyboard.type("left")
+        tab.press("Enter")
+        tab.says("Saved: 30 rows are left")
+    # The page says so, and takes nothing as saved.
+    tab.until(lambda: tab.page.is_visible("#lost"))
+    assert "What was saved is safe" in tab.page.inner_text("#lost")
+    tab.press("1")
+    tab.says("Not saved: the server does not answer")
+    tab.page.close()
+    with Started(tmp_path) as server:
+        tab = Tab(context, server.url)
+        tab.says("Opened: 30 labels so far")
+        assert tab.given() == {"left": 30}
+        assert tab.page.locator("#steps li button").count() == 1
+        tab.page.close()
