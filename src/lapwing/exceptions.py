@@ -13,6 +13,7 @@ __all__ = [
     "LapwingWarning",
     "LongFitWarning",
     "ModelVersionWarning",
+    "NoClassStructureWarning",
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
@@ -53,6 +54,10 @@ class BalanceWarning(LapwingWarning):
 
 class ClassPriorWarning(LapwingWarning):
     """Class volumes cannot meet the prior, as too many points have equal decision values."""
+
+
+class NoClassStructureWarning(LapwingWarning):
+    """The classes that were found cut about as many edges of the graph as chance would."""
 
 
 class ConstantFitWarning(LapwingWarning):

@@ -16,6 +16,7 @@ of X. Zhu, Z. Ghahramani and J. Lafferty (2003), which meets no volume.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,13 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.classes.voting import elect
 from lapwing.problem import distinct_rows
 
-__all__ = ["ClassOffsets", "prior_offsets", "resolve_prior", "whole_volumes"]
+__all__ = [
+    "ClassOffsets",
+    "prior_of_mapping",
+    "prior_offsets",
+    "resolve_prior",
+    "whole_volumes",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +109,32 @@ def resolve_prior(class_prior: Any, codes: Array, n_classes: int) -> Array:
             f"which has labels ({counts[empty[0]]}). Give it a part > 0, or remove its rows."
         )
     return prior
+
+
+def prior_of_mapping(parts: Mapping[Any, Any], classes: Array) -> list[Any]:
+    """Parts of the classes in their order, from a mapping of classes to parts.
+
+    Parameters
+    ----------
+    parts : mapping
+        A part for every class.
+    classes : ndarray of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If a class has no part, or a key is no class.
+    """
+    known = classes.tolist()
+    missing = [k for k in known if k not in parts]
+    others = [k for k in parts if k not in known]
+    if missing or others:
+        which = f"has no part for {missing}" if missing else f"names {others}, which are none"
+        raise ValueError(
+            f"class_prior={dict(parts)!r} {which}. "
+            f"Give every class a part. The classes are {known}."
+        )
+    return [parts[k] for k in known]
 
 
 def prior_offsets(F: Any, prior: Any) -> ClassOffsets:

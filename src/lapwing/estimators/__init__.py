@@ -1,6 +1,7 @@
 """Estimators: thin scikit-learn faces of the numerics."""
 
 from lapwing.estimators.anchor import AnchorGraphClassifier
+from lapwing.estimators.balanced import BalancedGraphClassifier
 from lapwing.estimators.eigenfunction import EigenfunctionClassifier
 from lapwing.estimators.laperls import LapERLSClassifier, LapERLSRegressor
 from lapwing.estimators.laperls_cv import LapERLSClassifierCV
@@ -13,6 +14,7 @@ from lapwing.estimators.s3vm import S3VC
 __all__ = [
     "S3VC",
     "AnchorGraphClassifier",
+    "BalancedGraphClassifier",
     "EigenfunctionClassifier",
     "LapERLSClassifier",
     "LapERLSClassifierCV",

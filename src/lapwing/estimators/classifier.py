@@ -64,10 +64,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
             "classes_": labels.classes,
             "unlabeled_": labels.unlabeled,
         }
-        if self._holds_prior and self.class_prior is not None:
-            attributes["class_prior_"] = resolve_prior(
-                self.class_prior, labels.codes, len(labels.classes)
-            )
+        prior = self._prior(labels)
+        if prior is not None:
+            attributes["class_prior_"] = prior
         columns = coded_columns(labels.codes, len(labels.classes))
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
@@ -76,6 +75,12 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         if not self._refines or self.refine is None:
             return solution
         return refined(prepared, solution, partial(self._follow, prepared, solution))
+
+    def _prior(self, labels: ClassLabels) -> Array | None:
+        """The class prior to be met; None: there is none."""
+        if not self._holds_prior or self.class_prior is None:
+            return None
+        return resolve_prior(self.class_prior, labels.codes, len(labels.classes))
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""

@@ -21,6 +21,7 @@ from lapwing.exceptions import (
     FewLabelsWarning,
     LapwingWarning,
     LongFitWarning,
+    NoClassStructureWarning,
     NoImprovementWarning,
     OutlierWarning,
     SingleClassWarning,
@@ -30,6 +31,7 @@ from lapwing.exceptions import (
 from lapwing.graphs import Laplacian
 from lapwing.kernels import Kernel
 from lapwing.linalg import asymmetry_of, center_of, extreme_eigenvalues, shifted
+from lapwing.solvers.base import Status
 
 __all__ = [
     "check_finite_answers",
@@ -55,10 +57,12 @@ __all__ = [
     "warn_long_path",
     "warn_lost_class",
     "warn_missed_prior",
+    "warn_no_class_structure",
     "warn_no_improvement",
     "warn_not_converged",
     "warn_nothing_held_out",
     "warn_outlying_rows",
+    "warn_partition_not_at_rest",
     "warn_single_class",
     "warn_single_class_of_function",
     "warn_unlabeled_components",
@@ -81,6 +85,7 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 # rounding.
 _FOLLOWS, _NULL = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
+_CUT_BY_CHANCE = 0.5  # of the edges that random classes cut; on digits some 0.1
 _MISSED = 0.01  # of the points
 # Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
 _REACHED = 0.5
@@ -302,6 +307,28 @@ def warn_missed_prior(volumes: Array, targets: Array) -> None:
             "Usual causes: many rows that are all alike, or points that no label reaches, all of "
             "value 0 (connect the graph with more neighbours).",
             ClassPriorWarning,
+        )
+
+
+def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
+    """Warn that a method of the graph stopped while points still moved."""
+    if status == Status.MAX_ITER:
+        warn(
+            f"method={method!r} stopped ({status}) while a part of {change:.1e} still changed. The "
+            "classes may not be separated on this graph. Use another graph, e.g. "
+            "graph=KNNGraph(5, weights='self-tuning'), or method='flow'.",
+            ConvergenceWarning,
+        )
+
+
+def warn_no_class_structure(edge_cut: float, n_classes: int) -> None:
+    """Warn that the classes found cut edges nearly as chance does."""
+    if edge_cut > _CUT_BY_CHANCE:
+        warn(
+            f"The {n_classes} classes that were found cut {100 * edge_cut:.0f} % of the edges that "
+            "classes drawn at random would cut: this graph says little of them. Check the features "
+            "and their scales, use another graph, or label more rows.",
+            NoClassStructureWarning,
         )
 
 

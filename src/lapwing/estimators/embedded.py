@@ -33,7 +33,6 @@ from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.feature_ridge import FeatureRidge
 from lapwing.solvers.embedded.least_squares import FeatureSide
 from lapwing.solvers.embedded.leave_one_out import left_out_values
 from lapwing.solvers.embedded.methods import (
@@ -46,6 +45,7 @@ from lapwing.solvers.embedded.methods import (
 )
 from lapwing.solvers.embedded.systems import EmbeddedResult
 from lapwing.solvers.embedded.tube import column_threads
+from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,
@@ -363,9 +363,9 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             return space.function(found.coef, found.intercept)
         known = isinstance(system, FeatureSide)
         regression = (
-            FeatureRidge.of_equations(space, C, bias, system.of_function())
+            FunctionRegression.of_equations(space, C, bias, system.of_function())
             if known
-            else FeatureRidge.factor(space, C, bias)
+            else FunctionRegression.factor(space, C, bias)
         )
         return space.function(*regression.regress(values))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
 
-__all__ = ["check_parameters", "is_count"]
+__all__ = ["Rule", "check_parameters", "is_count"]
+
+Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
 
 def _number(value: Any) -> bool:
@@ -80,7 +82,7 @@ def _prior(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, Mapping)  # read in `resolve_prior`
 
 
-_RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
+_RULES: dict[str, Rule] = {
     "kernel": (
         lambda v: isinstance(v, str) or callable(v),
         "a name, such as 'rbf', or a function (X, Z) -> matrix",
@@ -141,6 +143,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "stopping": _one_of(*STOPPING),
     "fit_intercept": _FLAG,
     "class_mass_normalization": _FLAG,
+    "n_votes": (
+        lambda v: is_count(v) or (_number(v) and v == 0),
+        "a whole number >= 0; 0 leaves the neighbours' vote out",
+    ),
     "n_eigenfunctions": (lambda v: v is None or is_count(v), "a whole number >= 1, or None"),
     "mu": (lambda v: _number(v) and v >= 0, "a number >= 0"),
     "n_eigenvectors": (
@@ -160,7 +166,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
 }
 
 # Where the name of one value holds several.
-_TRIED: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
+_TRIED: dict[str, Rule] = {
     "n_eigenvectors": _grid(
         lambda v: v == "auto" if isinstance(v, str) else is_count(v),
         "whole numbers >= 1 or 'auto'",
@@ -178,7 +184,7 @@ def check_parameters(estimator: Any) -> None:
     """
     for name, value in estimator.get_params(deep=False).items():
         rules = _TRIED if name in estimator._tried else _RULES
-        holds, wanted = rules.get(name, (None, ""))
+        holds, wanted = estimator._rules.get(name, rules.get(name, (None, "")))
         if holds is not None and not holds(value):
             text = wanted if isinstance(wanted, str) else wanted()
             raise ValueError(f"{name}={value!r} must be {text}.")

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
-from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.parameters import Rule, check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
@@ -131,6 +131,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     _kept_values: ClassVar[str | None] = None
     # Parameters that hold several values to try under the name that holds one elsewhere.
     _tried: ClassVar[frozenset[str]] = frozenset()
+    # Of parameters that mean something else here than in other families.
+    _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
 
     @with_callbacks

@@ -15,6 +15,7 @@ from lapwing.spaces.functions import (
     FittedFunction,
     KernelExpansion,
     LinearFunction,
+    NeighborhoodFunction,
     VotedFunction,
     function_from,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "LinearFunction",
     "LinearSpace",
     "MappedSpace",
+    "NeighborhoodFunction",
     "QuadraticSystem",
     "Restriction",
     "Smoothness",

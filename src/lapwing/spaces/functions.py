@@ -23,6 +23,7 @@ __all__ = [
     "FittedFunction",
     "KernelExpansion",
     "LinearFunction",
+    "NeighborhoodFunction",
     "VotedFunction",
     "function_from",
 ]
@@ -238,6 +239,47 @@ class VotedFunction:
             return None
         pairs = function_from(attributes, (LinearFunction, KernelExpansion))
         return cls(pairs, attributes["classes_"])
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborhoodFunction:
+    """f(x) = h(x) + z(x)'v + b: a function, and the mean of values of the nearest points.
+
+    Attributes
+    ----------
+    smooth : LinearFunction or KernelExpansion
+        h + b.
+    neighbors : Anchors
+        Of which z(x) are the weights.
+    values : ndarray of shape (n_neighbors, n_columns)
+        v.
+    """
+
+    smooth: FittedFunction
+    neighbors: Any
+    values: Array
+
+    @property
+    def intercept(self) -> Array:
+        return self.smooth.intercept
+
+    def __call__(self, X: Any) -> Array:
+        return np.asarray(self.smooth(X) + self.neighbors.rows(X) @ self.values)
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return {
+            **self.smooth.attributes,
+            "neighbors_": self.neighbors,
+            "neighbor_values_": self.values,
+        }
+
+    @classmethod
+    def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
+        if "neighbors_" not in attributes:
+            return None
+        smooth = function_from(attributes, (LinearFunction, KernelExpansion))
+        return cls(smooth, attributes["neighbors_"], attributes["neighbor_values_"])
 
 
 def function_from(

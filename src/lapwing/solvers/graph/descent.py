@@ -54,9 +54,9 @@ class Balanced:
     shares : ndarray of shape (n, c)
         Q.
     scores : ndarray of shape (n, c)
-        Smoothed shares over the contrast plus the offsets of the classes, of which Q is the softmax.
-    objective : float
-        J of the last stage at Q.
+        Smoothed shares over the contrast plus the offsets of the classes; Q is their softmax.
+    objective, energy : float
+        J of the last stage at Q, and its first term alone.
     history : tuple of Descent
     n_iter : int
         Products with the graph.
@@ -67,6 +67,7 @@ class Balanced:
     shares: Array
     scores: Array
     objective: float
+    energy: float
     history: tuple[Descent, ...]
     n_iter: int
     change: float
@@ -91,7 +92,13 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name
         point, offsets, values = _settle(problem, point, offsets, stage)
         history.append(Descent(name, values, *stage.scale, stage.temperature, stage.softness))
     return Balanced(
-        point.shares, point.scores, values[-1], tuple(history), point.n_iter, point.change
+        point.shares,
+        point.scores,
+        values[-1],
+        point.energy,
+        tuple(history),
+        point.n_iter,
+        point.change,
     )
 
 
@@ -101,6 +108,7 @@ class _Point:
     scores: Array  # of which the shares were made
     fitted: Array | None = None  # their resolvent
     value: float = np.inf
+    energy: float = np.inf
     n_iter: int = 0
     change: float = 1.0
 
@@ -127,11 +135,12 @@ def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
     """With the resolvent of the shares and J."""
     Q, masses = point.shares, problem.sizes
     found = resolvent(problem, Q, stage.scale.s, start=point.fitted)
-    value = problem.energy(Q, found.x, found.residual) / stage.scale.contrast
-    value -= stage.temperature * float(masses @ entropy(Q)) / float(masses.sum())
+    energy = problem.energy(Q, found.x, found.residual) / stage.scale.contrast
+    value = energy - stage.temperature * float(masses @ entropy(Q)) / float(masses.sum())
     if np.isfinite(stage.softness):
         value += stage.softness * relative_entropy(problem.volumes(Q), problem.prior)
-    return replace(point, fitted=found.x, value=value, n_iter=point.n_iter + found.n_iter)
+    n_iter = point.n_iter + found.n_iter
+    return replace(point, fitted=found.x, value=value, energy=energy, n_iter=n_iter)
 
 
 def _stepped(

@@ -15,7 +15,13 @@ from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
-from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares
+from lapwing.solvers.graph.partition import (
+    Descent,
+    Partition,
+    assigned,
+    label_shares,
+    positive_shares,
+)
 
 __all__ = ["laplace"]
 
@@ -41,18 +47,13 @@ def laplace(problem: VolumeProblem) -> Partition:
     found = conjugate_gradient(apply, right, scale, tol=_TOL, max_iter=_MAX_ITER)
     held[free] = found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
-    scores = held + mean.astype(graph.dtype)
+    scores = assigned(problem, held + mean.astype(graph.dtype))
     return Partition(
-        assigned(problem, scores),
-        _shares(scores),
+        scores,
+        positive_shares(problem, scores),
         energy,
         (Descent("laplace", (energy,)),),
         max(1, found.n_iter),
         found.status,
         float(found.optimality.max(initial=0.0)),
     )
-
-
-def _shares(scores: Array) -> Array:
-    positive = np.maximum(scores, np.finfo(scores.dtype).tiny)
-    return np.asarray(positive / positive.sum(axis=1, keepdims=True))

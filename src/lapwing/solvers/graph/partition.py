@@ -11,7 +11,7 @@ from lapwing.classes.volumes import prior_offsets
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 
-__all__ = ["Descent", "Partition", "assigned", "label_shares"]
+__all__ = ["Descent", "Partition", "assigned", "label_shares", "positive_shares", "soft_shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,8 @@ class Partition:
     scores : ndarray of shape (n, c)
         The largest of a row elects the class; labelled points are among them.
     shares : ndarray of shape (n, c)
-        Rows that sum to 1.
+        Rows that sum to 1; the largest is that of the scores, but for labels that contradict each
+        other.
     objective : float
         Of the method, at the end.
     history : tuple of Descent
@@ -95,3 +96,23 @@ def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None
     repeated = np.repeat(np.arange(len(scores)), problem.sizes.astype(np.intp))
     offsets = prior_offsets(scores[repeated], problem.prior).offsets
     return np.asarray(scores + offsets.astype(scores.dtype))
+
+
+def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Array:
+    """Softmax of scores over a temperature, labels as they are."""
+    shares = scores - scores.max(axis=1, keepdims=True)
+    shares /= shares.dtype.type(temperature)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    shares = shares.astype(problem.graph.dtype, copy=False)
+    shares[problem.index] = problem.labels
+    return np.asarray(shares)
+
+
+def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
+    """Scores about 0 to 1 as shares, labels as they are."""
+    positive = np.maximum(scores, np.finfo(scores.dtype).tiny)
+    shares = positive / positive.sum(axis=1, keepdims=True)
+    shares = shares.astype(problem.graph.dtype, copy=False)
+    shares[problem.index] = problem.labels
+    return np.asarray(shares)

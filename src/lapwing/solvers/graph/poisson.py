@@ -21,7 +21,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares
+from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares, soft_shares
 
 __all__ = ["poisson", "poisson_values"]
 
@@ -36,13 +36,12 @@ def poisson(problem: VolumeProblem) -> Partition:
     mean = label_shares(problem)
     scores = U * (problem.prior / mean) if problem.exact else U
     scores = _where_sources_vanish(problem, source, scores, mean)
-    unit = np.abs(scores).max(axis=1, keepdims=True)
-    shares = np.exp(scores / np.where(unit > 0, unit, 1))
-    shares /= shares.sum(axis=1, keepdims=True)
+    unit = float(np.abs(scores).mean(dtype=np.float64)) or 1.0
+    scores = assigned(problem, scores)
     status = Status.CONVERGED if mixed <= 1 / problem.n_points else Status.MAX_ITER
     return Partition(
-        assigned(problem, scores, exact=False),
-        shares.astype(U.dtype),
+        scores,
+        soft_shares(problem, scores, unit),
         energy,
         (Descent("poisson", (energy,)),),
         n_iter,

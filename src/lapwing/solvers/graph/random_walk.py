@@ -11,7 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares
+from lapwing.solvers.graph.partition import (
+    Descent,
+    Partition,
+    assigned,
+    label_shares,
+    positive_shares,
+)
 from lapwing.solvers.graph.resolvent import shifted_solve
 
 __all__ = ["random_walk"]
@@ -34,11 +40,12 @@ def random_walk(problem: VolumeProblem) -> Partition:
     total = visits.sum(axis=1, keepdims=True)
     reached = total > 0
     shares = np.where(reached, visits / np.where(reached, total, 1.0), mean)
+    scores = assigned(problem, shares)
     quadratic = float((found.x * (right + found.residual)).sum(dtype=np.float64))
     energy = -quadratic / 2  # of 1/2 tr F'(D - alpha W)F - tr F'Y at its minimum
     return Partition(
-        assigned(problem, shares),
-        shares.astype(graph.dtype),
+        scores,
+        positive_shares(problem, scores),
         energy,
         (Descent("random walk", (energy,)),),
         max(1, found.n_iter),

@@ -1,12 +1,12 @@
 """Pairs of classes cut anew, where the cut between them is short-sighted.
 
-A descent may end with two classes that each hold a part of the other: a wrong cut that no small step
-repairs. So for the pairs of classes with the largest cut between them, relative to the smaller one,
-the points of both are looked at by themselves. Their graph's smooth functions (the eigenvectors 2
-to 4 of L v = lambda D v) say where it may be parted; each is split at the volumes of the pair, its
-sides named by the labels, and followed down the scales, as the present split is. The one of least
-energy at the finest scale takes the place of the present one, unless a label would then be
-contradicted by its neighbours.
+A descent may end with two classes that each hold a part of the other: a wrong cut that no small
+step repairs. So for the pairs of classes with the largest cut between them, relative to the smaller
+one, the points of both are looked at by themselves. Their graph's smooth functions (the
+eigenvectors 2 to 4 of L v = lambda D v) say where it may be parted; each is split at the volumes of
+the pair, its sides named by the labels, and followed down the scales, as the present split is. The
+one of least energy at the finest scale takes the place of the present one, unless more labels would
+then be contradicted by their neighbours.
 """
 
 from __future__ import annotations

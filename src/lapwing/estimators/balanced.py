@@ -1,0 +1,444 @@
+"""Classification of a graph's points with the volumes of the classes held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lapwing._arrays import Array, is_sparse
+from lapwing.classes.labels import ClassLabels
+from lapwing.classes.volumes import prior_of_mapping, resolve_prior
+from lapwing.classes.voting import elect, n_columns, of_each_class
+from lapwing.estimators import diagnostics
+from lapwing.estimators._docs import document
+from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.parameters import Rule
+from lapwing.estimators.posing import volume_problem
+from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.progress import Stages
+from lapwing.estimators.refits import Refits
+from lapwing.graphs import Anchors, KNNGraph, Laplacian
+from lapwing.graphs.diffusion import Diffusion
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.problem import Problem
+from lapwing.solvers.graph.partition import Partition
+from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.regression import FunctionRegression
+from lapwing.spaces import (
+    FittedFunction,
+    KernelExpansion,
+    Landmarks,
+    Linear,
+    LinearFunction,
+    LinearSpace,
+    NeighborhoodFunction,
+    Space,
+    check_space,
+    full_map,
+    make_space,
+)
+
+__all__ = ["BalancedGraphClassifier"]
+
+_NEIGHBORS = 10
+_LANDMARKS = 2000
+_SAMPLED = 256  # points that the distance to neighbours is measured at
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What the points are parted and predicted on, whatever their labels.
+
+    Attributes
+    ----------
+    diffusion : Diffusion
+    space : Space
+        Of the function for new points, with G = I.
+    neighbors : Anchors or None
+        The points as those that vote.
+    """
+
+    diffusion: Diffusion
+    space: Space
+    neighbors: Anchors | None
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedRefits(Refits):
+    """With the regression on the points factored once."""
+
+    estimator: BalancedGraphClassifier
+    regression: FunctionRegression
+
+    def solve(self, prepared: Prepared) -> BalancedSolution:
+        partition, posed = self.estimator._parted(prepared)
+        return self.estimator._solution(prepared, partition, posed, self.regression)
+
+    def values(self, prepared: Prepared) -> Array:
+        return _values(self.estimator._parted(prepared)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedSolution(Solution):
+    """With the partition and the problem that it solves."""
+
+    partition: Partition
+    posed: VolumeProblem
+
+
+def _prior_like(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return value in (None, "unknown", "labels", "uniform")
+    return isinstance(value, (Mapping, Sequence, np.ndarray)) or hasattr(value, "__len__")
+
+
+@document
+class BalancedGraphClassifier(SemiSupervisedClassifier):
+    r"""Classifier that parts a graph into classes whose volumes are held.
+
+    With one or two labels a class, labels alone leave open how far each class reaches. Here the
+    points are assigned so that few edges are cut, labels are kept and the classes have the volumes
+    of a prior: exactly where it is known, softly where it is not. All classes are found at once.
+    ``docs/volumes.md`` has the objective
+
+    .. math:: J(Q) = \frac1{cV} \Big( E_s(Q) + \tfrac12 \sum_i d_i (1 - |q_i|^2) \Big)
+        - \frac TM \sum_i m_i H(q_i) + \tau\, \mathrm{KL}(v \,\|\, \pi)
+
+    of the shares Q of the classes at every point, which ``method='flow'`` follows from a coarse
+    scale s to a fine one.
+
+    Parameters
+    ----------
+    graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
+        The graph. None is ``KNNGraph(10, weights='self-tuning', power=1)``. Its power and
+        normalisation do not count: the operators here are weighed by the degrees.
+    kernel : str or callable, default='rbf'
+        Kernel of the function for new points; 'precomputed' takes kernel matrices as X.
+    {gamma}
+    {degree}
+    {coef0}
+    C : float, default=10.0
+        Weight > 0 of the squares in the function's regression on the shares of the points.
+    space : 'auto', space recipe or None, default='auto'
+        Of the function: 'auto' is ``Landmarks(2000)``, None the full kernel.
+    n_votes : int, default=10
+        Nearest points of the fit that vote on a new point, beside the function; 0 leaves the vote
+        out. Sparse and precomputed X have none.
+    class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
+        Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
+        parts; numbers are in proportion, in the order of `classes_` or in a dict by class. They are
+        met to one row (equal rows move together). 'unknown', or None, begins with the numbers of
+        labels, each class given one more, so with equal parts for as many labels of each; or with
+        what the labels' reach says, where the graph contradicts those by far. The volumes may then
+        go where edges ask for it.
+    method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
+        'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
+        threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
+        volumes where the prior is not known; 'poisson', 'laplace' and
+        'random-walk' are learning without volumes, whose answers are moved to a known prior at the
+        end.
+    {unlabeled}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    {unlabeled_}
+    transduction_ : ndarray of shape (n_samples,)
+        Predicted class of every training point, labelled ones included.
+    {probabilities_}
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
+    class_volumes_ : ndarray of shape (n_classes,)
+        Parts of the classes in all rows by these shares.
+    objective_ : float
+        Of the method at its end; J for 'flow' and 'mbo', the weight of the edges
+        between classes for 'cut'.
+    history_ : list of dict
+        The descents of the method in order: 'name', 'objective' (before each step and after the
+        last; it never rises within one), 'scale', 'contrast', 'temperature', 'softness'.
+    n_iter_ : int
+        Products with the graph.
+    {status_}
+    edge_cut_ : float
+        Part of the edges' weight between classes, relative to what classes of these volumes cut by
+        chance: 0 is no edge, and 1 says that the graph knows nothing of the classes.
+    {embedded_alpha_}
+    {embedded_X_fit_}
+    {embedded_basis_}
+    {kernel_}
+    {coef_}
+    {intercept_}
+    neighbors_ : Anchors
+        The points that vote, with their weights for new points: ``neighbors_.rows(X)``.
+    neighbor_values_ : ndarray of shape (n_points, n_columns)
+        What they vote, halved as the function is.
+    {embedded_affinity_}
+    {class_prior_}
+    {labeled_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapERLSClassifier : Virtual labels on a graph, for more labels.
+
+    Notes
+    -----
+    Time and memory are those of the graph and of some 500 to 2000 sparse products with a column a
+    class. Decision values are 2 q - 1 of the shares (of two classes their difference); for new
+    points they are the mean of a ridge regression on landmarks and of the vote of the nearest
+    points.
+
+    Examples
+    --------
+    >>> from lapwing import BalancedGraphClassifier
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> y = ["low", "?", "?", "high", "?", "?"]
+    >>> model = BalancedGraphClassifier(unlabeled="?").fit(X, y)
+    >>> model.transduction_.tolist()
+    ['low', 'low', 'low', 'high', 'high', 'high']
+    """
+
+    _weighs_classes = False
+    _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
+    _n_stages = 4
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "method": (
+            lambda v: isinstance(v, str) and v in PARTITIONS,
+            f"one of {', '.join(map(repr, PARTITIONS))}",
+        ),
+        "class_prior": (
+            _prior_like,
+            "'unknown', 'labels', 'uniform', None, a dict or an array of one number a class",
+        ),
+    }
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        C: float = 10.0,
+        space: Any = "auto",
+        n_votes: int = 10,
+        class_prior: Any = "unknown",
+        method: str = "flow",
+        unlabeled: Any = "auto",
+    ) -> None:
+        self.graph = graph
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.space = space
+        self.n_votes = n_votes
+        self.class_prior = class_prior
+        self.method = method
+        self.unlabeled = unlabeled
+
+    def _check_wishes(self) -> None:
+        if isinstance(self.space, str):
+            if self.space != "auto":
+                raise ValueError(
+                    f"space={self.space!r} is not known. Use 'auto', None (the full kernel), "
+                    "Landmarks(...) or Linear()."
+                )
+            return
+        check_space(self.space)
+
+    def _prior(self, labels: ClassLabels) -> Array | None:
+        prior = self.class_prior
+        if prior is None or (isinstance(prior, str) and prior == "unknown"):
+            return None
+        if isinstance(prior, Mapping):
+            prior = prior_of_mapping(prior, labels.classes)
+        return resolve_prior(prior, labels.codes, len(labels.classes))
+
+    def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
+        if graph.given is None and problem.n_points > 1:
+            k = min(_NEIGHBORS, problem.n_points - 1)
+            graph = WantedGraph(True, KNNGraph(k, weights="self-tuning", power=1))
+        return super()._make_laplacian(graph, problem)
+
+    def _prepare(
+        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
+        with progress.stage("graph"):
+            laplacian = self._make_laplacian(graph, problem)
+            diffusion = Diffusion.of(laplacian)
+        with progress.stage("landmarks"):
+            ground = Ground(diffusion, self._make_space(problem), self._neighbors(problem))
+        return Prepared(targets, problem, laplacian, ground)
+
+    def _make_space(self, problem: Problem) -> Space:
+        kernel = self._make_kernel(problem)
+        if kernel is None or isinstance(self.space, Linear):
+            diagnostics.check_linear_scale(problem.X)
+            return LinearSpace(problem.X)
+        if not kernel.surely_positive_definite:
+            diagnostics.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
+        if kernel.precomputed:
+            return full_map(kernel, problem.X, None, problem.rows)
+        if self.space is None:
+            return full_map(kernel, kernel.gram(problem.X), problem.X, problem.rows)
+        recipe = Landmarks(_LANDMARKS) if isinstance(self.space, str) else self.space
+        return make_space(recipe, kernel, problem.X)
+
+    def _neighbors(self, problem: Problem) -> Anchors | None:
+        """The points as voters, weighed as the graph's default weighs them."""
+        n = problem.n_points
+        if not self.n_votes or is_sparse(problem.X) or self._pairwise() or n < 2:
+            return None
+        points = np.ascontiguousarray(problem.X)
+        found = Anchors(points, min(int(self.n_votes), n), "kernel")
+        squared, _ = found.nearest(points[:: -(-n // _SAMPLED)])
+        # exp(-4 d^2 / d_k^2), d_k the distance to the farthest of the neighbours.
+        width = float(np.sqrt(squared[:, -1]).mean() / np.sqrt(8))
+        return Anchors(points, found.n_nearest, "kernel", width)
+
+    def _solve(
+        self,
+        prepared: Prepared,
+        progress: Stages,
+        *,
+        previous: Mapping[str, Any] | None = None,
+    ) -> BalancedSolution:
+        with progress.stage("partition"):
+            partition, posed = self._parted(prepared)
+        with progress.stage("function"):
+            return self._solution(prepared, partition, posed, self._regression_on(prepared))
+
+    def _refits(self, prepared: Prepared) -> Refits:
+        return BalancedRefits(self, prepared, self._regression_on(prepared))
+
+    def _regression_on(self, prepared: Prepared) -> FunctionRegression:
+        return FunctionRegression.factor(prepared.space.space, float(self.C), True)
+
+    def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
+        posed = _posed(prepared)
+        return PARTITIONS[self.method].solve(posed), posed
+
+    def _solution(
+        self,
+        prepared: Prepared,
+        partition: Partition,
+        posed: VolumeProblem,
+        regression: FunctionRegression,
+    ) -> BalancedSolution:
+        values = _values(partition)
+        voters = prepared.space.neighbors
+        part = 1.0 if voters is None else 0.5
+        w, b = regression.regress(part * values.astype(np.float64))
+        dtype = prepared.problem.X.dtype
+        function: FittedFunction = regression.space.function(w.astype(dtype), b.astype(dtype))
+        if voters is not None:
+            function = NeighborhoodFunction(function, voters, (part * values).astype(dtype))
+        shares = partition.shares
+        attributes = {
+            "class_volumes_": posed.volumes(shares),
+            "objective_": partition.objective,
+            "history_": [
+                {
+                    "name": stage.name,
+                    "objective": np.array(stage.objective),
+                    "scale": stage.s,
+                    "contrast": stage.contrast,
+                    "temperature": stage.temperature,
+                    "softness": stage.softness,
+                }
+                for stage in partition.history
+            ],
+            "n_iter_": max(1, partition.n_iter),
+            "status_": str(partition.status),
+            "edge_cut_": _edge_cut(posed, shares.argmax(axis=1)),
+            "affinity_": prepared.laplacian.affinity,
+        }
+        return BalancedSolution(function, values.astype(dtype), attributes, partition, posed)
+
+    def _shift(self, values: Array) -> Array:
+        # Known volumes are met by the methods themselves: no offsets are left for new points.
+        if hasattr(self, "class_prior_"):
+            volumes = np.bincount(elect(values), minlength=len(self.classes_))
+            diagnostics.warn_missed_prior(volumes, len(values) * self.class_prior_)
+        return values
+
+    def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
+        values = super()._answer(X, problem, solution)
+        assert isinstance(solution, BalancedSolution)
+        shares = solution.partition.shares[problem.vertex]
+        left_out = problem.vertex < 0
+        if left_out.any():  # rows of weight 0 are answered as new ones
+            shares[left_out] = _nearest_shares(values[left_out])
+        self.label_distributions_ = shares
+        return values
+
+    def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
+        assert isinstance(solution, BalancedSolution)
+        diagnostics.warn_partition_not_at_rest(
+            self.method, str(solution.partition.status), solution.partition.optimality
+        )
+        diagnostics.warn_no_class_structure(
+            float(solution.attributes["edge_cut_"]), len(self.classes_)
+        )
+        diagnostics.warn_unlabeled_components(
+            prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
+        )
+
+
+def _posed(prepared: Prepared) -> VolumeProblem:
+    attributes, graph = prepared.targets.attributes, prepared.space.diffusion
+    known = attributes.get("class_prior_")
+    n_classes = len(attributes["classes_"])
+    prior = np.full(n_classes, 1 / n_classes) if known is None else known
+    posed = volume_problem(prepared.problem, graph, prior, exact=known is not None)
+    return posed if known is not None else posed.with_prior(_believed(posed.labels), exact=False)
+
+
+def _believed(shares: Array) -> Array:
+    """Volumes that the numbers of labels say, with one label more of each class.
+
+    The mean of what is believed if every point is as likely to be labelled and, before, all volumes
+    were. Equal numbers, such as one label a class, make equal volumes.
+    """
+    counts = (shares > 0).sum(axis=0) + 1.0
+    return np.asarray(counts / counts.sum())
+
+
+def _values(partition: Partition) -> Array:
+    """Shares as decision values between -1 and 1; of two classes one column."""
+    shares, codes = partition.shares, partition.scores.argmax(axis=1)
+    if n_columns(shares.shape[1]) == 1:
+        values = shares[:, 1:] - shares[:, :1]
+        least = np.finfo(values.dtype).eps
+        clear = np.maximum(np.abs(values[:, 0]), least)
+        return np.asarray(np.where(codes == 1, clear, -clear)[:, None])
+    values = 2 * shares - 1
+    # Scores have more digits than shares.
+    behind = np.flatnonzero(values.argmax(axis=1) != codes)
+    values[behind, codes[behind]] = np.nextafter(values[behind].max(axis=1), values.dtype.type(2))
+    return np.asarray(values)
+
+
+def _nearest_shares(values: Array) -> Array:
+    """Decision values as shares."""
+    parts = np.maximum(1 + of_each_class(values), np.finfo(values.dtype).tiny)
+    return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+
+def _edge_cut(posed: VolumeProblem, codes: Array) -> float:
+    """Weight between classes over that of chance; 0 where there is but one class or no edge."""
+    cuts = posed.graph.cuts(codes, posed.n_classes)
+    total = float(cuts.sum())
+    if total == 0:
+        return 0.0
+    parts = cuts.sum(axis=1) / total
+    chance = 1 - float(parts @ parts)
+    return (1 - float(np.trace(cuts)) / total) / chance if chance > 0 else 0.0
