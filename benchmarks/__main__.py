@@ -60,6 +60,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "tuning": Benchmark(
         "benchmarks.tuning.command", "Parameters chosen by leave-one-out: cost and errors"
     ),
+    "volumes": Benchmark(
+        "benchmarks.volumes.command", "One label a class: class volumes, refined answers"
+    ),
 }
 
 

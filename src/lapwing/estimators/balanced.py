@@ -16,6 +16,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule
+from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import Refits
@@ -23,9 +24,9 @@ from lapwing.graphs import Anchors, KNNGraph, Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.problem import Problem
-from lapwing.solvers.feature_ridge import FeatureRidge
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
     KernelExpansion,
@@ -70,7 +71,7 @@ class BalancedRefits(Refits):
     """With the regression on the points factored once."""
 
     estimator: BalancedGraphClassifier
-    regression: FeatureRidge
+    regression: FunctionRegression
 
     def solve(self, prepared: Prepared) -> BalancedSolution:
         partition, posed = self.estimator._parted(prepared)
@@ -133,9 +134,10 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         labels, each class given one more, so with equal parts for as many labels of each; or with
         what the labels' reach says, where the graph contradicts those by far. The volumes may then
         go where edges ask for it.
-    method : {'flow', 'mbo', 'poisson', 'laplace', 'random-walk'}, default='flow'
+    method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
-        threshold dynamics, at equal volumes where the prior is not known; 'poisson', 'laplace' and
+        threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
+        volumes where the prior is not known; 'poisson', 'laplace' and
         'random-walk' are learning without volumes, whose answers are moved to a known prior at the
         end.
     {unlabeled}
@@ -153,7 +155,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by these shares.
     objective_ : float
-        Of the method at its end; J for 'flow' and 'mbo'.
+        Of the method at its end; J for 'flow' and 'mbo', the weight of the edges
+        between classes for 'cut'.
     history_ : list of dict
         The descents of the method in order: 'name', 'objective' (before each step and after the
         last; it never rises within one), 'scale', 'contrast', 'temperature', 'softness'.
@@ -316,8 +319,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     def _refits(self, prepared: Prepared) -> Refits:
         return BalancedRefits(self, prepared, self._regression_on(prepared))
 
-    def _regression_on(self, prepared: Prepared) -> FeatureRidge:
-        return FeatureRidge.factor(prepared.space.space, float(self.C), True)
+    def _regression_on(self, prepared: Prepared) -> FunctionRegression:
+        return FunctionRegression.factor(prepared.space.space, float(self.C), True)
 
     def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
@@ -328,7 +331,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         prepared: Prepared,
         partition: Partition,
         posed: VolumeProblem,
-        regression: FeatureRidge,
+        regression: FunctionRegression,
     ) -> BalancedSolution:
         values = _values(partition)
         voters = prepared.space.neighbors
@@ -391,34 +394,21 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
 
 
 def _posed(prepared: Prepared) -> VolumeProblem:
-    """Labels by point: those that contradict each other as shares."""
-    problem, attributes = prepared.problem, prepared.targets.attributes
+    attributes, graph = prepared.targets.attributes, prepared.space.diffusion
+    known = attributes.get("class_prior_")
     n_classes = len(attributes["classes_"])
-    codes = elect(problem.targets)
-    index, place = np.unique(problem.index, return_inverse=True)
-    votes = np.zeros((len(index), n_classes))
-    np.add.at(votes, (place.ravel(), codes), problem.weights)
-    weights = votes.sum(axis=1)
-    prior = attributes.get("class_prior_")
-    used = problem.vertex[problem.vertex >= 0]
-    return VolumeProblem(
-        prepared.space.diffusion,
-        index,
-        votes / weights[:, None],
-        weights / weights.mean(),
-        _believed(votes) if prior is None else prior,
-        prior is not None,
-        np.bincount(used, minlength=problem.n_points).astype(np.float64),
-    )
+    prior = np.full(n_classes, 1 / n_classes) if known is None else known
+    posed = volume_problem(prepared.problem, graph, prior, exact=known is not None)
+    return posed if known is not None else posed.with_prior(_believed(posed.labels), exact=False)
 
 
-def _believed(votes: Array) -> Array:
+def _believed(shares: Array) -> Array:
     """Volumes that the numbers of labels say, with one label more of each class.
 
     The mean of what is believed if every point is as likely to be labelled and, before, all volumes
     were. Equal numbers, such as one label a class, make equal volumes.
     """
-    counts = (votes > 0).sum(axis=0) + 1.0
+    counts = (shares > 0).sum(axis=0) + 1.0
     return np.asarray(counts / counts.sum())
 
 

@@ -45,7 +45,7 @@ from lapwing.solvers.embedded.methods import (
 )
 from lapwing.solvers.embedded.systems import EmbeddedResult
 from lapwing.solvers.embedded.tube import column_threads
-from lapwing.solvers.feature_ridge import FeatureRidge
+from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,
@@ -363,9 +363,9 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             return space.function(found.coef, found.intercept)
         known = isinstance(system, FeatureSide)
         regression = (
-            FeatureRidge.of_equations(space, C, bias, system.of_function())
+            FunctionRegression.of_equations(space, C, bias, system.of_function())
             if known
-            else FeatureRidge.factor(space, C, bias)
+            else FunctionRegression.factor(space, C, bias)
         )
         return space.function(*regression.regress(values))
 

@@ -15,13 +15,13 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.classes.voting import coded_columns, elect, of_each_class
+from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
-from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.spaces import FittedFunction
 
-__all__ = ["RefinedSolution", "refined", "volume_problem"]
+__all__ = ["RefinedSolution", "refined"]
 
 _NUMBERS = 6  # of every point and class that are alive at once
 
@@ -52,7 +52,8 @@ def refined(
         The same one, told so, where no smaller cut was found.
     """
     classes = prepared.targets.attributes["classes_"]
-    problem = volume_problem(prepared, _wanted(prepared, solution, len(classes)), exact=True)
+    graph, prior = Diffusion.of(prepared.laplacian), _wanted(prepared, solution, len(classes))
+    problem = volume_problem(prepared.problem, graph, prior, exact=True)
     require_memory(
         8.0 * _NUMBERS * problem.n_points * len(classes),
         f"Refining the answer for {len(classes)} classes at {problem.n_points} points",
@@ -68,29 +69,6 @@ def refined(
         return replace(solution, attributes=told)
     function = follow(coded_columns(found.codes, len(classes)))
     return RefinedSolution(function, _values(found, solution.values), told)
-
-
-def volume_problem(prepared: Prepared, prior: Array, *, exact: bool) -> VolumeProblem:
-    """The labels on the graph of a fit, each point with as many rows as it stands for.
-
-    Where the labels of a point contradict each other it has shares of them, by their weights.
-    """
-    problem = prepared.problem
-    c = len(prior)
-    index, place = np.unique(problem.index, return_inverse=True)
-    labels = np.zeros((len(index), c))
-    np.add.at(labels, (place, elect(problem.targets)), problem.weights)
-    total = labels.sum(axis=1)
-    inside = problem.vertex[problem.vertex >= 0]
-    return VolumeProblem(
-        Diffusion.of(prepared.laplacian),
-        index,
-        labels / total[:, None],
-        total / total.mean(),
-        prior,
-        exact,
-        np.bincount(inside, minlength=problem.n_points).astype(np.float64),
-    )
 
 
 def _wanted(prepared: Prepared, solution: Solution, n_classes: int) -> Array:

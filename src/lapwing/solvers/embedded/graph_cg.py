@@ -23,7 +23,7 @@ from lapwing.linalg import column_dot
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.embedded.systems import EmbeddedResult
-from lapwing.solvers.feature_ridge import FeatureRidge
+from lapwing.solvers.regression import FunctionRegression
 
 __all__ = ["graph_least_squares"]
 
@@ -50,7 +50,7 @@ def graph_least_squares(
     """
     C, n = objective.C, objective.n_points
     index, weights, targets = objective.index, objective.weights, objective.targets
-    kernel = FeatureRidge.factor(objective.space, C, objective.fit_intercept)
+    kernel = FunctionRegression.factor(objective.space, C, objective.fit_intercept)
     right = np.zeros((n, targets.shape[1]))
     np.add.at(right, index, weights[:, None] * targets)
     held = np.bincount(index, weights, minlength=n)

@@ -1,8 +1,8 @@
-r"""Ridge regression of values on features, in row blocks of the points.
+r"""Ridge regression of values of all points on features of a space, factored once.
 
-.. math:: \min_{w, b} \tfrac12 |w|^2 + \tfrac{C}{2} |Z w + b - g|^2
+.. math:: \min_{w, b} \tfrac12 |w|^2 + \tfrac C2 |Z w + b - g|^2
 
-and the matrix P^-1 of what it leaves, P = Z Z' + I / C.
+with features Z (n x m): O(n m^2) for the factors, then a pass over Z for any values g.
 """
 
 from __future__ import annotations
@@ -16,22 +16,12 @@ from lapwing._arrays import Array
 from lapwing.linalg import Solve, column_dot, normal_matrix, spd_factor
 from lapwing.spaces.base import Space
 
-__all__ = ["FeatureRidge"]
+__all__ = ["FunctionRegression"]
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureRidge:
-    """Regressions of values on the features of one space, and P^-1.
-
-    Attributes
-    ----------
-    space : Space
-        With G = I; only its row blocks are looked at.
-    C : float
-    fit_intercept : bool
-    solve : callable
-        Of the normal equations of (w, b), whose matrix was factored once.
-    """
+class FunctionRegression:
+    """Ridge regression of values on features, with an unpenalised bias, and its P^-1."""
 
     space: Space
     C: float
@@ -39,8 +29,7 @@ class FeatureRidge:
     solve: Solve
 
     @classmethod
-    def factor(cls, space: Space, C: float, fit_intercept: bool) -> FeatureRidge:
-        """Sum the normal equations in one pass over the points, O(n m^2), and factor them."""
+    def factor(cls, space: Space, C: float, fit_intercept: bool) -> FunctionRegression:
         m = space.n_coef
         gram = normal_matrix(space.blocks(), m, bias=fit_intercept)
         gram *= C
@@ -50,8 +39,8 @@ class FeatureRidge:
     @classmethod
     def of_equations(
         cls, space: Space, C: float, fit_intercept: bool, matrix: Array
-    ) -> FeatureRidge:
-        """The same where their matrix (m (+ 1), m (+ 1)) is known."""
+    ) -> FunctionRegression:
+        """The same where the matrix (m (+ 1), m (+ 1)) of the equations is known."""
         return cls(space, C, fit_intercept, spd_factor(matrix))
 
     def regress(self, g: Array) -> tuple[Array, Array]:

@@ -1,0 +1,212 @@
+"""Methods that answer for all points of a set from many draws of labels, on graphs made once."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.semi_supervised import LabelSpreading
+
+from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
+from lapwing.classes.volumes import prior_offsets
+from lapwing.classes.voting import elect
+from lapwing.estimators.posing import volume_problem
+from lapwing.estimators.template import prepare
+from lapwing.exceptions import LapwingWarning
+from lapwing.graphs.diffusion import Diffusion
+from lapwing.solvers.graph.refine import refine
+from lapwing.solvers.graph.registry import PARTITIONS
+
+_SPREADING = "LabelSpreading"
+METHODS = (_SPREADING, *PARTITIONS, "LapERLS", "LapSVC")
+_MOST_OF_A_KERNEL_MATRIX = 10_000  # points: two matrices of 0.8 GB
+
+
+class Answer(NamedTuple):
+    """Classes of all points, and the seconds beyond the graph and what else labels do not change.
+
+    Attributes
+    ----------
+    codes : ndarray of int of shape (n,)
+    seconds : float
+    cut : float
+        Weight of the edges between classes where that was counted; NaN elsewhere.
+    """
+
+    codes: NDArray[np.int64]
+    seconds: float
+    cut: float = float("nan")
+
+
+class Ground:
+    """The points of a set, and its graphs."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    @cached_property
+    def balanced(self) -> AffinityGraph:
+        """The graph of `BalancedGraphClassifier()`."""
+        return AffinityGraph(KNNGraph(10, weights="self-tuning").affinity(self.X), power=1)
+
+    @cached_property
+    def usual(self) -> AffinityGraph:
+        """That of the other classifiers."""
+        return AffinityGraph(KNNGraph(5).affinity(self.X), power=2)
+
+
+class Contender(ABC):
+    """A method on a ground."""
+
+    name: str
+    priors: tuple[str, ...] = ("known", "unknown", "wrong")
+
+    @abstractmethod
+    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        """Answer for labels; `prior` is None where nothing is known of the volumes."""
+
+
+class Spreading(Contender):
+    """scikit-learn's LabelSpreading on the graph of the balanced methods."""
+
+    name = _SPREADING
+    priors = ("unknown",)
+
+    def __init__(self, ground: Ground) -> None:
+        self._X = ground.X
+        self._W = ground.balanced.affinity()
+
+    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        begun = time.perf_counter()
+        # Of X only the number of rows is looked at.
+        rows = np.arange(len(y), dtype=np.float64)[:, None]
+        model = LabelSpreading(kernel=lambda a, b: self._W)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of iterations, and of parts without labels
+            model.fit(rows, y)
+        return Answer(np.asarray(model.transduction_), time.perf_counter() - begun)
+
+
+class Fitted(Contender):
+    """An estimator of the library, prepared once for all labels."""
+
+    def __init__(self, name: str, estimator: Any, ground: Ground, y: NDArray[np.int64]) -> None:
+        self.name = name
+        self._estimator = estimator
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)
+            self._prepared = prepare(estimator, ground.X, y)
+            self._refits = estimator._refits(self._prepared)
+
+    def sharing(self, name: str, **params: Any) -> Fitted:
+        """The same points with other parameters, which what was prepared does not depend on."""
+        other = object.__new__(Fitted)
+        other.name = name
+        other._estimator = clone(self._estimator).set_params(**params)
+        other._prepared, other._refits = self._prepared, self._refits
+        return other
+
+    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        unknown = "unknown" if isinstance(self._estimator, BalancedGraphClassifier) else None
+        estimator = clone(self._estimator).set_params(
+            class_prior=unknown if prior is None else prior
+        )
+        targets = estimator._read_targets(y)
+        prepared = self._prepared.relabeled(targets)
+        begun = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)
+            refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
+            values = refits.of(prepared).values(prepared)
+            known = targets.attributes.get("class_prior_")
+            if known is not None:
+                values = values + prior_offsets(values, known).offsets
+        codes = elect(values)[prepared.problem.vertex]
+        return Answer(codes, time.perf_counter() - begun)
+
+
+class Refined(Contender):
+    """Another method's answer, refined on the graph of its own."""
+
+    def __init__(self, begun: Fitted) -> None:
+        self.name = f"{begun.name} + refine"
+        self._begun = begun
+
+    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        first = self._begun.answer(y, prior)
+        n_classes = int(y.max()) + 1
+        counts = np.bincount(first.codes, minlength=n_classes) if prior is None else prior
+        prepared = self._begun._prepared
+        targets = self._begun._estimator._read_targets(y)
+        problem = prepared.relabeled(targets).problem
+        begun = time.perf_counter()
+        parts = np.asarray(counts, dtype=np.float64)
+        posed = volume_problem(
+            problem, Diffusion.of(prepared.laplacian), parts / parts.sum(), exact=True
+        )
+        found = refine(posed, np.eye(n_classes)[first.codes[problem.rows]])
+        seconds = first.seconds + time.perf_counter() - begun
+        return Answer(found.codes[problem.vertex], seconds, float(found.history[-1]))
+
+
+def contenders(ground: Ground, y: NDArray[np.int64], methods: Sequence[str]) -> Iterator[Contender]:
+    """The methods, one after the other, each ready for draws of labels.
+
+    Parameters
+    ----------
+    ground : Ground
+    y : ndarray of int of shape (n,)
+        Labels of a first draw.
+    methods : sequence of str
+        Of `METHODS`.
+    """
+    if _SPREADING in methods:
+        yield Spreading(ground)
+    parting = [method for method in PARTITIONS if method in methods]
+    if parting:
+        estimator = BalancedGraphClassifier(ground.balanced, kernel="linear", n_votes=0)
+        base = Fitted("balanced", estimator, ground, y)
+        for method in parting:
+            yield from _both(base.sharing(method, method=method))
+    if "LapERLS" in methods:
+        yield from _both(Fitted("LapERLS", LapERLSClassifier(graph=ground.usual), ground, y))
+    if "LapSVC" in methods and len(y) <= _MOST_OF_A_KERNEL_MATRIX:
+        yield from _both(Fitted("LapSVC", LapSVC(graph=ground.usual), ground, y))
+
+
+def _both(fitted: Fitted) -> tuple[Contender, Contender]:
+    return fitted, Refined(fitted)
+
+
+def unseen(
+    X: Any, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
+) -> Iterator[tuple[str, NDArray[np.int64], float]]:
+    """Classes of new points by whole fits: name, classes, seconds of the fit and the prediction."""
+    W = KNNGraph(10, weights="self-tuning").affinity(X)
+    usual = AffinityGraph(KNNGraph(5).affinity(X), power=2)
+    told = {"class_prior": "unknown" if prior is None else prior}
+    models = {
+        method: BalancedGraphClassifier(AffinityGraph(W, power=1), method=method, **told)
+        for method in PARTITIONS
+        if method in methods
+    }
+    lap = {"LapERLS": None, "LapERLS + refine": "cut"}
+    models |= {
+        name: LapERLSClassifier(graph=usual, class_prior=prior, refine=wish)
+        for name, wish in lap.items()
+        if "LapERLS" in methods
+    }
+    for name, model in models.items():
+        begun = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)
+            codes = model.fit(X, y).predict(new)
+        yield name, codes, time.perf_counter() - begun

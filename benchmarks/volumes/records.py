@@ -1,0 +1,116 @@
+"""Errors of every method on every draw, kept in files so that a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.shared.data import Data
+from benchmarks.shared.output import step
+from benchmarks.volumes.contenders import METHODS, Ground, contenders, unseen
+from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN, Task, drawn, points_of, prior_of
+
+
+@dataclass(frozen=True)
+class Record:
+    """A method on a draw, told so much of the volumes.
+
+    Attributes
+    ----------
+    task : Task
+    method, prior : str
+    error : float
+        Percent wrong of the unlabelled points, or of the unseen ones.
+    seconds : float
+        Beyond the graph and what else labels do not change; of unseen points the fit, its graph
+        left out, and the prediction.
+    cut : float or None
+        Weight of the edges between classes where that was counted.
+    """
+
+    task: Task
+    method: str
+    prior: str
+    error: float
+    seconds: float
+    cut: float | None = None
+
+
+def read(path: Path) -> list[Record]:
+    """Records that a file holds; none if there is no file."""
+    if not path.exists():
+        return []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Record(**{**line, "task": Task(**line["task"])}) for line in lines]
+
+
+def gather(
+    source: str,
+    per_class: tuple[int, ...],
+    folder: Path,
+    *,
+    n_draws: int,
+    most: int | None,
+    methods: Sequence[str] = METHODS,
+) -> list[Record]:
+    """Records of a set; those that an earlier run has left are taken from its file."""
+    path = folder / f"{source}{'' if most is None else f' {most}'}.jsonl"
+    kept = {(each.task, each.method, each.prior): each for each in read(path)}
+    tasks = [Task(source, labels, draw) for draw in range(n_draws) for labels in per_class]
+    data = SOURCES[source].load()
+    measure = _unseen if source == UNSEEN else _transduced
+    with step(f"{source}: {len(tasks)} draws of labels"), path.open("a", encoding="utf-8") as file:
+        for record in measure(data, tasks, set(kept), most, methods):
+            kept[record.task, record.method, record.prior] = record
+            file.write(json.dumps(asdict(record)) + "\n")
+            file.flush()
+    wanted = set(tasks)
+    return [each for each in kept.values() if each.task in wanted]
+
+
+Known = set[tuple[Task, str, str]]
+
+
+def _transduced(
+    data: Data, tasks: list[Task], known: Known, most: int | None, methods: Sequence[str]
+) -> Iterator[Record]:
+    rows = points_of(data, tasks[0], most)
+    y = data.y[rows]
+    published = tasks[0].source == "mnist" and most is None
+    labels = {task: drawn(y, task, published=published) for task in tasks}
+    ground = Ground(data.X[rows])
+    for contender in contenders(ground, labels[tasks[0]], methods):
+        for task in tasks:
+            for prior in contender.priors:
+                if (task, contender.name, prior) in known:
+                    continue
+                answer = contender.answer(labels[task], prior_of(y, prior))
+                error = _error(y, answer.codes, labels[task] < 0)
+                cut = None if np.isnan(answer.cut) else answer.cut
+                yield Record(task, contender.name, prior, error, answer.seconds, cut)
+
+
+def _unseen(
+    data: Data, tasks: list[Task], known: Known, most: int | None, methods: Sequence[str]
+) -> Iterator[Record]:
+    rows = points_of(data, tasks[0], most)
+    assert data.is_test is not None
+    new = np.flatnonzero(data.is_test)
+    for task in tasks:
+        for prior in PRIORS:
+            if any(key[0] == task and key[2] == prior for key in known):
+                continue
+            y = drawn(data.y[rows], task, published=False)
+            told = prior_of(data.y[rows], prior)
+            for name, codes, seconds in unseen(data.X[rows], y, told, data.X[new], methods):
+                error = _error(data.y[new], codes, np.ones(len(new), dtype=bool))
+                yield Record(task, name, prior, error, seconds)
+
+
+def _error(truth: NDArray[np.int64], codes: NDArray[np.int64], asked: NDArray[np.bool_]) -> float:
+    return 100.0 * float(np.mean(codes[asked] != truth[asked]))

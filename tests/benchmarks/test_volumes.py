@@ -1,0 +1,111 @@
+"""The benchmark of class volumes: what is told of a prior, kept records, and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.shared.data import Data
+from benchmarks.volumes import records as records_module
+from benchmarks.volumes.command import errors, expectations, safety
+from benchmarks.volumes.contenders import METHODS
+from benchmarks.volumes.problems import SOURCES, UNSEEN, Source, Task, drawn, points_of, prior_of
+from benchmarks.volumes.records import Record, gather, read
+from lapwing.solvers.graph.registry import PARTITIONS
+
+TASK = Task("mnist", 1, 0)
+
+
+def clouds() -> Data:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [50, 30])
+    is_test = np.arange(80) % 4 == 0
+    return Data(rng.standard_normal((80, 3)) + 4 * y[:, None], y, is_test)
+
+
+def record(method: str, prior: str, error: float, draw: int = 0) -> Record:
+    return Record(replace(TASK, draw=draw), method, prior, error, 1.0)
+
+
+def test_labels_are_drawn_in_equal_numbers() -> None:
+    y = np.repeat([0, 1, 2], [30, 10, 5])
+    first = drawn(y, Task("coil20", 2, 0), published=False)
+    assert np.bincount(first[first >= 0]).tolist() == [2, 2, 2]
+    assert (first[first >= 0] == y[first >= 0]).all()
+    assert (drawn(y, Task("coil20", 2, 1), published=False) != first).any()
+    assert (drawn(y, Task("coil20", 2, 0), published=False) == first).all()
+
+
+def test_what_is_told_of_the_volumes() -> None:
+    y = np.repeat([0, 1], [50, 30])
+    assert prior_of(y, "known").tolist() == [50, 30]
+    assert prior_of(y, "wrong").tolist() == [25, 45]
+    assert prior_of(y, "unknown") is None
+
+
+def test_unseen_points_are_no_points_of_the_fit() -> None:
+    data = clouds()
+    assert data.is_test is not None
+    assert not data.is_test[points_of(data, Task(UNSEEN, 1, 0), None)].any()
+    assert len(points_of(data, TASK, None)) == 80
+    assert len(points_of(data, TASK, 20)) == 20
+
+
+@pytest.mark.parametrize("source", ["clouds", UNSEEN])
+def test_records_are_kept_and_read_again(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SOURCES, source, Source(clouds, (1,)))  # type: ignore[misc]
+    found = gather(source, (1,), tmp_path, n_draws=1, most=None, methods=("mbo", "LapERLS"))
+    names = {each.method for each in found}
+    assert {"mbo", "LapERLS", "LapERLS + refine"} <= names
+    assert {each.prior for each in found} == {"known", "unknown", "wrong"}
+    assert all(each.error <= 10 for each in found if each.prior == "known")
+    assert read(tmp_path / f"{source}.jsonl") == found
+    lines = (tmp_path / f"{source}.jsonl").read_text(encoding="utf-8")
+    again = gather(source, (1,), tmp_path, n_draws=1, most=None, methods=("mbo", "LapERLS"))
+    assert again == found
+    assert (tmp_path / f"{source}.jsonl").read_text(encoding="utf-8") == lines
+    assert read(tmp_path / "nothing.jsonl") == []
+
+
+def test_every_method_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SOURCES, "clouds", Source(clouds, (1,)))  # type: ignore[misc]
+    monkeypatch.setattr(
+        records_module, "drawn", lambda y, *_, **__: np.where(np.arange(80) % 5, -1, y)
+    )
+    found = gather("clouds", (1,), tmp_path, n_draws=1, most=None)
+    plain = {each.method for each in found if "refine" not in each.method}
+    assert plain == set(METHODS) >= set(PARTITIONS)
+    assert {f"{name} + refine" for name in plain - {"LabelSpreading"}} == {
+        each.method for each in found if "refine" in each.method
+    }
+
+
+def test_tables_show_means_and_paired_wins() -> None:
+    made = [record("poisson", "known", error, i) for i, error in enumerate((4.0, 6.0, 8.0))]
+    made += [record("flow", "known", error, i) for i, error in enumerate((3.0, 7.0, 5.0))]
+    rows = {row[1]: row for row in errors(made, "known").rows}
+    assert rows["flow"][2:5] == ["5.00 (2.00)", "5.00", "2/3"]
+    assert rows["poisson"][4] == "0/3"
+    assert errors(made, "wrong").rows == []
+
+
+def test_verdicts_wait_for_draws_enough() -> None:
+    few = [record("flow", "known", 2.9, i) for i in range(3)]
+    first = next(row for row in expectations(few).rows if "1 a class, flow, prior known" in row[0])
+    assert first[1:] == ["2.90", "3", "too few draws (3 of 20)"]
+    many = [record("flow", "known", 2.9, i) for i in range(20)]
+    assert expectations(many).rows[0][-1] == "pass"
+    worse = [replace(each, error=3.1) for each in many]
+    assert expectations(worse).rows[0][-1] == "MISS"
+
+
+def test_safety_looks_at_the_best_of_the_others() -> None:
+    made = [record("flow", "unknown", 7.0, i) for i in range(20)]
+    made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
+    made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
+    assert safety(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
