@@ -33,6 +33,7 @@ from lapwing._app.request import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
+from lapwing.estimators.s3vm_choice import seconds_of_pairs
 from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
 from lapwing.losses import LOSSES
@@ -710,8 +711,12 @@ def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch)
     small, large = (forecast.forecast_low_density(Size(n, 10)) for n in (1000, 4000))
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds
-    # Pairs of ten classes are of a fifth of the points each.
-    assert forecast.forecast_low_density(Size(1000, 10, 10)).memory == 24_000_000 / 25
+    # Pairs of ten classes are of a fifth of the points each, and threads share them; the kernel
+    # matrix is held.
+    monkeypatch.setattr(forecast, "available_threads", lambda: 2)
+    pairs = forecast.forecast_low_density(Size(1000, 10, 10))
+    assert pairs.memory == 8_000_000 + 2 * 24_000_000 / 25
+    assert pairs.seconds > seconds_of_pairs(1000, 10)
     single = forecast.forecast_low_density(Size(1000, 10, itemsize=4))
     assert single.memory < small.memory
     assert single.seconds < small.seconds

@@ -29,6 +29,7 @@ from lapwing import S3VC, KNNGraph, Landmarks, Linear
 from lapwing.exceptions import (
     BalanceWarning,
     FeatureScaleWarning,
+    LongFitWarning,
     NoImprovementWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -587,6 +588,7 @@ def test_weights_and_penalties_are_one_thing() -> None:
     np.testing.assert_allclose(halved.objective_, expected.objective_, rtol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")  # of weighed labels
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_class_weights_are_weights_of_labelled_rows(n_classes: int) -> None:
     X, y, _ = clusters(n_classes)
@@ -993,6 +995,31 @@ def test_a_graph_that_drowns_the_norm_is_refused() -> None:
     X, y, _ = clusters()
     with pytest.raises(ValueError, match="Use a smaller gamma_I"):
         S3VC(gamma_I=1e25).fit(X, y)
+
+
+def test_minutes_to_come_are_told() -> None:
+    """Sixty classes are 1770 machines, three rounds each."""
+    truth = np.arange(300) % 60
+    X = np.random.default_rng(0).standard_normal((300, 5)) + 9.0 * truth[:, None]
+    y = np.where(np.arange(300) < 120, truth, -1)
+    told = (
+        r"S3VC fits 1770 pairs of 60 classes in rounds and will take about 3 minutes or more for "
+        r"300 points\. multi_class='ovr' fits a machine for each class; .*LapERLSClassifier takes"
+    )
+
+    def stop(*_: Any) -> Any:
+        raise AssertionError("the fit began")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lapwing.estimators.s3vm.one_vs_one", stop)
+        with (
+            pytest.warns(LongFitWarning, match=told),
+            pytest.raises(AssertionError, match="the fit began"),
+        ):
+            S3VC().fit(X, y)
+        some = truth < 10  # below two minutes nothing is said
+        with pytest.raises(AssertionError, match="the fit began"):
+            S3VC().fit(X[some], y[some])
 
 
 def test_labels_alone_take_one_round() -> None:

@@ -56,6 +56,7 @@ __all__ = [
     "warn_imprecise",
     "warn_long_columns",
     "warn_long_fit",
+    "warn_long_pairs",
     "warn_long_path",
     "warn_lost_class",
     "warn_missed_prior",
@@ -517,6 +518,17 @@ def warn_long_columns(name: str, n: int, n_columns: int, seconds: float, regress
         f"{name} solves {columns} and will take about {max(2, round(seconds / 60))} minutes or "
         f"more for {n} points. Use {faster}, which solves all columns with one factorisation, or "
         "fewer coordinates, e.g. space=Landmarks(300).",
+        LongFitWarning,
+    )
+
+
+def warn_long_pairs(name: str, n_classes: int, n: int, seconds: float) -> None:
+    """Warn before machines of pairs take minutes."""
+    warn(
+        f"{name} fits {n_classes * (n_classes - 1) // 2} pairs of {n_classes} classes in rounds "
+        f"and will take about {max(2, round(seconds / 60))} minutes or more for {n} points. "
+        "multi_class='ovr' fits a machine for each class; space=Landmarks(500) makes steps short "
+        "where pairs have thousands of points; LapERLSClassifier takes seconds.",
         LongFitWarning,
     )
 

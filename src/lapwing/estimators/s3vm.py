@@ -18,6 +18,7 @@ from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.voting import elect, n_columns, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
+from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
@@ -29,6 +30,7 @@ from lapwing.estimators.s3vm_choice import (
     choose_unlabeled_loss,
     observe,
     read_balance,
+    seconds_of_pairs,
     worst,
 )
 from lapwing.kernels import Kernel, make_kernel
@@ -357,9 +359,18 @@ class S3VC(SemiSupervisedClassifier):
         if graph.wanted:
             with progress.stage("graph"):
                 laplacian = self._make_laplacian(graph, problem)
+        paired = self._paired(targets)
+        if paired:
+            self._announce(problem, len(targets.attributes["classes_"]))
         with progress.stage("space"):
-            space = self._make_space(problem, paired=self._paired(targets), deformed=graph.wanted)
+            space = self._make_space(problem, paired=paired, deformed=graph.wanted)
         return Prepared(targets, problem, laplacian, space)
+
+    def _announce(self, problem: Problem, n_classes: int) -> None:
+        """Tell of minutes to come, of which the pairs are nearly all."""
+        seconds = seconds_of_pairs(problem.n_points, n_classes)
+        if self.space is None and seconds > LONG and not problem.labeled_rows.all():
+            diagnostics.warn_long_pairs(type(self).__name__, n_classes, problem.n_points, seconds)
 
     def _refits(self, prepared: Prepared) -> Refits:
         return LowDensityRefits(self, prepared)

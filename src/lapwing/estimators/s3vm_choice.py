@@ -28,6 +28,7 @@ __all__ = [
     "choose_unlabeled_loss",
     "observe",
     "read_balance",
+    "seconds_of_pairs",
     "worst",
 ]
 
@@ -48,6 +49,12 @@ __all__ = [
 DEFAULT_RATIO = 1.0
 
 _LARGEST = 1e12
+
+# A pair of classes on one core of 2020: some 400 evaluations in all rounds, by Python and by
+# products with its coordinates, which caches hold up to a thousand points; to factor takes less.
+_EVALUATIONS = 400
+_OVERHEAD = 2.5e-4  # seconds
+_SPEED = 4e9  # operations a second
 
 _BALANCES = (
     "'labels' (the mean label), a fraction of the second class between 0 and 1, a pair of such "
@@ -191,6 +198,12 @@ def choose_unlabeled_loss(loss: Any, method: Any, s: float) -> UnlabeledLoss:
     if isinstance(loss, str) and loss == "auto":
         loss = as_method(method).unlabeled_loss
     return as_unlabeled_loss(loss, {"s": s})
+
+
+def seconds_of_pairs(n_points: int, n_classes: int) -> float:
+    """About how long machines of pairs take by one thread."""
+    n_pairs, of_pair = n_classes * (n_classes - 1) / 2, 2.0 * n_points / n_classes
+    return n_pairs * _EVALUATIONS * (_OVERHEAD + 4 * of_pair**2 / _SPEED)
 
 
 def worst(statuses: Sequence[Status]) -> Status:
