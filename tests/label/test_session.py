@@ -67,6 +67,21 @@ def test_the_answers_are_those_of_a_fit_to_the_same_labels(estimator: Any) -> No
     np.testing.assert_allclose(confidence, expected.transduction_proba_.max(axis=1), rtol=1e-4)
 
 
+def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        answers = found.answers
+        assert answers is not None
+        before = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        found.give(before[0], "u")
+        assert found.wait()
+        after = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        assert after == before
+        assert found.suggest(3) != before[0]
+
+
 def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
     with session(X) as found:
         found.give([first("u")], "u")
