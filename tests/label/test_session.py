@@ -457,6 +457,35 @@ def test_a_model_that_fails_keeps_the_labels(monkeypatch: pytest.MonkeyPatch) ->
         assert "The model could not learn" not in " ".join(found.state()["warnings"])
 
 
+def test_what_the_model_cannot_know_is_said_in_the_words_of_the_table() -> None:
+    with session(X) as found:
+        found.give([first("u")], "u")
+        found.give([first("v")], "v")
+        assert found.wait()
+        (said,) = found.state()["warnings"]
+        assert said == (
+            "No label reaches 20 rows: they lie far from all labelled rows, in 1 group. Label one "
+            f"of each group, for example '{first('w')}'."
+        )
+        found.give([first("w")], "u")
+        found.give([row for row in range(60) if TRUTH[row] == "v"], "v")
+        assert found.wait()
+        assert found.state()["warnings"] == [
+            "All rows without a label get the class 'u'. Label rows of other classes that are far "
+            "from these on the map."
+        ]
+
+
+def test_where_every_row_has_a_label_there_is_no_error_to_estimate() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([row for row in range(60) if TRUTH[row] == name], name)
+        assert found.wait()
+        assert found.rest()
+        state = found.state()
+        assert (state["evidence"], state["suggestions"], state["warnings"]) == (None, [], [])
+
+
 def test_listeners_hear_of_every_part() -> None:
     with session(X) as found:
         heard: list[Event] = []
