@@ -67,6 +67,21 @@ def test_the_answers_are_those_of_a_fit_to_the_same_labels(estimator: Any) -> No
     np.testing.assert_allclose(confidence, expected.transduction_proba_.max(axis=1), rtol=1e-4)
 
 
+def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        answers = found.answers
+        assert answers is not None
+        before = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        found.give(before[0], "u")
+        assert found.wait()
+        after = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        assert after == before
+        assert found.suggest(3) != before[0]
+
+
 def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
     with session(X) as found:
         found.give([first("u")], "u")
@@ -440,6 +455,35 @@ def test_a_model_that_fails_keeps_the_labels(monkeypatch: pytest.MonkeyPatch) ->
         found.give([2], "v")
         assert found.wait()
         assert "The model could not learn" not in " ".join(found.state()["warnings"])
+
+
+def test_what_the_model_cannot_know_is_said_in_the_words_of_the_table() -> None:
+    with session(X) as found:
+        found.give([first("u")], "u")
+        found.give([first("v")], "v")
+        assert found.wait()
+        (said,) = found.state()["warnings"]
+        assert said == (
+            "No label reaches 20 rows: they lie far from all labelled rows, in 1 group. Label one "
+            f"of each group, for example '{first('w')}'."
+        )
+        found.give([first("w")], "u")
+        found.give([row for row in range(60) if TRUTH[row] == "v"], "v")
+        assert found.wait()
+        assert found.state()["warnings"] == [
+            "All rows without a label get the class 'u'. Label rows of other classes that are far "
+            "from these on the map."
+        ]
+
+
+def test_where_every_row_has_a_label_there_is_no_error_to_estimate() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([row for row in range(60) if TRUTH[row] == name], name)
+        assert found.wait()
+        assert found.rest()
+        state = found.state()
+        assert (state["evidence"], state["suggestions"], state["warnings"]) == (None, [], [])
 
 
 def test_listeners_hear_of_every_part() -> None:

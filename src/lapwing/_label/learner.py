@@ -20,20 +20,30 @@ from sklearn.base import clone
 from lapwing._host.warn import heard
 from lapwing._label.history import NO_CODE
 from lapwing.estimators.choice import eigenvectors_wanted
-from lapwing.exceptions import FeatureScaleWarning, OutlierWarning, TiedPointsWarning
+from lapwing.exceptions import (
+    FeatureScaleWarning,
+    NothingUnlabeledWarning,
+    OutlierWarning,
+    SingleClassWarning,
+    TiedPointsWarning,
+    UnlabeledComponentWarning,
+)
 from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
 from lapwing.model_selection.evidence import Effort, look
 from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.trials import Trial
 
-__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner"]
+__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner", "Unreached"]
 
 # Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
 _EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)
 _ROOM = 25  # classes; as many eigenvectors as for two of them
 # What a fit to two labels that nobody gave says of labels is of no interest.
 _OF_POINTS = (FeatureScaleWarning, OutlierWarning, TiedPointsWarning)
+# They name classes by their codes and rows by their numbers; `Session` says it in the user's words.
+_OF_CODES = (SingleClassWarning, UnlabeledComponentWarning, NothingUnlabeledWarning)
+_SPECKS = 0.01  # share of the rows; to label so few is not worth the while
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,14 @@ class Estimate:
     error: float
     low: float
     high: float
+
+
+class Unreached(NamedTuple):
+    """Rows in parts of the graph without a label, and the first of the largest part."""
+
+    n_parts: int
+    n_rows: int
+    row: int
 
 
 class Doubt(NamedTuple):
@@ -91,7 +109,9 @@ class Answers:
         return [Doubt(row, int(says[row])) for row in found.suspicious.tolist()]
 
     def estimate(self) -> Estimate | None:
-        """The error to expect; None if nothing can be said of it."""
+        """The error to expect; None if nothing can be said of it, or every row has a label."""
+        if self.model.labeled_.all():
+            return None
         found = look(Trial(self.model._kept.refits), _EFFORT).estimate
         if not all(map(math.isfinite, found)):
             return None
@@ -167,7 +187,7 @@ class Learner:
             shares.max(axis=1).astype(np.float32),
             self._model._as_it_is(),
             time.perf_counter() - begun,
-            _texts(said),
+            _texts([one for one in said if not isinstance(one, _OF_CODES)], (Warning,)),
         )
 
     def _make_room(self, n_classes: int) -> bool:
@@ -205,6 +225,18 @@ class Ground:
         found = cover(self.prepared.laplacian, observed, k, counts, self.design)
         return np.asarray(problem.rows[found])
 
+    def unreached(self, labeled: NDArray[np.bool_]) -> Unreached | None:
+        """The rows that no label reaches through the graph; None if there are hardly any."""
+        vertex = self.prepared.problem.vertex
+        component = self.prepared.laplacian.component_labels[vertex]
+        sizes = np.bincount(component)
+        without = np.bincount(component, labeled, minlength=len(sizes)) == 0
+        n_rows = int(sizes[without].sum())
+        if n_rows < _SPECKS * len(component) or not n_rows:
+            return None
+        largest = int(np.argmax(np.where(without, sizes, 0)))
+        return Unreached(int(without.sum()), n_rows, int(np.argmax(component == largest)))
+
     def eigenmap(self) -> NDArray[np.float64]:
         """Two smooth coordinates of the rows, shape (n, 2)."""
         prepared = self.prepared
@@ -218,7 +250,7 @@ class Ground:
         return np.asarray(vectors[prepared.problem.vertex])
 
 
-def _texts(said: list[Warning], kinds: tuple[type[Warning], ...] = (Warning,)) -> tuple[str, ...]:
+def _texts(said: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(one) for one in said if isinstance(one, kinds)))
 
 
