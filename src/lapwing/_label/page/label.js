@@ -71,6 +71,8 @@ class Page {
     byId('source').textContent = state.source;
     document.title = `${state.source} · lapwing label`;
     this.#showWarnings();
+    byId('fit-command').hidden = state.fit_command === null;
+    /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
     this.typed.classes = state.classes;
     showClasses(state, (name) => this.give(name));
@@ -129,7 +131,10 @@ class Page {
     if (!this.rows.length) return;
     const chosen = new Uint8Array(this.rows.length);
     for (const row of this.selected) if (this.pointOf[row] >= 0) chosen[this.pointOf[row]] = 1;
-    const { all, top } = looks(this.colours, chosen, this.selected.size > 0, this.colouring, this.palette);
+    // One row alone has a ring around it; several stand out because the others fade.
+    const [one] = this.selected.size === 1 ? this.selected : [];
+    this.scatter.point(one === undefined ? -1 : this.pointOf[one]);
+    const { all, top } = looks(this.colours, chosen, this.selected.size > 1, this.colouring, this.palette);
     const [r, g, b] = this.palette.edge;
     this.scatter.paint(all, top, [r / 255, g / 255, b / 255, 1]);
     this.painted = `${this.colours.version}/${this.colours.model}`;
