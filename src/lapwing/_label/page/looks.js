@@ -8,7 +8,7 @@ import { shapeOf } from './palette.js';
 /**
  * @param {import('./api.js').Colours} colours
  * @param {Uint8Array} selected 1 for points that are selected
- * @param {boolean} fade whether the others fade
+ * @param {boolean} fade whether the selected ones stand out, and the others fade
  * @param {Colouring} colouring
  * @param {import('./palette.js').Palette} palette
  */
@@ -28,7 +28,7 @@ export function looks(colours, selected, fade, colouring, palette) {
     if (colouring === 'confidence' && !own) {
       ink = predicted[i] === NOBODY ? palette.nobody : palette.along(confidence[i] / 256);
     }
-    const chosen = selected[i] === 1;
+    const chosen = fade && selected[i] === 1;
     if (chosen && code === NOBODY) ink = palette.edge;
     inks[4 * i] = ink[0];
     inks[4 * i + 1] = ink[1];
