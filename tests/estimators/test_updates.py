@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 from typing import Any
@@ -30,7 +31,7 @@ from lapwing import (
 from lapwing.datasets import mask_labels
 from lapwing.estimators.template import is_fitted_name
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
-from lapwing.graphs.design import cover, most_telling, spectral_prior
+from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
 from lapwing.model_selection import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
@@ -274,6 +275,25 @@ def test_the_last_label_of_a_problem_cannot_be_taken_back() -> None:
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
+@pytest.mark.parametrize("taken", [copy.copy, pickle.dumps], ids=["copied", "saved"])
+def test_a_model_that_was_copied_keeps_what_it_kept(taken: Any) -> None:
+    X, y, _ = clusters()
+    model = LapERLSClassifier(updatable=True).fit(X, y)
+    taken(model)
+    assert len(model.suggest(2)) == 2
+
+
+def test_a_model_as_it_is_stays_so() -> None:
+    X, y, _ = clusters()
+    model = LapERLSClassifier(updatable=True).fit(X, y)
+    before = model._as_it_is()
+    suggested, answers = before.suggest(3), before.transduction_.copy()
+    model.add_labels(suggested, [y.max()] * 3)
+    assert before.suggest(3).tolist() == suggested.tolist()
+    assert before.transduction_.tolist() == answers.tolist()
+    assert model.suggest(3).tolist() != suggested.tolist()
+
+
 @pytest.mark.parametrize("ask", ["suggest", "suspicious_labels"])
 def test_without_updatable_nothing_is_kept(ask: str) -> None:
     X, y, _ = labeled_clusters(2, n_labels=3)
@@ -348,6 +368,9 @@ def test_to_cover_a_graph_is_to_suggest_where_every_answer_is_as_unsure() -> Non
     laplacian = build_laplacian(default_graph(X, regression=True), X)
     found = cover(laplacian, np.flatnonzero(model.labeled_), 4, np.ones(len(X)))
     assert found.tolist() == model.suggest(4).tolist()
+    design = design_of(laplacian)
+    again = cover(laplacian, np.flatnonzero(model.labeled_), 4, np.ones(len(X)), design)
+    assert again.tolist() == found.tolist()
     assert len(cover(laplacian, np.arange(2, len(X)), 9, np.ones(len(X)))) == 2
 
 

@@ -67,6 +67,21 @@ def test_the_answers_are_those_of_a_fit_to_the_same_labels(estimator: Any) -> No
     np.testing.assert_allclose(confidence, expected.transduction_proba_.max(axis=1), rtol=1e-4)
 
 
+def test_answers_stay_as_they_were_while_the_model_learns_on() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        answers = found.answers
+        assert answers is not None
+        before = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        found.give(before[0], "u")
+        assert found.wait()
+        after = answers.suggest(3, np.empty(0, dtype=np.intp)).tolist(), answers.estimate()
+        assert after == before
+        assert found.suggest(3) != before[0]
+
+
 def test_one_class_has_no_answer_and_losing_one_loses_it() -> None:
     with session(X) as found:
         found.give([first("u")], "u")
@@ -102,6 +117,32 @@ def test_the_graph_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         found.give([first("w", 3)], "another")
         assert found.wait()
     assert made == [1]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_many_classes_are_learnt_as_a_fit_does(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    prepare = LapERLSClassifier._prepare
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        made.append(1)
+        return prepare(self, *arguments)
+
+    many = problem(200).X
+    names = [f"c{k}" for k in range(30)]
+    with monkeypatch.context() as patched:
+        patched.setattr(LapERLSClassifier, "_prepare", counted)
+        with session(many, classes=tuple(names) if known else ()) as found:
+            for k, name in enumerate(names):
+                found.give([k], name)
+                assert found.wait()
+            assert found.answers is not None
+            predicted = [found.history.classes[code] for code in found.answers.codes]
+    assert len(made) == (1 if known else 2), "once more when there are more than 25 classes"
+    expected = LapERLSClassifier(n_eigenvectors=100).fit(many, names + [None] * 170)
+    assert predicted == expected.transduction_.tolist()
 
 
 def test_labels_that_the_table_has_count() -> None:
@@ -297,6 +338,7 @@ def test_a_disk_that_takes_nothing_changes_nothing(
 ) -> None:
     with session(X, tmp_path) as found:
         found.give([1], "u")
+        assert found.rest()
         heard: list[Event] = []
         found.listen(heard.append)
 
@@ -413,6 +455,35 @@ def test_a_model_that_fails_keeps_the_labels(monkeypatch: pytest.MonkeyPatch) ->
         found.give([2], "v")
         assert found.wait()
         assert "The model could not learn" not in " ".join(found.state()["warnings"])
+
+
+def test_what_the_model_cannot_know_is_said_in_the_words_of_the_table() -> None:
+    with session(X) as found:
+        found.give([first("u")], "u")
+        found.give([first("v")], "v")
+        assert found.wait()
+        (said,) = found.state()["warnings"]
+        assert said == (
+            "No label reaches 20 rows: they lie far from all labelled rows, in 1 group. Label one "
+            f"of each group, for example '{first('w')}'."
+        )
+        found.give([first("w")], "u")
+        found.give([row for row in range(60) if TRUTH[row] == "v"], "v")
+        assert found.wait()
+        assert found.state()["warnings"] == [
+            "All rows without a label get the class 'u'. Label rows of other classes that are far "
+            "from these on the map."
+        ]
+
+
+def test_where_every_row_has_a_label_there_is_no_error_to_estimate() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([row for row in range(60) if TRUTH[row] == name], name)
+        assert found.wait()
+        assert found.rest()
+        state = found.state()
+        assert (state["evidence"], state["suggestions"], state["warnings"]) == (None, [], [])
 
 
 def test_listeners_hear_of_every_part() -> None:

@@ -10,6 +10,8 @@ __all__ = ["Newest"]
 
 T = TypeVar("T")
 
+_PATIENCE = 2.0
+
 
 class Newest(Generic[T]):
     """A thread that does one job for the newest value that was offered.
@@ -53,12 +55,15 @@ class Newest(Generic[T]):
             return self._condition.wait_for(lambda: not (self._busy or self._waiting), seconds)
 
     def close(self) -> None:
-        """End the thread when its job is done, and wait for that."""
+        """End the thread when its job is done, and wait for that, but not for long.
+
+        A graph of many points takes a minute, and whoever has pressed Ctrl-C has not.
+        """
         with self._condition:
             self._closed = True
             self._waiting = []
             self._condition.notify_all()
-        self._thread.join()
+        self._thread.join(_PATIENCE)
 
     def _run(self) -> None:
         while True:

@@ -19,19 +19,31 @@ from sklearn.base import clone
 
 from lapwing._host.warn import heard
 from lapwing._label.history import NO_CODE
-from lapwing.exceptions import FeatureScaleWarning, OutlierWarning, TiedPointsWarning
+from lapwing.estimators.choice import eigenvectors_wanted
+from lapwing.exceptions import (
+    FeatureScaleWarning,
+    NothingUnlabeledWarning,
+    OutlierWarning,
+    SingleClassWarning,
+    TiedPointsWarning,
+    UnlabeledComponentWarning,
+)
 from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
 from lapwing.model_selection.evidence import Effort, look
 from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.trials import Trial
 
-__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner"]
+__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner", "Unreached"]
 
 # Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
 _EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)
+_ROOM = 25  # classes; as many eigenvectors as for two of them
 # What a fit to two labels that nobody gave says of labels is of no interest.
 _OF_POINTS = (FeatureScaleWarning, OutlierWarning, TiedPointsWarning)
+# They name classes by their codes and rows by their numbers; `Session` says it in the user's words.
+_OF_CODES = (SingleClassWarning, UnlabeledComponentWarning, NothingUnlabeledWarning)
+_SPECKS = 0.01  # share of the rows; to label so few is not worth the while
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,14 @@ class Estimate:
     error: float
     low: float
     high: float
+
+
+class Unreached(NamedTuple):
+    """Rows in parts of the graph without a label, and the first of the largest part."""
+
+    n_parts: int
+    n_rows: int
+    row: int
 
 
 class Doubt(NamedTuple):
@@ -89,7 +109,9 @@ class Answers:
         return [Doubt(row, int(says[row])) for row in found.suspicious.tolist()]
 
     def estimate(self) -> Estimate | None:
-        """The error to expect; None if nothing can be said of it."""
+        """The error to expect; None if nothing can be said of it, or every row has a label."""
+        if self.model.labeled_.all():
+            return None
         found = look(Trial(self.model._kept.refits), _EFFORT).estimate
         if not all(map(math.isfinite, found)):
             return None
@@ -104,13 +126,21 @@ class Learner:
     estimator : classifier of lapwing with ``updatable``
         Stays unfitted.
     X : {ndarray, CSR} of shape (n, d)
+    n_classes : int, default=0
+        How many are known before any label.
     """
 
-    def __init__(self, estimator: Any, X: Any) -> None:
+    def __init__(self, estimator: Any, X: Any, n_classes: int = 0) -> None:
         self.name = type(estimator).__name__
         self._model = clone(estimator).set_params(updatable=True, unlabeled=NO_CODE)
         self._X = X
         self._taught: NDArray[np.int32] | None = None
+        # How many eigenvectors a fit takes depends on its classes, of which there may be any
+        # number: what is kept must not be made again for each.
+        known = self._model.get_params(deep=False)
+        self._grows = known.get("n_eigenvectors") == "auto"
+        self._room = _ROOM
+        self._make_room(n_classes)
 
     def prepare(self) -> tuple[Ground, tuple[str, ...]]:
         """Make what all fits share; takes as long as a fit. Gives it, and the warnings.
@@ -145,7 +175,9 @@ class Learner:
         begun = time.perf_counter()
         changed = np.flatnonzero(codes != self._taught)
         with heard() as said:
-            if len(changed):
+            if self._make_room(len(np.unique(codes[codes != NO_CODE]))):
+                self._model.fit(self._X, codes)
+            elif len(changed):
                 self._model.add_labels(changed, codes[changed])
         self._taught = codes.copy()
         shares = self._model.transduction_proba_
@@ -155,8 +187,17 @@ class Learner:
             shares.max(axis=1).astype(np.float32),
             self._model._as_it_is(),
             time.perf_counter() - begun,
-            _texts(said),
+            _texts([one for one in said if not isinstance(one, _OF_CODES)], (Warning,)),
         )
+
+    def _make_room(self, n_classes: int) -> bool:
+        """Let what is kept serve so many classes; whether it has to be made again for that."""
+        before = self._room
+        while self._room < n_classes:
+            self._room *= 2
+        if self._grows:
+            self._model.set_params(n_eigenvectors=eigenvectors_wanted(self._room))
+        return self._grows and self._room > before
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +225,18 @@ class Ground:
         found = cover(self.prepared.laplacian, observed, k, counts, self.design)
         return np.asarray(problem.rows[found])
 
+    def unreached(self, labeled: NDArray[np.bool_]) -> Unreached | None:
+        """The rows that no label reaches through the graph; None if there are hardly any."""
+        vertex = self.prepared.problem.vertex
+        component = self.prepared.laplacian.component_labels[vertex]
+        sizes = np.bincount(component)
+        without = np.bincount(component, labeled, minlength=len(sizes)) == 0
+        n_rows = int(sizes[without].sum())
+        if n_rows < _SPECKS * len(component) or not n_rows:
+            return None
+        largest = int(np.argmax(np.where(without, sizes, 0)))
+        return Unreached(int(without.sum()), n_rows, int(np.argmax(component == largest)))
+
     def eigenmap(self) -> NDArray[np.float64]:
         """Two smooth coordinates of the rows, shape (n, 2)."""
         prepared = self.prepared
@@ -197,7 +250,7 @@ class Ground:
         return np.asarray(vectors[prepared.problem.vertex])
 
 
-def _texts(said: list[Warning], kinds: tuple[type[Warning], ...] = (Warning,)) -> tuple[str, ...]:
+def _texts(said: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(one) for one in said if isinstance(one, kinds)))
 
 

@@ -122,7 +122,9 @@ class _Handlers:
         self._responses = require("starlette.responses", extra="label", purpose="The page")
         self._anyio = require("anyio", extra="label", purpose="The page to label on")
         self._drawing = require("pydeck", extra="label", purpose="The page to label on")
-        self._limiter: Any = None
+        # A fit for a file takes as long as the page to open, and must not hold up the others.
+        self._answering = self._anyio.CapacityLimiter(_THREADS)
+        self._exporting = self._anyio.CapacityLimiter(1)
         self._n_streams = 0
 
     async def page(self, request: Any) -> Any:
@@ -160,7 +162,7 @@ class _Handlers:
         if make is None:
             raise RequestError(f"There is no such file. There are {', '.join(self._exports)}.", 404)
         try:
-            found = await self._call(make, self._session)
+            found = await self._call(make, self._session, limiter=self._exporting)
         except (ValueError, MemoryError, ImportError) as error:
             raise RequestError(str(error) or "There is not enough memory.", 409) from None
         named = {"content-disposition": f'attachment; filename="{found.name}"'}
@@ -217,11 +219,12 @@ class _Handlers:
             500,
         )
 
-    async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def _call(
+        self, function: Callable[..., Any], *arguments: Any, limiter: Any = None
+    ) -> Any:
         """Call in one of a few threads; requests beyond these wait in line."""
-        if self._limiter is None:
-            self._limiter = self._anyio.CapacityLimiter(_THREADS)
-        return await self._anyio.to_thread.run_sync(function, *arguments, limiter=self._limiter)
+        lane = self._answering if limiter is None else limiter
+        return await self._anyio.to_thread.run_sync(function, *arguments, limiter=lane)
 
     async def _file(self, name: str) -> Any:
         """A file of the page; names with a slash never come here."""

@@ -24,7 +24,7 @@ from lapwing._label.learner import Answers, Doubt, Estimate, Ground, Learner
 from lapwing._label.maps import as_bytes, even_sample, kinds_of_map, principal
 from lapwing._label.material import Material
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
-from lapwing._report.text import percent
+from lapwing._report.text import percent, plural
 
 __all__ = ["CLOSED", "SUGGESTED", "Event", "Receipt", "Session"]
 
@@ -108,9 +108,10 @@ class Session:
         self._shown = even_sample(material.n)
         self._maps: dict[str, bytes] = {}
         self._map_lock = threading.Lock()
-        self._learner = Learner(material.estimator, material.points)
+        self._learner = Learner(material.estimator, material.points, len(self._history.classes))
         self._ground: Ground | None = None
         self._failure = ""
+        self._said: tuple[str, ...] = ()
         self._answers: Answers | None = None
         self._learnt = -1
         self._advice = _Advice()
@@ -189,7 +190,7 @@ class Session:
                 for doubt in advice.doubts[:_DOUBTS_SHOWN]
                 if history.codes[doubt.row] not in (NO_CODE, doubt.code)
             ],
-            "warnings": self._warnings(answers),
+            "warnings": self._warnings(),
             "fit_command": None
             if self.material.fit_command is None
             else self.material.fit_command(history),
@@ -468,19 +469,22 @@ class Session:
         self._version += 1
 
     def _learn(self, task: _Task) -> None:
-        answers = None
+        answers: Answers | None = None
+        said: tuple[str, ...] = ()
         try:
             if self._ground is None and not self._failure:
-                self._ground, said = self._learner.prepare()
-                self._notes += said
+                self._ground, notes = self._learner.prepare()
+                self._notes += notes
                 self._emit("ready", task.version)
             if self._ground is not None:
                 answers = self._learner.learn(task.history.codes, task.version)
                 self._failure = ""
+            if answers is not None:
+                said = self._remarks(answers, task.history)
         except Exception as error:  # the labels are safe, and the page must go on
             self._failure = f"The model could not learn: {error}"
         with self._changed:
-            self._answers, self._learnt = answers, task.version
+            self._answers, self._learnt, self._said = answers, task.version, said
             if answers is None:
                 self._advice = _Advice()
             self._changed.notify_all()
@@ -557,8 +561,28 @@ class Session:
             raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
         return self._ground.eigenmap()[self._shown]
 
-    def _warnings(self, answers: Answers | None) -> list[str]:
-        found = [*self._notes, *(() if answers is None else answers.warnings)]
+    def _remarks(self, answers: Answers, history: History) -> tuple[str, ...]:
+        """What the user should know of these answers."""
+        assert self._ground is not None
+        found, labeled = list(answers.warnings), history.codes != NO_CODE
+        given = np.unique(answers.codes[~labeled])
+        if len(given) == 1 and np.count_nonzero(~labeled) > 1:
+            found.append(
+                f"All rows without a label get the class {history.classes[given[0]]!r}. Label rows "
+                "of other classes that are far from these on the map."
+            )
+        lost = self._ground.unreached(labeled)
+        if lost is not None:
+            name = str(self.material.table.ids[lost.row])
+            found.append(
+                f"No label reaches {plural(lost.n_rows, 'row')}: they lie far from all labelled "
+                f"rows, in {plural(lost.n_parts, 'group')}. Label one of each group, for example "
+                f"{name!r}."
+            )
+        return tuple(found)
+
+    def _warnings(self) -> list[str]:
+        found = [*self._notes, *self._said]
         return [*found, self._failure] if self._failure else found
 
     def _step(self, batch: Batch, history: History) -> dict[str, Any]:

@@ -1,0 +1,67 @@
+"""Work in a thread for the newest value only."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lapwing._label import background
+from lapwing._label.background import Newest
+
+
+def test_only_the_newest_value_is_worked_on() -> None:
+    begun, may_end, seen = threading.Event(), threading.Event(), []
+
+    def job(value: int) -> None:
+        seen.append(value)
+        begun.set()
+        assert may_end.wait(10)
+
+    newest = Newest(job, "test")
+    newest.offer(1)
+    assert begun.wait(10)
+    assert not newest.overtaken
+    for value in (2, 3, 4):
+        newest.offer(value)
+    assert newest.overtaken
+    assert not newest.wait(0.01)
+    may_end.set()
+    assert newest.wait(10)
+    assert seen == [1, 4]
+    newest.close()
+
+
+def test_a_pause_ends_when_something_newer_comes() -> None:
+    paused: list[bool] = []
+    begun = threading.Event()
+
+    def job(value: int) -> None:
+        begun.set()
+        paused.append(newest.pause(30.0 if value == 1 else 0.0))
+
+    newest = Newest(job, "test")
+    newest.offer(1)
+    assert begun.wait(10)
+    newest.offer(2)
+    assert newest.wait(10)
+    assert paused == [False, True]
+    newest.close()
+
+
+def test_closing_does_not_wait_for_a_long_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_PATIENCE", 0.01)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def job(value: int) -> None:
+        begun.set()
+        may_end.wait(10)
+
+    newest = Newest(job, "test")
+    newest.offer(1)
+    assert begun.wait(10)
+    newest.close()
+    assert newest._thread.is_alive()
+    may_end.set()
+    newest._thread.join(10)
+    assert not newest._thread.is_alive()

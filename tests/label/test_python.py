@@ -1,0 +1,192 @@
+"""`lapwing.label`: the page from Python."""
+
+from __future__ import annotations
+
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+
+import lapwing
+from lapwing import LapERLSClassifier, LapERLSRegressor, LapSVC
+from lapwing.models import load_model
+from tests.label.pages import CLASSES, Browser, problem
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+X, TRUTH = problem()
+
+
+def opened(*data: Any, **options: Any) -> Any:
+    return lapwing.label(*data, **{"journal": None, "browser": False, **options})
+
+
+def test_labels_are_a_y_for_every_estimator() -> None:
+    y = np.full(60, -1)
+    u, v, w = (TRUTH.index(name) for name in CLASSES)
+    y[[u, v]] = 5, 7
+    with opened(X, y, classes=[7, 5, 9]) as page:
+        assert page.session.history.classes == ("7", "5", "9")
+        page.session.give([w], "9")
+        labels = page.labels()
+        assert labels[[u, v, w, 50]].tolist() == [5, 7, 9, None]
+        assert {type(label) for label in labels} == {int, type(None)}
+        lapwing.LapRLSClassifier().fit(X, labels)
+        # A class that was typed is a text, and estimators want all classes of one kind.
+        page.session.give([50], "other")
+        assert page.labels()[[u, v, w, 50]].tolist() == ["5", "7", "9", "other"]
+        lapwing.LapRLSClassifier().fit(X, page.labels())
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, "", -1])
+def test_marks_of_no_label_are_those_of_the_estimators(missing: Any) -> None:
+    y = np.full(60, missing, dtype=object)
+    y[4] = "a"
+    with opened(X, y) as page:
+        assert page.session.history.counts() == {"a": 1}
+
+
+def test_the_model_is_the_one_that_was_given() -> None:
+    estimator = LapSVC(gamma_I=0.5)
+    with opened(X, model=estimator) as page:
+        for k, label in enumerate(TRUTH[:12]):
+            page.session.give([k], label)
+        assert page.session.wait()
+        answers = page.session.answers
+        found = [page.session.history.classes[code] for code in answers.codes]
+        assert page.session.state()["model"]["name"] == "LapSVC"
+    assert found == LapSVC(gamma_I=0.5).fit(X, TRUTH[:12] + [None] * 48).transduction_.tolist()
+    assert not hasattr(estimator, "classes_")
+
+
+def test_texts_are_learnt_from_through_a_pipeline_and_shown(tmp_path: Path) -> None:
+    texts = [("a cat and a dog", "a car on a road")[k % 2] + f" {k % 5}" for k in range(40)]
+    pipeline = make_pipeline(TfidfVectorizer(), LapSVC(gamma_A=0.01))
+    with opened(texts, model=pipeline) as page:
+        page.session.give([0], "pets")
+        page.session.give([1], "traffic")
+        assert page.session.wait()
+        assert page.session.state()["predicted"] == {"pets": 20, "traffic": 20}
+        assert page.session.rows([1])[0]["text"] == texts[1]
+        browser = Browser(page.url)
+        assert browser.ask("GET", "api/export/report.html").status == 200
+        # A model file must not hold a vectoriser, and says so.
+        assert "TfidfVectorizer" in browser.ask("GET", "api/export/model").error
+
+
+def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
+    with opened(pd.DataFrame(X, index=[f"r{k}" for k in range(60)])) as page:
+        for k, label in enumerate(TRUTH[:12]):
+            page.session.give([k], label)
+        got = {
+            name: urllib.request.urlopen(f"{page.url}api/export/{name}").read()
+            for name in ("predictions.csv", "model", "labels.csv")
+        }
+    expected = LapERLSClassifier().fit(X, TRUTH[:12] + [None] * 48)
+    lines = got["predictions.csv"].decode().splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == expected.transduction_.tolist()
+    assert lines[1].startswith("r0,")
+    assert got["labels.csv"].decode().splitlines()[:2] == ["index,label", f"r0,{TRUTH[0]}"]
+    (tmp_path / "m").write_bytes(got["model"])
+    pipeline = load_model(tmp_path / "m").pipeline
+    np.testing.assert_allclose(pipeline.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_numbers_are_pictures(colour: bool) -> None:
+    values = np.linspace(-1.0, 3.0, 60 * 2 * 2 * (3 if colour else 1))
+    with opened(X, images=values.reshape(60, 2, 2, *[3] * colour)) as page:
+        kind, content = page.session.image(59)
+    assert kind == "image/png"
+    pytest.importorskip("matplotlib")
+    import io
+
+    import matplotlib.image as mpimg
+
+    drawn = mpimg.imread(io.BytesIO(content))
+    assert drawn.shape[:2] == (2, 2)
+    assert np.ravel(drawn)[-1] == 1.0, "stretched over all pictures"
+    assert np.ravel(drawn)[0] > 0.95
+
+
+def test_file_names_are_pictures(tmp_path: Path) -> None:
+    (tmp_path / "p.gif").write_bytes(b"GIF89a...")
+    with opened(X, images=[str(tmp_path / "p.gif"), tmp_path / "none.png", *[None] * 58]) as page:
+        assert page.session.image(0) == ("image/gif", b"GIF89a...")
+        for row in (1, 2):
+            with pytest.raises(Exception, match="This row has no picture"):
+                page.session.image(row)
+
+
+def test_the_journal_is_named_after_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened(X, journal="auto") as page:
+        page.session.give([1], "a")
+        with opened(X + 1, journal="auto") as other:
+            assert other.session.version == 0
+    assert len(list(tmp_path.glob("lapwing-*.labels.jsonl"))) == 2
+    with opened(X, journal="auto") as page:
+        assert page.labels()[1] == "a"
+        with pytest.raises(ValueError, match=f"is open already at {page.url}"):
+            opened(X, journal="auto")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        (
+            {"model": LogisticRegression()},
+            TypeError,
+            "model must be a classifier of lapwing with up",
+        ),
+        ({"model": LapERLSRegressor()}, TypeError, "got LapERLSRegressor"),
+        ({"model": Pipeline([("p", "passthrough")])}, TypeError, "got str"),
+        ({"classes": ["a", " "]}, ValueError, "classes: The name of a class is empty"),
+        ({"ids": [1, 2]}, ValueError, "inconsistent numbers of samples"),
+        ({"texts": ["a"]}, ValueError, "inconsistent numbers of samples"),
+        ({"y": [None]}, ValueError, "inconsistent numbers of samples"),
+        ({"y": ["NA", *[None] * 59]}, ValueError, "y: 'NA' means \"no label\" in tables"),
+        ({"images": np.zeros((60, 5))}, ValueError, r"the shape \(60, 5\); pictures need"),
+        ({"images": np.full((60, 2, 2), np.nan)}, ValueError, "must be finite numbers"),
+        ({"images": np.zeros((59, 2, 2))}, ValueError, "images has 59 pictures, and there are 60"),
+        ({"embedding": np.zeros((60, 3))}, ValueError, "embedding must be two columns"),
+    ],
+)
+def test_wrong_arguments_are_told(options: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        opened(X, **options)
+
+
+def test_points_that_are_all_equal_are_told() -> None:
+    with opened(np.ones((5, 2))) as page:
+        assert page.session.wait()
+        assert page.session.state()["warnings"] == [
+            "The model could not learn: All rows are equal, so no label could say anything of "
+            "another row."
+        ]
+        with pytest.raises(Exception, match="The graph is not there yet"):
+            page.session.suggest(1)
+
+
+def test_it_can_be_closed_twice_and_says_what_it_is() -> None:
+    page = opened(X)
+    assert repr(page) == f"<LabelServer at {page.url}: 0 of 60 rows have a label>"
+    assert f'href="{page.url}"' in page._repr_html_()
+    page.close()
+    page.close()
+
+
+def test_the_browser_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    with opened(X, browser=True) as page:
+        assert shown == [page.url]
