@@ -1,7 +1,9 @@
 """The page to label on: seconds from a label to new colours, and labels to a given error.
 
 The first table asks a real server over HTTP, as the page does: a batch is sent, the event that the
-model has learnt it is waited for, and the colours of all points are fetched. The second lets a user
+model has learnt it is waited for, and the colours of all points are fetched. Where Chromium and
+Playwright are installed, it opens the page as well and measures from a key to the frame with the
+new colours, which here are drawn by the processor. The second table lets a user
 who knows the answers label the digits from no label on, five rows at a time: those that the page
 suggests, or random ones. The mark to reach is the error of LapSVC() with three random labels a
 class.
@@ -24,6 +26,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import lapwing
+from benchmarks.page.browser import seconds_to_colours
 from benchmarks.shared.labels import UNLABELED
 from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.tables import Table
@@ -45,6 +48,7 @@ class Wait(NamedTuple):
     saved: float  # median from the message to "saved"
     colours: float  # median from the message to the colours
     slowest: float
+    drawn: float | None  # median from a key to the new colours on the screen, in Chromium
 
 
 class Course(NamedTuple):
@@ -128,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     arguments.output.mkdir(parents=True, exist_ok=True)
     tables = [_wait_table(waits), _course_table(courses, mark)]
     write_results(arguments.output, "page", tables, raw)
-    in_time = all(wait.colours < LIMITS[wait.n] for wait in waits)
+    in_time = all(max(wait.colours, wait.drawn or 0.0) < LIMITS[wait.n] for wait in waits)
     by_suggestions, *by_chance = [_or_more(course.reached(mark)) for course in courses]
     return 0 if in_time and by_suggestions < float(np.mean(by_chance)) else 1
 
@@ -163,8 +167,16 @@ def measure_wait(n: int) -> Wait:
             colours.append(time.perf_counter() - begun)
             assert len(content) == 4 + 5 * n
         page.close()
+        drawn = seconds_to_colours(server.url, BATCHES, THOUGHT)
     journal.unlink()
-    return Wait(n, prepared, float(np.median(saved)), float(np.median(colours)), max(colours))
+    return Wait(
+        n,
+        prepared,
+        float(np.median(saved)),
+        float(np.median(colours)),
+        max(colours),
+        None if drawn is None else float(np.median(drawn)),
+    )
 
 
 def _labelled(page: Page, rows: list[int], label: str) -> int:
@@ -236,11 +248,20 @@ def _wait_table(waits: list[Wait]) -> Table:
             f"{1000 * w.saved:.0f}",
             f"{w.colours:.2f}",
             f"{w.slowest:.2f}",
+            "–" if w.drawn is None else f"{w.drawn:.2f}",
             f"{LIMITS[w.n]}",
         )
         for w in waits
     ]
-    header = ("points", "graph, s", "saved, ms", "colours, s", "slowest, s", "limit, s")
+    header = (
+        "points",
+        "graph, s",
+        "saved, ms",
+        "colours, s",
+        "slowest, s",
+        "on screen, s",
+        "limit, s",
+    )
     note = f"Medians of {BATCHES} batches of 1 or {SELECTED} rows, ten classes, 64 features."
     return Table("From a label to its colours", header, rows, [note])
 

@@ -6,7 +6,6 @@ Nothing here waits for a time: each wait is for something that the page shows.
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,18 +18,14 @@ import numpy as np
 import pytest
 
 import lapwing
+from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("pydeck", reason="pydeck is not installed")
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 PATIENCE = 60.0  # seconds; a busy machine draws by its processor
 # The browser's own words on drawing without a graphics card.
 HARMLESS = ("GL Driver Message", "software rendering")
@@ -49,8 +44,11 @@ FOCUSED = """() => { const e = document.activeElement;
 class Tab:
     """A page that is open, with all that the browser complained of or asked for."""
 
-    def __init__(self, context: Any, url: str, width: int = 1280, scheme: str = "light") -> None:
+    def __init__(
+        self, context: Any, url: str, width: int = 1280, scheme: str = "light", before: str = ""
+    ) -> None:
         self.page = context.new_page()
+        self.page.add_init_script(before)
         self.url = url
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -60,7 +58,8 @@ class Tab:
         self.page.set_viewport_size({"width": width, "height": 900})
         self.page.emulate_media(color_scheme=scheme)
         self.page.goto(url)
-        self.until(lambda: self.ask("document.documentElement.dataset.drawn"))
+        self.until(lambda: before or self.ask("document.documentElement.dataset.drawn"))
+        self.until(lambda: "Opening" not in self.status)
 
     def _complain(self, words: str) -> None:
         if not any(part in words for part in HARMLESS):
@@ -131,13 +130,8 @@ def blobs(n: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    profile = tmp_path_factory.mktemp("profile")
-    with playwright.sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=ARGUMENTS
-        )
+    with chromium(tmp_path_factory.mktemp("profile")) as context:
         yield context
-        context.close()
 
 
 @pytest.fixture
@@ -353,8 +347,59 @@ def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: Callable[..., Ta
     tab.press("n")
     tab.until(lambda: tab.selected() == 1)
     assert tab.ask("document.documentElement.scrollWidth") == 400
+    worst = tab.ask(CONTRASTS)
+    assert len(worst) > 50
+    assert [found for found in worst if found[0] < 4.5] == []
     ground = tab.ask("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
+
+
+def test_many_classes_are_typed(open_tab: Callable[..., Tab]) -> None:
+    names = [f"kind {k}" for k in range(13)]
+    with lapwing.label(blobs(60), classes=names, journal=None, browser=False) as server:
+        tab = open_tab(server)
+        signs = tab.page.locator("#classes .sign")
+        looks = {
+            (sign.get_attribute("class"), sign.locator("path").get_attribute("d"))
+            for sign in signs.all()
+        }
+        assert len(looks) == 13
+        tab.drag(*LEFT)
+        tab.until(lambda: tab.selected() == 30)
+        # An empty box gives nothing; the first letters of several classes take the arrows.
+        tab.press("c", "Enter")
+        assert tab.page.get_attribute("#class-name", "aria-expanded") == "true"
+        tab.page.keyboard.type("KIND 1")
+        found = tab.page.locator("#class-found li").all_inner_texts()
+        assert found == ["kind 1", "kind 10", "kind 11", "kind 12", "New class “KIND 1”"]
+        tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
+        tab.says("Saved: 30 rows are kind 12")
+        # What the server refuses is said in its words, and nothing is saved.
+        tab.press("c")
+        tab.page.keyboard.type("nan")
+        tab.press("Enter")
+        tab.says('means "no label" in tables')
+        assert tab.page.get_attribute("#status", "data-mood") == "bad"
+        assert set(server.labels()) == {None, "kind 12"}
+        # The browser notes each answer that is no success.
+        assert len(tab.complaints) == 1
+        assert "400 (Bad Request)" in tab.complaints.pop()
+        tab.page.close()
+
+
+def test_without_webgl_the_lists_are_enough(server: Any, context: Any) -> None:
+    refuse = (
+        "HTMLCanvasElement.prototype.getContext = new Proxy("
+        "HTMLCanvasElement.prototype.getContext,"
+        " { apply: (f, e, a) => a[0].startsWith('webgl') ? null : Reflect.apply(f, e, a) });"
+    )
+    tab = Tab(context, server.url, before=refuse)
+    assert "The queue and the table are enough" in tab.page.inner_text("#map-note")
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+    tab.press("a", "2")
+    tab.says("Saved: 5 rows are right")
+    assert tab.complaints == []
+    tab.page.close()
 
 
 def test_a_hundred_thousand_points(open_tab: Callable[..., Tab]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,47 +11,16 @@ import pytest
 
 from lapwing import LapRLSClassifier
 from lapwing._report.page import collect, render
+from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
 from tests.helpers.report_cases import curve, hostile, moons, outcome
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 KINDS = ("classes", "numbers", "hostile", "plain", "many")
 WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
-
-# Every visible text with the contrast to the ground behind it (WCAG 2.2, 1.4.3), the worst first.
-CONTRASTS = """() => {
-  const parse = c => c.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v =>
-    v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = e => {
-    for (; e; e = e.parentElement) {
-      const c = parse(getComputedStyle(e).backgroundColor);
-      if (c.length < 4 || c[3] > 0) return c;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement;
-    const text = walker.currentNode.textContent.trim();
-    if (!text || e.closest('title, desc, .skip, .unseen') || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e);
-    const ink = parse(e.closest('svg') ? style.fill : style.color);
-    const [low, high] = [light(ink), light(ground(e))].sort((a, b) => a - b);
-    found.push([(high + 0.05) / (low + 0.05), text.slice(0, 40), parseFloat(style.fontSize)]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-}"""
 
 # Elements whose content is cut off or sticks out, but for those that can be scrolled.
 OVERFLOWING = """() => [...document.querySelectorAll('main *, header *')]
@@ -106,13 +74,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    profile = tmp_path_factory.mktemp("profile")
-    with playwright.sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=ARGUMENTS
-        )
+    with chromium(tmp_path_factory.mktemp("profile")) as context:
         yield context
-        context.close()
 
 
 class View:

@@ -9,7 +9,7 @@
  *   model: {name: string, ready: boolean, fitted: boolean, version: number, seconds: number | null},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
  *   curve: Estimate[], suggestions: number[], suspicious: Doubt[], warnings: string[],
- *   journal: string | null}} State
+ *   journal: string | null, fit_command: string | null}} State
  * @typedef {{batch: number, label: string | null, n_rows: number, n_classes: number,
  *   taken_back: boolean, by: string, time: string}} Step
  * @typedef {{n_labels: number, error: number | null, low: number | null, high: number | null,

@@ -50,7 +50,7 @@ export class TypeAhead {
     this.classes = [];
     /** @type {{name: string, fresh: boolean}[]} */
     this.found = [];
-    this.at = 0;
+    this.at = -1;
     this.box = /** @type {HTMLInputElement} */ (byId('class-name'));
     this.list = byId('class-found');
     this.box.addEventListener('input', () => this.#find());
@@ -74,7 +74,7 @@ export class TypeAhead {
     this.found = [...starts, ...holds].slice(0, 8).map((name) => ({ name, fresh: false }));
     // A new name comes last: whoever types the start of a class and Enter means that class.
     if (typed && !this.classes.includes(typed)) this.found.push({ name: typed, fresh: true });
-    this.at = 0;
+    this.at = typed ? 0 : -1; // Enter in an empty box gives nothing
     this.#show();
   }
 
@@ -97,7 +97,7 @@ export class TypeAhead {
         ),
       ),
     );
-    if (this.found.length) this.box.setAttribute('aria-activedescendant', `class-found-${this.at}`);
+    if (this.at >= 0 && this.found.length) this.box.setAttribute('aria-activedescendant', `class-found-${this.at}`);
     else this.box.removeAttribute('aria-activedescendant');
   }
 
@@ -106,13 +106,14 @@ export class TypeAhead {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && this.found.length) {
       event.preventDefault();
-      this.at = (this.at + step + this.found.length) % this.found.length;
+      this.at = this.at < 0 ? (step > 0 ? 0 : this.found.length - 1) : (this.at + step + this.found.length) % this.found.length;
       this.#show();
-    } else if (event.key === 'Enter' && this.found.length) {
+    } else if (event.key === 'Enter' && this.found[this.at]) {
       event.preventDefault();
       this.#choose(this.found[this.at].name);
     } else if (event.key === 'Escape') {
       event.preventDefault();
+      this.box.value = '';
       this.box.blur();
     }
   }

@@ -64,7 +64,7 @@ export const number = (n) => counted.format(n);
 export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
 /** @param {number} share */
-export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 
 /** @param {Element} element @param {Record<string, any>} attributes */
 function assign(element, attributes) {

@@ -13,6 +13,7 @@ import { showSteps } from './steps.js';
 import { Tip } from './tip.js';
 
 const QUEUE = 5;
+const LATE = 1500; // milliseconds
 const COLOURINGS = /** @type {const} */ (['prediction', 'confidence', 'given']);
 const LOST =
   'The server does not answer. What was saved is safe. This page goes on by itself as soon as the ' +
@@ -41,6 +42,7 @@ class Page {
     this.refreshing = false;
     this.saving = 0;
     this.there = true;
+    this.late = 0;
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
 
@@ -71,6 +73,8 @@ class Page {
     byId('source').textContent = state.source;
     document.title = `${state.source} · lapwing label`;
     this.#showWarnings();
+    byId('fit-command').hidden = state.fit_command === null;
+    /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
     this.typed.classes = state.classes;
     showClasses(state, (name) => this.give(name));
@@ -129,10 +133,17 @@ class Page {
     if (!this.rows.length) return;
     const chosen = new Uint8Array(this.rows.length);
     for (const row of this.selected) if (this.pointOf[row] >= 0) chosen[this.pointOf[row]] = 1;
-    const { all, top } = looks(this.colours, chosen, this.selected.size > 0, this.colouring, this.palette);
+    this.mark();
+    const { all, top } = looks(this.colours, chosen, this.selected.size > 1, this.colouring, this.palette);
     const [r, g, b] = this.palette.edge;
     this.scatter.paint(all, top, [r / 255, g / 255, b / 255, 1]);
     this.painted = `${this.colours.version}/${this.colours.model}`;
+  }
+
+  /** One row alone has a ring around it, for which no point is drawn again. */
+  mark() {
+    const [one] = this.selected.size === 1 ? this.selected : [];
+    this.scatter.point(one === undefined || !this.rows.length ? -1 : this.pointOf[one]);
   }
 
   drawn() {
@@ -144,12 +155,14 @@ class Page {
 
   /** @param {number[]} rows @param {import('./scatter.js').Mode} mode @param {boolean} [fromQueue] */
   select(rows, mode, fromQueue = false) {
+    const several = this.selected.size > 1;
     if (mode === 'new') this.selected = new Set(rows);
     else for (const row of rows) mode === 'add' ? this.selected.add(row) : this.selected.delete(row);
     this.selected = new Set(this.selected);
     this.fromQueue = fromQueue;
     this.showSelection(true);
-    this.paint();
+    if (several || this.selected.size > 1) this.paint();
+    else this.mark();
     if (this.selected.size) this.say('calm', `${plural(this.selected.size, 'row')} selected.`);
   }
 
@@ -229,7 +242,7 @@ class Page {
         const answer = await send();
         this.saving--;
         if (!this.saving) this.say('good', words(answer));
-        if (answer.version > this.state.version) this.refresh({ state: true, colours: true });
+        this.changed({ version: answer.version, part: 'labels' });
       } catch (error) {
         this.saving--;
         this.failed(error);
@@ -243,12 +256,17 @@ class Page {
 
   /** @param {{version: number, part: string}} event */
   changed({ version, part }) {
-    const labels = version > this.state.version || version > this.colours.version;
-    const answers = part === 'model' && version > this.colours.model;
-    // After a restart the numbers may be smaller than before.
-    const other = version < this.colours.version && part === 'labels';
-    if (part === 'labels' && !labels && !other) return;
-    this.refresh({ state: true, colours: labels || answers || other || part === 'ready' });
+    if (part === 'labels') {
+      if (version === this.colours.version && version === this.state.version) return;
+      this.refresh({ state: true, colours: !this.state.model.fitted });
+      // The model's answer comes at once, and brings the labels too: the points are drawn once.
+      clearTimeout(this.late);
+      this.late = setTimeout(() => {
+        if (this.colours.version < this.state.version) this.refresh({ state: false, colours: true });
+      }, LATE);
+    } else {
+      this.refresh({ state: true, colours: part === 'ready' || (part === 'model' && version > this.colours.model) });
+    }
   }
 
   /** @param {boolean} there */

@@ -108,7 +108,7 @@ export class Selected {
         state.has_image && make('td', {}, thumbnail(row)),
         state.has_text && make('td', { class: 'text' }, shorten(row.text ?? '')),
         make('td', {}, className(row.given, state)),
-        make('td', {}, className(row.predicted, state), row.confidence === null ? null : ` ${percent(row.confidence)}`),
+        make('td', {}, className(row.predicted, state), row.confidence === null ? null : `\u00a0${percent(row.confidence)}`),
         ...state.columns.map((name) => make('td', {}, shorten(row.cells[name] ?? ''))),
       ),
     );
@@ -177,7 +177,7 @@ export const queueParts = (row, place, state) => [
   make('span', { class: 'place' }, String(place + 1)),
   state.has_image && thumbnail(row),
   make('span', { class: 'what' }, summary(row)),
-  row.predicted !== null && make('span', { class: 'says' }, className(row.predicted, state), row.confidence === null ? '' : ` ${percent(row.confidence)}`),
+  row.predicted !== null && make('span', { class: 'says' }, className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
 ];
 
 /** @param {Row} row @param {import('./api.js').Doubt} doubt @param {import('./api.js').State} state */
@@ -197,7 +197,7 @@ export function card(row, state) {
     make(
       'div',
       { class: 'about' },
-      make('p', { class: 'which' }, make('b', {}, row.id), ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : ` ${percent(row.confidence)}`),
+      make('p', { class: 'which' }, make('b', {}, row.id), ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
       row.text !== null && make('p', { class: 'text' }, row.text),
       cells.length > 0 && make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
     ),

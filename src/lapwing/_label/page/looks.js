@@ -8,17 +8,17 @@ import { shapeOf } from './palette.js';
 /**
  * @param {import('./api.js').Colours} colours
  * @param {Uint8Array} selected 1 for points that are selected
- * @param {boolean} any whether any is
+ * @param {boolean} fade whether the selected ones stand out, and the others fade
  * @param {Colouring} colouring
  * @param {import('./palette.js').Palette} palette
  */
-export function looks(colours, selected, any, colouring, palette) {
+export function looks(colours, selected, fade, colouring, palette) {
   const { given, predicted, confidence } = colours;
   const n = given.length;
   const inks = new Uint8Array(4 * n);
   const marks = new Uint8Array(4 * n);
   const size = 4 * sizeOf(n);
-  const faint = any ? 85 : 205;
+  const faint = fade ? 85 : 205;
   /** @type {number[]} */
   const top = [];
   for (let i = 0; i < n; i++) {
@@ -28,7 +28,7 @@ export function looks(colours, selected, any, colouring, palette) {
     if (colouring === 'confidence' && !own) {
       ink = predicted[i] === NOBODY ? palette.nobody : palette.along(confidence[i] / 256);
     }
-    const chosen = selected[i] === 1;
+    const chosen = fade && selected[i] === 1;
     if (chosen && code === NOBODY) ink = palette.edge;
     inks[4 * i] = ink[0];
     inks[4 * i + 1] = ink[1];

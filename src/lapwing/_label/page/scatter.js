@@ -36,7 +36,9 @@ export class Scatter {
     this.layers = [];
     /** @type {[number, number][]} */
     this.line = [];
+    /** @type {number[]} */
     this.rings = [];
+    this.pointed = -1;
     this.overlay = draw('svg', { class: 'overlay', 'aria-hidden': 'true' });
     this.deck = this.#open();
     root.append(this.overlay);
@@ -87,6 +89,12 @@ export class Scatter {
   /** Numbers at points, beside a ring. @param {number[]} points */
   ring(points) {
     this.rings = points;
+    this.#drawOver();
+  }
+
+  /** Mark one point. @param {number} point -1 for none */
+  point(point) {
+    this.pointed = point;
     this.#drawOver();
   }
 
@@ -248,6 +256,10 @@ export class Scatter {
     const parts = [];
     if (this.line.length > 1) {
       parts.push(draw('polygon', { class: 'line', points: this.line.join(' ') }));
+    }
+    if (this.pointed >= 0) {
+      const [x, y] = this.#onScreen(this.pointed);
+      parts.push(draw('circle', { class: 'chosen', cx: x, cy: y, r: 14 }));
     }
     this.rings.forEach((point, k) => {
       const [x, y] = this.#onScreen(point);

@@ -1,0 +1,61 @@
+"""Classes of the same shape can be told apart by colour, also by people who see fewer colours."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+
+import numpy as np
+import pytest
+
+PAGE = resources.files("lapwing._label") / "page"
+LIGHT, DARK = (PAGE / "label.css").read_text("utf-8").split("prefers-color-scheme: dark", 1)
+FAR = 20.0  # CIE 1976 distance; 2.3 can just be seen
+
+# Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
+SEEN = {
+    "all colours": np.eye(3),
+    "no red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def colours(style: str) -> np.ndarray:
+    """The ten colours of classes as linear RGB."""
+    codes = [re.search(rf"--k{k}: #(\w{{6}})", style)[1] for k in range(10)]
+    values = np.array([[int(code[i : i + 2], 16) for i in (0, 2, 4)] for code in codes]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = (np.clip(rgb, 0, 1) @ np.transpose(to_xyz) / [0.9505, 1.0, 1.089]).T
+    f = [np.where(v > 0.008856, np.cbrt(v), 7.787 * v + 16 / 116) for v in (x, y, z)]
+    return np.column_stack([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("sight", SEEN)
+def test_classes_of_one_shape_have_colours_far_apart(sight: str, style: str) -> None:
+    source = (PAGE / "palette.js").read_text("utf-8")
+    shapes = np.array(json.loads(re.search(r"SHAPE_OF = (\[.*?\])", source)[1]))
+    places = lab(colours(style) @ np.transpose(SEEN[sight]))
+    one, other = np.triu_indices(10, 1)
+    alike = shapes[one] == shapes[other]
+    distances = np.linalg.norm(places[one] - places[other], axis=1)
+    assert set(shapes) == {0, 1, 2, 3}
+    assert distances[alike].min() > FAR
