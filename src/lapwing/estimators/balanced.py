@@ -130,9 +130,9 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
         parts; numbers are in proportion, in the order of `classes_` or in a dict by class. They are
         met to one row (equal rows move together). 'unknown', or None, begins with the numbers of
-        labels, each class given one more, so with equal parts for as many labels of each; or with
-        what the labels' reach says, where the graph contradicts those by far. The volumes may then
-        go where edges ask for it.
+        labels, each class given half a one more, so with equal parts for as many labels of each;
+        or with what the labels' reach says, where the graph contradicts those by far. The volumes
+        may then go where edges ask for it.
     method : {'flow', 'mbo', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
         threshold dynamics, at equal volumes where the prior is not known; 'poisson', 'laplace' and
@@ -148,6 +148,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {probabilities_}
+    virtual_labels_ : ndarray of shape (n_samples, n_columns)
+        Decision values of every row, of which `transduction_` comes.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
     class_volumes_ : ndarray of shape (n_classes,)
@@ -203,6 +205,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     _weighs_classes = False
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
+    _kept_values = "virtual_labels_"
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
             lambda v: isinstance(v, str) and v in PARTITIONS,
@@ -362,9 +365,6 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
 
     def _shift(self, values: Array) -> Array:
         # Known volumes are met by the methods themselves: no offsets are left for new points.
-        if hasattr(self, "class_prior_"):
-            volumes = np.bincount(elect(values), minlength=len(self.classes_))
-            diagnostics.warn_missed_prior(volumes, len(values) * self.class_prior_)
         return values
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
@@ -382,9 +382,14 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         diagnostics.warn_partition_not_at_rest(
             self.method, str(solution.partition.status), solution.partition.optimality
         )
-        diagnostics.warn_no_class_structure(
-            float(solution.attributes["edge_cut_"]), len(self.classes_)
-        )
+        posed = solution.posed
+        if posed.exact:
+            codes = solution.partition.scores.argmax(axis=1)
+            volumes = np.bincount(codes, posed.sizes, posed.n_classes)
+            diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+        if len(posed.free):
+            cut = float(solution.attributes["edge_cut_"])
+            diagnostics.warn_no_class_structure(cut, len(self.classes_))
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
@@ -413,12 +418,12 @@ def _posed(prepared: Prepared) -> VolumeProblem:
 
 
 def _believed(votes: Array) -> Array:
-    """Volumes that the numbers of labels say, with one label more of each class.
+    """Volumes that the numbers of labels say, with half a label more of each class.
 
-    The mean of what is believed if every point is as likely to be labelled and, before, all volumes
-    were. Equal numbers, such as one label a class, make equal volumes.
+    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
+    numbers, such as one label a class, make equal volumes.
     """
-    counts = (votes > 0).sum(axis=0) + 1.0
+    counts = (votes > 0).sum(axis=0) + 0.5
     return np.asarray(counts / counts.sum())
 
 
