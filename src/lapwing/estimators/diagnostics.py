@@ -85,7 +85,7 @@ _SAMPLE = 500  # points on which a kernel is looked at that is never formed for 
 # rounding.
 _FOLLOWS, _NULL = 0.05, 1e-8
 _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of objectives
-_CUT_BY_CHANCE = 0.5  # of the edges that random classes cut; on digits some 0.1
+_CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
 _MISSED = 0.01  # of the points
 # Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
 _REACHED = 0.5
