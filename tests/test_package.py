@@ -29,7 +29,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # All that users may import. Whatever is elsewhere can move.
 PUBLIC = {
     "lapwing": """
-        AffinityGraph AnchorGraph AnchorGraphClassifier EigenfunctionClassifier FewLabelClassifier
+        AffinityGraph AnchorGraph AnchorGraphClassifier BalancedGraphClassifier
+        EigenfunctionClassifier FewLabelClassifier
         KNNGraph Kernel Landmarks LapERLSClassifier LapERLSClassifierCV LapERLSRegressor LapESVC
         LapESVR
         LapRLSClassifier LapRLSClassifierCV LapRLSRegressor LapRLSRegressorCV LapSVC LapSVCCV LapSVR
@@ -63,7 +64,8 @@ PUBLIC = {
     "lapwing.exceptions": """
         BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
         FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning LowRecallWarning
-        ModelVersionWarning NoImprovementWarning NothingUnlabeledWarning OutlierWarning
+        ModelVersionWarning NoClassStructureWarning NoImprovementWarning NothingUnlabeledWarning
+        OutlierWarning
         SingleClassWarning TiedPointsWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,

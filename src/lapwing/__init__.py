@@ -3,9 +3,10 @@
 Semi-supervised support vector machines for classification and regression, inside scikit-learn's
 conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by manifold
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
-and `LapESVR` by embedded regression for many points, `AnchorGraphClassifier` and
-`EigenfunctionClassifier` beside them. `FewLabelClassifier` tries the families and chooses. `report`
-shows what a fit has found, and `label` opens a page to label on.
+and `LapESVR` by embedded regression for many points, `BalancedGraphClassifier` by class volumes on
+a graph, `AnchorGraphClassifier` and `EigenfunctionClassifier` beside them. `FewLabelClassifier`
+tries the families and chooses. `report` shows what a fit has found, and `label` opens a page to
+label on.
 """
 
 import logging as _logging

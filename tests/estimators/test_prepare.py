@@ -20,6 +20,7 @@ from lapwing import (
     S3VC,
     AnchorGraph,
     AnchorGraphClassifier,
+    BalancedGraphClassifier,
     EigenfunctionClassifier,
     KNNGraph,
     Landmarks,
@@ -89,6 +90,10 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "AnchorGraphClassifier": (
         AnchorGraphClassifier(AnchorGraph(12)),
         {"gamma_I": 0.3, "class_mass_normalization": False},
+    ),
+    "BalancedGraphClassifier": (
+        BalancedGraphClassifier(),
+        {"method": "mbo", "C": 1.0},
     ),
     "EigenfunctionClassifier": (EigenfunctionClassifier(), {"lam": 5.0}),
 }

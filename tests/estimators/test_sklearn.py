@@ -104,6 +104,7 @@ def test_every_estimator_is_one_of_a_kind() -> None:
 # anchors that hang on the order of columns, are what there is to say of these.
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.TiedPointsWarning")
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 def test_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

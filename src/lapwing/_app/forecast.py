@@ -33,6 +33,7 @@ __all__ = [
     "Size",
     "Speed",
     "forecast_anchors",
+    "forecast_balanced",
     "forecast_eigenfunctions",
     "forecast_embedded_path",
     "forecast_embedded_squared",
@@ -51,6 +52,7 @@ _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _STEP = 1.5e-5  # seconds of a step whatever its size: Python and SciPy
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
+_BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1500
 _COVARIANCE_FEATURES = 2000
 _BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
 
@@ -327,6 +329,30 @@ def forecast_anchors(size: Size) -> Forecast:
     points = 8.0 * n * size.width
     memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
+
+
+def forecast_balanced(size: Size) -> Forecast:
+    """Forecast a fit of the balanced flow with its default graph and landmarks.
+
+    Parameters
+    ----------
+    size : Size
+        Of the fit.
+
+    Returns
+    -------
+    Forecast
+        The neighbours, some 1500 sparse products with a column a class, and a regression on the
+        landmarks.
+    """
+    speed, _ = machine_speed()
+    n, c = size.n, max(2, size.n_columns)
+    m = min(n, _BALANCED_LANDMARKS)
+    # A sparse product waits for memory: some 20 operations an entry.
+    flow = _BALANCED_PRODUCTS * 20.0 * 14 * n * c
+    operations = _neighbors(size) + flow + 4.0 * n * m**2
+    memory = _BLOCKS + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
+    return Forecast(int(memory), 0.05 + operations / speed, "flow")
 
 
 def forecast_eigenfunctions(size: Size) -> Forecast:

@@ -17,6 +17,7 @@ from lapwing._app.forecast import (
     Forecast,
     Size,
     forecast_anchors,
+    forecast_balanced,
     forecast_eigenfunctions,
     forecast_embedded_path,
     forecast_embedded_squared,
@@ -29,6 +30,7 @@ from lapwing._tables.columns import nearest
 from lapwing.estimators import (
     S3VC,
     AnchorGraphClassifier,
+    BalancedGraphClassifier,
     EigenfunctionClassifier,
     LapERLSClassifier,
     LapERLSClassifierCV,
@@ -261,6 +263,19 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             LapESVC,
             "virtual labels on a graph; no single row weighs much",
             forecast_embedded_tube,
+        ),
+        "balanced": CommandMethod(
+            BalancedGraphClassifier,
+            "a graph of neighbours and the sizes of the classes, for very few labels",
+            forecast=forecast_balanced,
+            advice=Advice("another graph", "another graph", "n_votes"),
+            virtual=True,
+            solver="flow",
+            parts={
+                "graph": partial(KNNGraph, 10, weights="self-tuning", power=1),
+                "space": Landmarks,
+            },
+            no_onnx=_NO_SUM.format("the nearest rows of the fit"),
         ),
         "anchors": CommandMethod(
             AnchorGraphClassifier,

@@ -171,6 +171,11 @@ class _Dual:
         total = float(weights.sum() + held.sum())
         return cls(F, prior, temperature, softness, weights / total, held / total)
 
+    @property
+    def reach(self) -> float:
+        """Largest difference of two values."""
+        return float(np.ptp(self.F)) if self.F.size else 0.0
+
     def check(self) -> None:
         full = np.flatnonzero(self.known >= self.prior)
         if len(full) and len(self.F) and np.isinf(self.softness):
@@ -249,7 +254,7 @@ def _step(dual: _Dual, point: _Point) -> _Point | None:
     direction -= direction.mean()
     # Beyond all values nothing changes any more.
     reach = float(np.abs(direction).max())
-    limit = float(np.ptp(dual.F)) + float(np.ptp(point.offsets)) + 10 * dual.temperature
+    limit = dual.reach + float(np.ptp(point.offsets)) + 10 * dual.temperature
     direction *= min(1.0, limit / reach) if reach > 0 else 0.0
     slope = float(gradient @ direction)
     if not slope < 0:

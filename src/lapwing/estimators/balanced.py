@@ -11,7 +11,7 @@ import numpy as np
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import prior_of_mapping, resolve_prior
-from lapwing.classes.voting import elect, n_columns, of_each_class
+from lapwing.classes.voting import n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -131,9 +131,9 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
         parts; numbers are in proportion, in the order of `classes_` or in a dict by class. They are
         met to one row (equal rows move together). 'unknown', or None, begins with the numbers of
-        labels, each class given one more, so with equal parts for as many labels of each; or with
-        what the labels' reach says, where the graph contradicts those by far. The volumes may then
-        go where edges ask for it.
+        labels, each class given half a one more, so with equal parts for as many labels of each;
+        or with what the labels' reach says, where the graph contradicts those by far. The volumes
+        may then go where edges ask for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
         threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
@@ -150,6 +150,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     transduction_ : ndarray of shape (n_samples,)
         Predicted class of every training point, labelled ones included.
     {probabilities_}
+    virtual_labels_ : ndarray of shape (n_samples, n_columns)
+        Decision values of every row, of which `transduction_` comes.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
     class_volumes_ : ndarray of shape (n_classes,)
@@ -206,6 +208,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     _weighs_classes = False
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
+    _kept_values = "virtual_labels_"
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
             lambda v: isinstance(v, str) and v in PARTITIONS,
@@ -365,9 +368,6 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
 
     def _shift(self, values: Array) -> Array:
         # Known volumes are met by the methods themselves: no offsets are left for new points.
-        if hasattr(self, "class_prior_"):
-            volumes = np.bincount(elect(values), minlength=len(self.classes_))
-            diagnostics.warn_missed_prior(volumes, len(values) * self.class_prior_)
         return values
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
@@ -385,9 +385,14 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         diagnostics.warn_partition_not_at_rest(
             self.method, str(solution.partition.status), solution.partition.optimality
         )
-        diagnostics.warn_no_class_structure(
-            float(solution.attributes["edge_cut_"]), len(self.classes_)
-        )
+        posed = solution.posed
+        if posed.exact:
+            codes = solution.partition.scores.argmax(axis=1)
+            volumes = np.bincount(codes, posed.sizes, posed.n_classes)
+            diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+        if len(posed.free):
+            cut = float(solution.attributes["edge_cut_"])
+            diagnostics.warn_no_class_structure(cut, len(self.classes_))
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
@@ -403,12 +408,12 @@ def _posed(prepared: Prepared) -> VolumeProblem:
 
 
 def _believed(shares: Array) -> Array:
-    """Volumes that the numbers of labels say, with one label more of each class.
+    """Volumes that the numbers of labels say, with half a label more of each class.
 
-    The mean of what is believed if every point is as likely to be labelled and, before, all volumes
-    were. Equal numbers, such as one label a class, make equal volumes.
+    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
+    numbers, such as one label a class, make equal volumes.
     """
-    counts = (shares > 0).sum(axis=0) + 1.0
+    counts = (shares > 0).sum(axis=0) + 0.5
     return np.asarray(counts / counts.sum())
 
 

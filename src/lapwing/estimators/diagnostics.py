@@ -92,7 +92,7 @@ _WEIGHTS = ("gamma_A", "gamma_I", "C", "C_star", "lam", "mu")  # of terms of obj
 # Degrees of freedom of virtual labels beside constants; defaults have 0.6 with a label a class on
 # the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _FREEDOM = 1e-3
-_CUT_BY_CHANCE = 0.5  # of the edges that random classes cut; on digits some 0.1
+_CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
 _MISSED = 0.01  # of the points
 # Of the way to a margin. On g50c and Digit1 errors rise where it is below 0.1.
 _REACHED = 0.5

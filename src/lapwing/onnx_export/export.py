@@ -24,7 +24,12 @@ from lapwing.classes.voting import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns
-from lapwing.spaces import KernelExpansion, LinearFunction, VotedFunction
+from lapwing.spaces import (
+    KernelExpansion,
+    LinearFunction,
+    NeighborhoodFunction,
+    VotedFunction,
+)
 
 __all__ = ["save_onnx", "to_onnx"]
 
@@ -135,6 +140,11 @@ def _function(estimator: Any) -> Any:
     inner = function.pairs if isinstance(function, VotedFunction) else function
     if isinstance(inner, LinearFunction):
         return function
+    if isinstance(inner, NeighborhoodFunction):
+        raise OnnxExportError(
+            f"{type(estimator).__name__} cannot be exported to ONNX while the nearest points of "
+            "the fit vote on new ones: their search has no exact ONNX form. Fit it with n_votes=0."
+        )
     if not isinstance(inner, KernelExpansion):
         raise OnnxExportError(
             f"{type(estimator).__name__} cannot be exported to ONNX: its answers for new points "

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.balance import balance
+from lapwing.classes.balance import Balance, balance
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.graph.partition import Descent
 from lapwing.solvers.graph.resolvent import resolvent
@@ -54,7 +54,7 @@ class Balanced:
     shares : ndarray of shape (n, c)
         Q.
     scores : ndarray of shape (n, c)
-        Smoothed shares over the contrast plus the offsets of the classes; Q is their softmax.
+        The resolvent of Q over the contrast, plus the offsets that balance the classes.
     objective, energy : float
         J of the last stage at Q, and its first term alone.
     history : tuple of Descent
@@ -86,14 +86,15 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name
     name : str
         What the history calls them.
     """
-    point, offsets = _Point(shares, shares), np.zeros(problem.n_classes)
+    point, offsets = _Point(shares), np.zeros(problem.n_classes)
     history = []
     for stage in stages:
         point, offsets, values = _settle(problem, point, offsets, stage)
         history.append(Descent(name, values, *stage.scale, stage.temperature, stage.softness))
+    found, scores = _balanced(problem, point, offsets, stages[-1])
     return Balanced(
         point.shares,
-        point.scores,
+        scores + found.offsets.astype(scores.dtype),
         values[-1],
         point.energy,
         tuple(history),
@@ -105,7 +106,6 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name
 @dataclass(frozen=True, eq=False)
 class _Point:
     shares: Array
-    scores: Array  # of which the shares were made
     fitted: Array | None = None  # their resolvent
     value: float = np.inf
     energy: float = np.inf
@@ -146,22 +146,29 @@ def _evaluated(problem: VolumeProblem, point: _Point, stage: Stage) -> _Point:
 def _stepped(
     problem: VolumeProblem, point: _Point, offsets: Array, stage: Stage
 ) -> tuple[_Point, Array]:
-    """Balanced values of the resolvent, and the offsets that balance them."""
+    """The shares that the resolvent leads to, and the offsets that balance them."""
+    found, _ = _balanced(problem, point, offsets, stage)
+    Q, sizes = np.empty_like(point.shares), problem.sizes
+    Q[problem.free], Q[problem.index] = found.shares, problem.labels
+    change = float(sizes @ np.abs(Q - point.shares).sum(axis=1)) / (2 * float(sizes.sum()))
+    return replace(point, shares=Q, change=change), found.offsets
+
+
+def _balanced(
+    problem: VolumeProblem, point: _Point, offsets: Array, stage: Stage
+) -> tuple[Balance, Array]:
+    """Balance of the points without a label, and the values of all that it balances."""
     assert point.fitted is not None
-    free, sizes = problem.free, problem.sizes
-    scores = point.fitted / np.float32(stage.scale.contrast)
+    free = problem.free
+    values = point.fitted / np.float32(stage.scale.contrast)
     found = balance(
-        scores[free],
+        values[free],
         problem.prior,
         stage.temperature,
         stage.softness,
-        masses=sizes[free],
+        masses=problem.sizes[free],
         known=problem.known,
         start=offsets,
         tol=_VOLUMES,
     )
-    Q = np.empty_like(point.shares)
-    Q[free], Q[problem.index] = found.shares, problem.labels
-    change = float(sizes @ np.abs(Q - point.shares).sum(axis=1)) / (2 * float(sizes.sum()))
-    scores += found.offsets.astype(scores.dtype)
-    return replace(point, shares=Q, scores=scores, change=change), found.offsets
+    return found, values

@@ -85,17 +85,17 @@ def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None
         Whether offsets a class are added that give every class the points of its prior; where the
         problem says that it is known, by default.
     """
-    scores = scores.copy()
-    lowest, highest = float(scores.min()), float(scores.max())
-    # Far enough for any offset that two columns can need.
-    reach = 3 * (highest - lowest) or 1.0
-    scores[problem.index] = lowest
-    scores[problem.index, problem.codes] = highest + reach
-    if not (problem.exact if exact is None else exact):
-        return scores
-    repeated = np.repeat(np.arange(len(scores)), problem.sizes.astype(np.intp))
-    offsets = prior_offsets(scores[repeated], problem.prior).offsets
-    return np.asarray(scores + offsets.astype(scores.dtype))
+    found = scores.copy()
+    free, index, sizes = problem.free, problem.index, problem.sizes
+    if len(free) and (problem.exact if exact is None else exact):
+        held = np.bincount(problem.codes, sizes[index], problem.n_classes)
+        wanted = np.maximum(sizes.sum() * problem.prior - held, 0)
+        if wanted.any():
+            repeated = np.repeat(free, sizes[free].astype(np.intp))
+            found += prior_offsets(found[repeated], wanted).offsets.astype(found.dtype)
+    found[index] = found.min()
+    found[index, problem.codes] = found.max() + 1
+    return np.asarray(found)
 
 
 def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Array:

@@ -20,11 +20,17 @@ that true; without them the points may go round in circles. C_1 is twice the cut
 Walks begin long, which finds the way past small parts that hang together, and become shorter, which
 sharpens the boundaries. How long is too long depends on the graph: long walks see nothing but its
 slowest modes. So of every round the cut is counted, and one that does not lower it is not taken.
+
+Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
+largest cut between them, relative to the smaller class, are looked at by themselves: their smooth
+functions (`lapwing.solvers.graph.swap`) say where else they may be parted. A new split is taken if
+the cut falls and no more labels than before are contradicted by their neighbours; then all points
+have their turn again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,12 +39,20 @@ from lapwing.classes.transport import transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph.swap import (
+    pair_problem,
+    smooth_functions,
+    split_at_volumes,
+    worst_pairs,
+)
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
 
 # Even, see above.
 _STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
 _REPEATED = 10  # rounds with so many steps or fewer are repeated while they lower the cut
+_SHORT = 4  # from where the numbers of steps are gone through where a pair is cut anew
+_PAIRS, _DIRECTIONS = 3, 3  # that are looked at, and in each
 _SMOOTH = 10  # steps that the scores are taken after
 _CHANGED = 2e-4  # part of the points: fewer changes are the end of a number of steps
 _MOST_ROUNDS = 50
@@ -89,8 +103,6 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
         Its prior is met exactly, to one point; whether it is known is not asked.
     scores : ndarray of shape (n, c)
         The answer: values whose largest of a row is the class. Ties are broken by the prior.
-    steps : tuple of int
-        Even numbers, descending.
 
     Returns
     -------
@@ -101,26 +113,97 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     Time is O(t nnz(W) c) and a transport of n points a round, some 10 to 30 rounds; memory some
     6 n c numbers.
     """
-    codes = before = share_out(problem, scores)
-    cuts = [_cut(problem, codes)]
-    status, n_iter, n_products = Status.CONVERGED, 0, _SMOOTH
+    before = share_out(problem, scores)
+    path = _descended(problem, _Path(before, (_cut(problem, before),)), _STEPS)
+    mended = _mended(problem, path)
+    while mended is not None:
+        path = _descended(problem, mended, _STEPS[_SHORT:])
+        mended = _mended(problem, path)
+    smooth = _electing(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
+    return Refinement(
+        path.codes,
+        smooth,
+        before,
+        np.array(path.cuts),
+        path.n_iter,
+        path.n_products + _SMOOTH,
+        Status.CONVERGED if path.settled else Status.MAX_ITER,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Where a refinement has come to, and the cuts on its way."""
+
+    codes: Array
+    cuts: tuple[float, ...]
+    n_iter: int = 0
+    n_products: int = 0
+    settled: bool = True
+
+    def to(self, codes: Array, cut: float) -> _Path:
+        return replace(self, codes=codes, cuts=(*self.cuts, cut))
+
+    def after(self, steps: int) -> _Path:
+        """A round more."""
+        return replace(self, n_iter=self.n_iter + 1, n_products=self.n_products + steps)
+
+
+def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
+    """Rounds with fewer and fewer steps, taken where they lower the cut."""
     for number in steps:
         for _ in range(_MOST_ROUNDS):
-            following = share_out(problem, _by_degree(problem, diffused(problem, codes, number)))
-            n_iter, n_products = n_iter + 1, n_products + number
-            cut = _cut(problem, following)
-            if not cut < cuts[-1]:
+            smooth = diffused(problem, path.codes, number)
+            following = share_out(problem, _by_degree(problem, smooth))
+            cut, path = _cut(problem, following), path.after(number)
+            if not cut < path.cuts[-1]:
                 break
-            changed = float(problem.sizes[following != codes].sum() / problem.sizes.sum())
-            codes = following
-            cuts.append(cut)
+            moved = following != path.codes
+            changed = float(problem.sizes @ moved / problem.sizes.sum())
+            path = path.to(following, cut)
             if number > _REPEATED or changed <= _CHANGED:
                 break
         else:
-            status = Status.MAX_ITER
-    smooth = _electing(diffused(problem, codes, _SMOOTH), codes, problem)
-    history = np.array(cuts)
-    return Refinement(codes, smooth, before, history, n_iter, n_products, status)
+            path = replace(path, settled=False)
+    return path
+
+
+def _mended(problem: VolumeProblem, path: _Path) -> _Path | None:
+    """A pair of classes cut anew, of those with the relatively largest cuts the first that pays."""
+    if problem.n_classes == 2:
+        return None
+    told = problem.disagreeing(problem.whole(path.codes))
+    for pair in worst_pairs(problem, path.codes)[:_PAIRS]:
+        path, codes = _cut_anew(problem, path, pair)
+        if codes is None:
+            continue
+        cut = _cut(problem, codes)
+        if cut < path.cuts[-1] and problem.disagreeing(problem.whole(codes)) <= told:
+            return path.to(codes, cut)
+    return None
+
+
+def _cut_anew(
+    problem: VolumeProblem, path: _Path, pair: tuple[int, int]
+) -> tuple[_Path, Array | None]:
+    """The least cut of two classes alone from where their graph may be parted."""
+    rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
+    part = pair_problem(problem, rows, pair, path.codes)
+    if part is None:
+        return path, None
+    present = (path.codes[rows] == pair[1]).astype(np.intp)
+    vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(_STEPS[0]))
+    # Labelled points keep their class here, too.
+    starts = [share_out(part, np.eye(2)[split_at_volumes(part, v)]) for v in vectors.T]
+    splits = [
+        _descended(part, _Path(start, (_cut(part, start),)), _STEPS[_SHORT:]) for start in starts
+    ]
+    best = min(splits, key=lambda split: split.cuts[-1])
+    spent += sum(split.n_products for split in splits)
+    whole = path.n_products + round(spent * len(rows) / problem.n_points)
+    codes = path.codes.copy()
+    codes[rows] = np.where(best.codes == 1, pair[1], pair[0])
+    return replace(path, n_products=whole), codes
 
 
 def share_out(problem: VolumeProblem, scores: Array) -> Array:

@@ -23,7 +23,14 @@ from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["Swapped", "smooth_functions", "swap_pairs"]
+__all__ = [
+    "Swapped",
+    "pair_problem",
+    "smooth_functions",
+    "split_at_volumes",
+    "swap_pairs",
+    "worst_pairs",
+]
 
 _FUNCTIONS = 3
 _SPARE = 3  # columns beside those that are wanted, which make the iteration converge
@@ -61,9 +68,9 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
     codes = shares.argmax(axis=1)
     codes[problem.index] = problem.codes
     changed, n_iter = [], 0.0
-    for pair in _worst_pairs(problem, codes):
+    for pair in worst_pairs(problem, codes):
         rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        part = _restricted(problem, rows, pair, codes)
+        part = pair_problem(problem, rows, pair, codes)
         if part is None:
             continue
         present = (codes[rows] == pair[1]).astype(np.intp)
@@ -80,7 +87,8 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
     return Swapped(codes, tuple(changed), n_iter)
 
 
-def _worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
+def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
+    """Pairs of classes by the cut between them, relative to the smaller one; as many as classes."""
     c = problem.n_classes
     cuts = problem.graph.cuts(codes, c)
     volume = np.bincount(codes, problem.graph.masses, c)
@@ -93,7 +101,7 @@ def _worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
     return worst[:c]
 
 
-def _restricted(
+def pair_problem(
     problem: VolumeProblem, rows: Array, pair: tuple[int, int], codes: Array
 ) -> VolumeProblem | None:
     """The two classes by themselves, at their present volumes; None if either has no free point."""
@@ -127,7 +135,7 @@ def _best_split(
     least, best = followed.objective, None
     n_iter += followed.n_iter
     for vector in vectors.T:
-        found = _followed(part, _split(part, vector), stages)
+        found = _followed(part, split_at_volumes(part, vector), stages)
         n_iter += found.n_iter
         if found.objective < least:
             least, best = found.objective, found.shares.argmax(axis=1)
@@ -143,7 +151,7 @@ def _followed(part: VolumeProblem, codes: Array, stages: Sequence[Stage]) -> Bal
     return descend(part, part.whole(codes), stages, "pair")
 
 
-def _split(part: VolumeProblem, vector: Array) -> Array:
+def split_at_volumes(part: VolumeProblem, vector: Array) -> Array:
     """The largest values as the class of more of the labels there, at the volumes of the pair."""
     code = np.where(part.codes == 1, 1.0, -1.0)
     if float((code * part.weights) @ vector[part.index]) < 0:

@@ -1,0 +1,333 @@
+"""BalancedGraphClassifier: volumes, methods, new points, warnings and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+
+from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
+from lapwing.estimators.template import prepare
+from lapwing.exceptions import NoClassStructureWarning, UnlabeledComponentWarning
+from lapwing.model_selection import leave_one_out, reproducibility
+from lapwing.models import load_model, save_model
+from lapwing.onnx_export import OnnxExportError, to_onnx
+from lapwing.solvers.graph.registry import PARTITIONS
+from tests.helpers.answers import scores
+
+every_method = pytest.mark.parametrize("method", PARTITIONS)
+
+
+def blobs(
+    sizes: tuple[int, ...] = (40, 40, 40), gap: float = 8.0, labels: int = 1, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points in random order, a few labels a class, the truth."""
+    rng, k = np.random.default_rng(seed), len(sizes)
+    angles = 2 * np.pi * np.arange(k) / k
+    truth = np.repeat(np.arange(k), sizes)
+    X = gap / 2 * np.column_stack([np.cos(angles), np.sin(angles)])[truth]
+    X = X + rng.standard_normal(X.shape)
+    order = rng.permutation(len(X))
+    X, truth = X[order], truth[order]
+    y = np.full(len(X), -1)
+    for c in range(k):
+        some = np.flatnonzero(truth == c)[:labels]
+        y[some] = c
+    return X, y, truth
+
+
+# ---- answers and attributes ----------------------------------------------------------------------
+
+
+@every_method
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blobs_are_found_and_attributes_fit_together(method: str, n_classes: int) -> None:
+    X, y, truth = blobs((40,) * n_classes)
+    model = BalancedGraphClassifier(method=method).fit(X, y)
+    assert_array_equal(model.transduction_, truth)
+    assert_array_equal(model.predict(X + 0.01), truth)
+    assert model.label_distributions_.shape == (len(X), n_classes)
+    assert_allclose(model.label_distributions_.sum(axis=1), 1)
+    assert_allclose(model.class_volumes_, model.label_distributions_.mean(axis=0))
+    assert_array_equal(model.label_distributions_.argmax(axis=1), truth)
+    assert isinstance(model.objective_, float)
+    assert all((np.diff(part["objective"]) < 0).all() for part in model.history_)
+    assert model.history_[-1]["objective"][-1] == pytest.approx(model.objective_)
+    assert 0 <= model.edge_cut_ < 0.1
+    assert not hasattr(model, "class_prior_")
+    assert model.virtual_labels_.shape == (len(X), 1 if n_classes == 2 else n_classes)
+
+
+@every_method
+@pytest.mark.parametrize(
+    "prior", [(0.5, 0.3, 0.2), {0: 5, 1: 3, 2: 2}, [50, 30, 20]], ids=["array", "dict", "counts"]
+)
+def test_known_volumes_are_met(method: str, prior: Any) -> None:
+    X, y, _ = blobs(gap=3.0)
+    model = BalancedGraphClassifier(method=method, class_prior=prior).fit(X, y)
+    assert_array_equal(np.bincount(model.transduction_), [60, 36, 24])
+    assert_allclose(model.class_prior_, [0.5, 0.3, 0.2])
+
+
+def test_rows_that_repeat_count_as_often() -> None:
+    X, y, _ = blobs(gap=3.0)
+    X, y = np.vstack([X, X[:60]]), np.append(y, np.full(60, -1))
+    model = BalancedGraphClassifier(class_prior="uniform").fit(X, y)
+    assert_allclose(np.bincount(model.transduction_), 60, atol=1)
+    assert_array_equal(model.transduction_[120:], model.transduction_[:60])
+
+
+def test_labels_that_are_not_drawn_by_class_tell_the_volumes() -> None:
+    """Nine labels of ten are of one class: that is where the unknown volumes begin."""
+    X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=2)
+    rng = np.random.default_rng(0)
+    y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
+    y[rng.choice(np.flatnonzero(truth == 1), 1)] = 1
+    told = BalancedGraphClassifier().fit(X, y)
+    equal = BalancedGraphClassifier(class_prior="uniform").fit(X, y)
+    assert (told.transduction_ != truth).mean() < (equal.transduction_ != truth).mean() - 0.1
+
+
+def test_no_prior_is_an_unknown_one() -> None:
+    X, y, _ = blobs(gap=4.0)
+    for prior in (None, "unknown"):
+        model = BalancedGraphClassifier(class_prior=prior).fit(X, y)
+        assert not hasattr(model, "class_prior_")
+
+
+def test_labels_keep_their_class_where_they_contradict_their_neighbours() -> None:
+    X, y, truth = blobs()
+    wrong = np.flatnonzero((truth == 0) & (y == -1))[3]
+    y[wrong] = 2
+    assert BalancedGraphClassifier().fit(X, y).transduction_[wrong] == 2
+
+
+def test_two_labels_of_one_point_are_shared() -> None:
+    X, y, _ = blobs()
+    twice = np.flatnonzero(y == 0)
+    X, y = np.vstack([X, X[twice]]), np.append(y, [1])
+    weights = np.ones(len(X))
+    weights[-1] = 0.25
+    model = BalancedGraphClassifier().fit(X, y, sample_weight=weights)
+    assert_allclose(model.label_distributions_[twice[0]], [0.8, 0.2, 0], atol=1e-6)
+    assert model.transduction_[twice[0]] == 0
+
+
+def test_order_of_rows_changes_few_answers() -> None:
+    X, y, _ = blobs(gap=4.0)
+    order = np.random.default_rng(3).permutation(len(X))
+    first = BalancedGraphClassifier().fit(X, y)
+    second = BalancedGraphClassifier().fit(X[order], y[order])
+    assert_allclose(second.class_volumes_, first.class_volumes_, atol=0.01)
+    assert (second.transduction_ == first.transduction_[order]).mean() > 0.98
+
+
+def test_rows_of_weight_0_are_answered_as_new_ones() -> None:
+    X, y, truth = blobs(labels=2)
+    gone = np.flatnonzero(y == 1)[:1]
+    weights = np.ones(len(X))
+    weights[gone] = 0
+    model = BalancedGraphClassifier().fit(X, y, sample_weight=weights)
+    assert_array_equal(model.transduction_, truth)
+    assert_array_equal(model.transduction_[gone], model.predict(X[gone]))
+    assert_allclose(model.label_distributions_[gone].sum(axis=1), 1)
+
+
+# ---- new points ----------------------------------------------------------------------------------
+
+
+def test_new_points_get_the_mean_of_regression_and_vote() -> None:
+    X, y, _ = blobs(gap=3.0)
+    model = BalancedGraphClassifier(n_votes=3, C=2.0).fit(X, y)
+    Z = X[:15] + 0.3
+    distances = ((Z[:, None] - X) ** 2).sum(axis=2)
+    nearest = np.argsort(distances, axis=1)[:, :3]
+    near = np.take_along_axis(distances, nearest, axis=1)
+    weights = np.exp(-(near - near[:, :1]) / (2 * model.neighbors_.bandwidth**2))
+    weights /= weights.sum(axis=1, keepdims=True)
+    vote = np.einsum("nk,nkc->nc", weights, model.virtual_labels_[nearest])
+    K = rbf_kernel(X, gamma=model.kernel_.gamma)
+    n, g = len(X), model.virtual_labels_
+    # min |f|^2 / 2 + C/2 sum (f + b - g)^2, the bias free.
+    system = np.block([[K + np.eye(n) / 2.0, np.ones((n, 1))], [np.ones((1, n)), 0]])
+    solved = np.linalg.solve(system, np.vstack([g, np.zeros((1, 3))]))
+    smooth = rbf_kernel(Z, X, gamma=model.kernel_.gamma) @ solved[:n] + solved[n]
+    assert_allclose(scores(model, Z), (smooth + vote) / 2, atol=1e-6)
+
+
+def test_without_votes_it_is_a_kernel_expansion() -> None:
+    X, y, truth = blobs()
+    model = BalancedGraphClassifier(n_votes=0).fit(X, y)
+    assert not hasattr(model, "neighbors_")
+    Z = X[:20] + 0.1
+    K = rbf_kernel(Z, model.X_fit_, gamma=model.kernel_.gamma)
+    assert_allclose(scores(model, Z), K @ model.alpha_ + model.intercept_, atol=1e-8)
+    assert_array_equal(model.predict(X), truth)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"space": None},
+        {"space": Landmarks(20)},
+        {"kernel": "linear"},
+        {"space": Linear()},
+        {"kernel": "laplacian", "gamma": 0.5},
+    ],
+    ids=["full", "landmarks", "linear", "Linear()", "laplacian"],
+)
+def test_spaces_and_kernels(options: dict[str, Any]) -> None:
+    X, y, truth = blobs()
+    model = BalancedGraphClassifier(**options).fit(X, y)
+    assert (model.predict(X) == truth).mean() > 0.95
+
+
+def test_a_precomputed_kernel_with_a_given_graph() -> None:
+    X, y, truth = blobs()
+    K, W = rbf_kernel(X, gamma=0.2), KNNGraph(8).affinity(X)
+    model = BalancedGraphClassifier(W, kernel="precomputed").fit(K, y)
+    assert_array_equal(model.transduction_, truth)
+    assert_array_equal(model.predict(K), truth)
+
+
+def test_sparse_points_are_parted_as_dense_ones() -> None:
+    X, y, _ = blobs(gap=4.0)
+    dense = BalancedGraphClassifier(n_votes=0).fit(X, y)
+    sparse = BalancedGraphClassifier().fit(sp.csr_array(X), y)
+    assert_allclose(sparse.virtual_labels_, dense.virtual_labels_, atol=1e-6)
+    assert not hasattr(sparse, "neighbors_")
+    assert_allclose(scores(sparse, X), scores(dense, X), atol=1e-5)
+
+
+def test_single_precision_stays() -> None:
+    X, y, truth = blobs()
+    model = BalancedGraphClassifier().fit(X.astype(np.float32), y)
+    assert model.virtual_labels_.dtype == np.float32
+    assert_array_equal(model.transduction_, truth)
+
+
+# ---- the rest of the library ---------------------------------------------------------------------
+
+
+def test_leave_one_out_and_reproducibility() -> None:
+    X, y, _ = blobs(labels=3)
+    model = BalancedGraphClassifier()
+    held = leave_one_out(model, X, y)
+    assert held.error == 0
+    again = reproducibility(model, X, y, n_draws=3)
+    assert again.share < 0.05
+
+
+def test_refits_give_what_fits_give() -> None:
+    X, y, _ = blobs(gap=4.0, labels=2)
+    other = y.copy()
+    other[np.flatnonzero(y == 1)[0]] = -1
+    model = BalancedGraphClassifier()
+    prepared = prepare(model, X, y)
+    again = prepared.relabeled(model._read_targets(other))
+    refits = model._refits(prepared)
+    fitted = clone(model).fit(X, other)
+    assert_array_equal(refits.values(again), fitted.virtual_labels_)
+    assert_allclose(refits.solve(again).function(X), scores(fitted, X), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_votes", [0, 5])
+def test_models_are_saved_and_loaded(tmp_path: Path, n_votes: int) -> None:
+    X, y, _ = blobs(gap=4.0)
+    model = BalancedGraphClassifier(n_votes=n_votes, class_prior={0: 1, 1: 1, 2: 1}).fit(X, y)
+    save_model(model, tmp_path / "m.lapwing")
+    loaded = load_model(tmp_path / "m.lapwing").pipeline
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(loaded.class_volumes_, model.class_volumes_)
+
+
+def test_onnx_is_refused_with_votes_and_exact_without() -> None:
+    pytest.importorskip("onnx")
+    reference = pytest.importorskip("onnx.reference")
+    X, y, _ = blobs(gap=4.0)
+    with pytest.raises(OnnxExportError, match="n_votes=0"):
+        to_onnx(BalancedGraphClassifier().fit(X, y))
+    model = BalancedGraphClassifier(n_votes=0).fit(X, y)
+    found = reference.ReferenceEvaluator(to_onnx(model)).run(["scores"], {"X": X})[0]
+    assert_allclose(found, model.decision_function(X), atol=1e-9)
+
+
+# ---- warnings ------------------------------------------------------------------------------------
+
+
+def test_a_graph_without_structure_is_told() -> None:
+    rng = np.random.default_rng(0)
+    W = np.triu(rng.random((60, 60)), 1)
+    y = np.full(60, -1)
+    y[:9] = np.arange(9) % 3
+    with pytest.warns(NoClassStructureWarning, match=r"3 classes that were found cut \d+ %"):
+        model = BalancedGraphClassifier(W + W.T).fit(rng.standard_normal((60, 2)), y)
+    assert model.edge_cut_ > 0.8
+
+
+def test_parts_without_a_label_are_told() -> None:
+    X, y, truth = blobs((40, 40, 40), gap=60.0)
+    y[y == 2] = -1
+    with pytest.warns(UnlabeledComponentWarning):
+        model = BalancedGraphClassifier().fit(X, y)
+    assert_array_equal(model.transduction_[truth < 2], truth[truth < 2])
+    assert np.isfinite(model.virtual_labels_).all()
+
+
+def test_all_rows_labelled_and_few_points() -> None:
+    X = np.array([[0.0], [0.2], [5.0], [5.1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = BalancedGraphClassifier().fit(X, [0, 0, 1, 1])
+    assert_array_equal(model.transduction_, [0, 0, 1, 1])
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "magic"}, "method='magic' must be one of 'laplace', 'random-walk', 'poisson'"),
+        ({"class_prior": "guess"}, "class_prior='guess' must be 'unknown', 'labels', 'uniform'"),
+        ({"class_prior": [0.5, 0.5]}, "class_prior must be one number >= 0 a class"),
+        ({"class_prior": [0.5, -0.1, 0.6]}, "it holds -0.1 for class number 1"),
+        ({"class_prior": {0: 1, 1: 2}}, r"has no part for \[2\]. Give every class a part"),
+        ({"class_prior": {0: 1, 1: 2, 2: 1, 9: 1}}, r"names \[9\], which are none"),
+        ({"class_prior": [1, 0, 1]}, "class_prior is 0 for class number 1"),
+        ({"class_prior": [100, 1, 100]}, "leaves class number 1 a part of 0.00498"),
+        ({"n_votes": -1}, "n_votes=-1 must be a whole number >= 0"),
+        ({"C": 0}, "C=0 must be a finite number > 0"),
+        ({"space": "full"}, "space='full' is not known"),
+    ],
+)
+def test_wrong_parameters_are_refused(options: dict[str, Any], message: str) -> None:
+    X, y, _ = blobs()
+    with pytest.raises(ValueError, match=message):
+        BalancedGraphClassifier(**options).fit(X, y)
+
+
+def test_priors_are_in_proportion() -> None:
+    X, y, _ = blobs(gap=4.0)
+    first = BalancedGraphClassifier(class_prior=[1, 1, 2]).fit(X, y)
+    second = BalancedGraphClassifier(class_prior=[0.25, 0.25, 0.5]).fit(X, y)
+    assert_array_equal(first.transduction_, second.transduction_)
+
+
+def test_one_class_is_refused() -> None:
+    X, y, _ = blobs()
+    with pytest.raises(ValueError, match="class"):
+        BalancedGraphClassifier().fit(X, np.where(y == 0, 0, -1))
+
+
+def test_a_class_of_weight_0_is_refused() -> None:
+    X, y, _ = blobs()
+    with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[1\]"):
+        BalancedGraphClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
