@@ -106,15 +106,13 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
         rules = [
             [larger_of_both(records[i]).error for i in places],
             [found[i].error for i in places],
-            [found[i].averaged for i in places],
             _hindsight([records[i] for i in places], names),
         ]
         means = [mean_over_sets(values, tasks) for values in (*of_family, *rules)]
         rows.append([f"{per_class}, {drawing}", *(f"{100 * mean:.1f}" for mean in means)])
-    rules_shown = ["larger of both", "compare", "FewLabel", "best in hindsight"]
+    rules_shown = ["larger of both", "compare", "best in hindsight"]
     header = ["labels a class", *names, *rules_shown]
     notes = [
-        "FewLabel: the mean of the candidates that are nearly as good, as `FewLabelClassifier` is.",
         "In hindsight: the candidate with the smallest mean error of each set. Sparse sets and "
         "those with more features than points have linear machines.",
     ]
@@ -144,7 +142,7 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
         some = [o for o in found if o.task.per_class == per_class]
         sets = sorted({o.task.source for o in some})
         losses = {
-            name: float(np.mean([o.averaged - o.supervised for o in some if o.task.source == name]))
+            name: float(np.mean([o.error - o.supervised for o in some if o.task.source == name]))
             for name in sets
         }
         worst = sorted(losses, key=losses.__getitem__, reverse=True)[:3]
@@ -152,7 +150,7 @@ def against_supervised(found: Sequence[Outcome]) -> Table:
             [str(per_class), ", ".join(f"{name} {100 * losses[name]:+.1f}" for name in worst)]
         )
     header = ["labels a class", "three worst sets, points of error"]
-    return Table("FewLabelClassifier less the labels alone", header, rows)
+    return Table("The choice less the labels alone", header, rows)
 
 
 def _judged(some: Sequence[Outcome]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import warnings
 from collections.abc import Sequence
@@ -10,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
 
 from benchmarks.choosing.problems import SOURCES, Drawn, Task, draw, tasks
 from benchmarks.shared.data import Data
@@ -35,8 +32,6 @@ class Row:
     error : float
         The true share of wrong answers on the unlabelled points.
     seconds : float
-    probabilities : str
-        Of the classes of the unlabelled points, as `packed` writes them.
     """
 
     name: str
@@ -47,23 +42,13 @@ class Row:
     n_left_out: list[int]
     error: float
     seconds: float
-    probabilities: str
 
 
 @dataclass(frozen=True)
 class Record:
-    """All candidates on a draw.
-
-    Attributes
-    ----------
-    task : Task
-    truth : list of int
-        Classes of the unlabelled points.
-    rows : tuple of Row
-    """
+    """All candidates on a draw."""
 
     task: Task
-    truth: list[int]
     rows: tuple[Row, ...]
 
     @property
@@ -77,8 +62,7 @@ def read(path: Path) -> list[Record]:
         return []
     lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [
-        Record(Task(**line["task"]), line["truth"], tuple(Row(**row) for row in line["rows"]))
-        for line in lines
+        Record(Task(**line["task"]), tuple(Row(**row) for row in line["rows"])) for line in lines
     ]
 
 
@@ -101,20 +85,7 @@ def gather(source: str, folder: Path, *, n_draws: int, size: int, seed: int) -> 
 def measured(data: Data, task: Task, size: int, seed: int) -> Record:
     """Try all candidates as `compare` does, and count their errors."""
     drawn = draw(data, task, size, seed)
-    effort = Effort(n_draws=5, max_left_out=16, seed=task.draw)
-    truth = drawn.data.y[drawn.y < 0].tolist()
-    return Record(task, truth, tuple(_rows(drawn, effort)))
-
-
-def packed(probabilities: NDArray[np.float64]) -> str:
-    """Probabilities (n, c) to 1/255, as text."""
-    return base64.b64encode(np.round(255 * probabilities).astype(np.uint8).tobytes()).decode()
-
-
-def unpacked(text: str, n_classes: int) -> NDArray[np.float64]:
-    """The probabilities (n, c) that `packed` wrote."""
-    numbers = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
-    return numbers.reshape(-1, n_classes) / 255
+    return Record(task, tuple(_rows(drawn, Effort(n_draws=5, max_left_out=16, seed=task.draw))))
 
 
 def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
@@ -124,7 +95,6 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
             tried = try_out(candidate, drawn.data.X, drawn.y, None, effort)
-            fitted = clone(candidate.estimator).fit(drawn.data.X, drawn.y)
         evidence = tried.evidence
         found.append(
             Row(
@@ -136,7 +106,6 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
                 tried.n_left_out.tolist(),
                 float(np.mean(tried.codes[hidden] != drawn.data.y[hidden])),
                 evidence.seconds,
-                packed(fitted.transduction_proba_[hidden]),
             )
         )
     return found

@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 from scipy.stats import beta
 
 from benchmarks.choosing.problems import SOURCES, Task
-from benchmarks.choosing.records import Record, Row, unpacked
-from lapwing.model_selection.averaging import weights_by_error
+from benchmarks.choosing.records import Record, Row
 from lapwing.model_selection.calibration import CONSTANTS, Constants, estimate_error, posterior
 from lapwing.model_selection.candidates import LABELS_ALONE
 from lapwing.model_selection.comparison import in_order
@@ -31,8 +30,8 @@ class Outcome:
     ----------
     task : Task
     name : str
-    error, averaged : float
-        True errors of the chosen candidate, and of the mean of those that are nearly as good.
+    error : float
+        True error of the chosen candidate.
     estimate, low, high : float
     supervised : float
         True error of the labels alone.
@@ -41,7 +40,6 @@ class Outcome:
     task: Task
     name: str
     error: float
-    averaged: float
     estimate: float
     low: float
     high: float
@@ -62,17 +60,6 @@ def ordered(record: Record, constants: Constants) -> list[tuple[Row, Evidence]]:
 def chosen(record: Record, constants: Constants) -> Row:
     """As `compare` chooses."""
     return ordered(record, constants)[0][0]
-
-
-def averaged(record: Record, constants: Constants) -> float:
-    """The error of the mean that `FewLabelClassifier` answers with."""
-    table = ordered(record, constants)
-    weights = weights_by_error([evidence for _, evidence in table])
-    mean = sum(
-        weight * unpacked(row.probabilities, record.n_classes)
-        for weight, (row, _) in zip(weights.tolist(), table, strict=True)
-    )
-    return float(np.mean(np.argmax(mean, axis=1) != np.array(record.truth)))
 
 
 def family(row: Row) -> str:
@@ -121,7 +108,6 @@ def outcomes(records: Sequence[Record]) -> list[Outcome]:
                         record.task,
                         row.name,
                         row.error,
-                        averaged(record, constants),
                         evidence.error,
                         *evidence.error_interval,
                         supervised(record).error,

@@ -11,11 +11,11 @@ import pytest
 from benchmarks.choosing import records as records_module
 from benchmarks.choosing.command import errors, estimates
 from benchmarks.choosing.problems import SOURCES, Source, Task, draw, tasks
-from benchmarks.choosing.records import Record, Row, gather, packed, read, unpacked
-from benchmarks.choosing.rules import averaged, chosen, fitted, larger_of_both, outcomes
+from benchmarks.choosing.records import Record, Row, gather, read
+from benchmarks.choosing.rules import chosen, fitted, larger_of_both, outcomes
 from benchmarks.shared.data import Data
 from lapwing.model_selection.calibration import CONSTANTS
-from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
 
 TASK = Task("g50c", 3, "equal", 0)
 
@@ -26,22 +26,14 @@ def clouds() -> Data:
     return Data(rng.standard_normal((60, 2)) + 3 * y[:, None], y)
 
 
-TRUTH = [0, 1] * 50
-
-
 def row(name: str, assumption: str, error: float, missed: int = 0, left_out: int = 10) -> Row:
-    """Sure and wrong on the first points, and right and less sure on the others."""
     half = left_out // 2
     first = min(missed, half)
-    of_true = np.where(np.arange(100) < 100 * error, 0.3, 0.9)
-    second = np.where(np.array(TRUTH) == 1, of_true, 1 - of_true)
-    shares = packed(np.stack([1 - second, second], axis=1))
-    counts: tuple[list[float], list[int]] = [first, missed - first], [half, half]
-    return Row(name, assumption, "", 0.1, *counts, error, 1.0, shares)
+    return Row(name, assumption, "", 0.1, [first, missed - first], [half, half], error, 1.0)
 
 
 def record(source: str, number: int, *rows: Row) -> Record:
-    return Record(replace(TASK, source=source, draw=number), TRUTH, rows)
+    return Record(replace(TASK, source=source, draw=number), rows)
 
 
 @pytest.mark.parametrize("drawing", ["equal", "random"])
@@ -82,20 +74,6 @@ def test_the_choice_is_that_of_compare() -> None:
     assert chosen(record("g50c", 0, bad, refused), CONSTANTS) is bad
 
 
-def test_probabilities_are_kept_as_text() -> None:
-    shares = np.random.default_rng(0).dirichlet(np.ones(4), 30)
-    np.testing.assert_allclose(unpacked(packed(shares), 4), shares, atol=1 / 255)
-
-
-def test_the_mean_of_candidates_is_that_of_the_classifier() -> None:
-    one, two = row("LapSVC()", SHEETS, 0.1, 1), row("S3VC()", CLUSTERS, 0.3, 1)
-    both = record("g50c", 0, one, two)
-    # of 30 points that one of them misses the other is sure of 20
-    assert averaged(both, CONSTANTS) == pytest.approx(0.1)
-    clear = record("g50c", 0, one, replace(two, n_missed=[5, 5]))
-    assert averaged(clear, CONSTANTS) == one.error
-
-
 def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where errors are what the labels say on one set, and far more on another of other kin."""
     rng = np.random.default_rng(0)
@@ -112,6 +90,5 @@ def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch)
     assert both.seen == CONSTANTS.seen
     table = errors(made, outcomes(made))
     assert [line[0] for line in table.rows] == ["3, equal"]
-    assert table.header[-3:] == ["compare", "FewLabel", "best in hindsight"]
-    assert table.rows[0][-3] == table.rows[0][-1] == table.rows[0][1]
+    assert table.rows[0][-1] == table.rows[0][1]
     assert estimates(outcomes(made)).rows[0][:2] == ["3, equal", "8"]

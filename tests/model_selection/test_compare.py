@@ -35,7 +35,6 @@ from lapwing.model_selection import (
     leave_one_out,
     reproducibility,
 )
-from lapwing.model_selection.averaging import weights_by_error
 from lapwing.model_selection.calibration import CONSTANTS, effective_counts, estimate_error
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, RECIPES, SHEETS
 from lapwing.model_selection.comparison import in_order
@@ -239,7 +238,7 @@ def test_labels_alone_are_used_where_nothing_is_found() -> None:
 def test_the_estimate_is_the_mean_of_a_beta_distribution() -> None:
     missed, left_out = np.array([1, 2]), np.array([10, 10])
     found = estimate_error(0.1, missed, left_out)
-    mean = CONSTANTS.unseen / 2 + CONSTANTS.seen * 0.1
+    mean = CONSTANTS.unseen + CONSTANTS.seen * 0.1
     a = CONSTANTS.prior_labels * mean + CONSTANTS.of_a_label * 3
     b = CONSTANTS.prior_labels * (1 - mean) + CONSTANTS.of_a_label * 17
     assert found.error == pytest.approx(a / (a + b))
@@ -439,9 +438,8 @@ def test_the_table_as_a_frame(library: str, kind: Any) -> None:
     ends = list(zip(frame["error_low"], frame["error_high"], strict=True))
     assert ends == [r.error_interval for r in found.table]
     left = {"estimator", "error_interval", "agreement"}
-    told = {part.name for part in fields(Evidence)} - left | {"error_low", "error_high", "weight"}
+    told = {part.name for part in fields(Evidence)} - left | {"error_low", "error_high"}
     assert set(frame.columns) == told
-    assert list(frame["weight"]) == found.weights.tolist()
 
 
 def test_a_frame_is_of_pandas_unless_asked_otherwise() -> None:
@@ -533,6 +531,7 @@ def test_the_classifier_is_what_it_chose() -> None:
     np.testing.assert_array_equal(model.predict_proba(X), direct.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X), direct.predict(X))
     np.testing.assert_array_equal(model.transduction_, direct.transduction_)
+    np.testing.assert_array_equal(model.transduction_proba_, direct.transduction_proba_)
     np.testing.assert_array_equal(model.labeled_, y >= 0)
     assert model.score(X, truth) == 1.0
     assert model.score(X, y) == 1.0
@@ -551,44 +550,6 @@ def test_a_saved_model_knows_its_evidence(tmp_path: Path) -> None:
     assert str(again.evidence_) == str(model.evidence_)
     assert again.error_interval_ == model.error_interval_
     assert clone(again).fit(X, y).evidence_.chosen.name == model.evidence_.chosen.name
-
-
-def test_nearly_as_good_candidates_count_by_their_errors() -> None:
-    table = [row("a", error=0.2), row("b", error=0.25), row("c", error=0.6)]
-    weights = weights_by_error(table)
-    assert weights[0] / weights[1] == pytest.approx(math.exp(1.0))
-    assert weights.sum() == pytest.approx(1.0)
-    assert weights[2] == 0.0
-    lost = row("lost", error=0.2, objection="gives the class 'a' to 0.0 % of the rows")
-    assert weights_by_error([table[0], lost]).tolist() == [1.0, 0.0]
-    assert weights_by_error([lost, lost]).tolist() == [1.0, 0.0]
-    # the labels alone, as nothing was found
-    assert weights_by_error([alone(error=0.45), row(error=0.4)]).tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_answer_is_the_mean_of_what_is_nearly_as_good(n_classes: int) -> None:
-    X, y, truth = labeled_clusters(n_classes, n_labels=5)
-    pair = [GRAPH, Candidate("embedded", LapERLSClassifier(), SHEETS)]
-    model = FewLabelClassifier(pair, **QUICK).fit(X, y)
-    assert len(model.estimators_) == len(model.weights_) == 2
-    assert model.best_estimator_ is model.estimators_[0]
-    by_hand = sum(
-        weight * clone(each).fit(X, y).predict_proba(X)
-        for weight, each in zip(model.weights_, model.estimators_, strict=True)
-    )
-    np.testing.assert_allclose(model.predict_proba(X), by_hand)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[by_hand.argmax(axis=1)])
-    likeliest = model.transduction_proba_.argmax(axis=1)
-    np.testing.assert_array_equal(model.transduction_, model.classes_[likeliest])
-    decisions = model.decision_function(X)
-    assert decisions.shape == ((len(X),) if n_classes == 2 else (len(X), n_classes))
-    if n_classes == 2:
-        np.testing.assert_array_equal(decisions >= 0, model.predict(X) == model.classes_[1])
-    one = FewLabelClassifier(pair, average=False, **QUICK).fit(X, y)
-    assert len(one.estimators_) == 1
-    np.testing.assert_array_equal(one.predict(X), one.best_estimator_.predict(X))
-    assert error_of(model, y, truth) <= error_of(one, y, truth) + 0.1
 
 
 def test_progress_is_told_of_every_candidate() -> None:

@@ -22,7 +22,6 @@ from lapwing._host.optional import require
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.averaging import REACH, weights_by_error
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     LABELS_ALONE,
@@ -76,14 +75,6 @@ class Comparison:
         return clone(self.chosen.estimator)
 
     @property
-    def weights(self) -> Array:
-        """How much each row of the table counts in the answer of `FewLabelClassifier`; sums to 1.
-
-        Only candidates that are nearly as good as the chosen one by their estimated errors count.
-        """
-        return weights_by_error(self.table)
-
-    @property
     def error(self) -> float:
         """Its estimated share of wrong answers on the unlabelled rows."""
         return self.chosen.error
@@ -105,8 +96,8 @@ class Comparison:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            The columns are the attributes of `Evidence` but for the estimator and the agreement,
-            and `weight`; the ends of the interval are `error_low` and `error_high`.
+            The columns are the attributes of `Evidence` but for the estimator and the agreement;
+            the ends of the interval are `error_low` and `error_high`.
 
         Raises
         ------
@@ -129,11 +120,12 @@ class Comparison:
         if library not in _FRAMES:
             raise ValueError(f"library={library!r} must be 'pandas', 'polars' or None.")
         frames = require(library, extra=_FRAMES[library], purpose="Comparison.to_frame")
-        columns = {name: [get(row) for row in self.table] for name, get in _COLUMNS.items()}
-        return frames.DataFrame({**columns, "weight": self.weights.tolist()})
+        return frames.DataFrame(
+            {name: [get(row) for row in self.table] for name, get in _COLUMNS.items()}
+        )
 
     def __str__(self) -> str:
-        lines = [_HEADER, *self._lines()]
+        lines = [_HEADER, *(_cells(row) for row in self.table)]
         widths = [max(len(line[j]) for line in lines) for j in range(len(_HEADER))]
         text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
@@ -141,15 +133,11 @@ class Comparison:
             text += ["", "Not to be chosen:", *objections]
         return "\n".join([*text, "", self.verdict, *self.notes])
 
-    def _lines(self) -> list[tuple[str, ...]]:
-        rows = zip(self.table, self.weights.tolist(), strict=True)
-        return [(*_cells(row), f"{weight:.2f}" if weight else "-") for row, weight in rows]
-
     def _repr_html_(self) -> str:
         def line(cells: Sequence[str], tag: str) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-        rows = "".join(line(cells, "td") for cells in self._lines())
+        rows = "".join(line(_cells(row), "td") for row in self.table)
         said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
         return f"<table>{line(_HEADER, 'th')}{rows}</table>{said}"
 
@@ -171,7 +159,7 @@ _COLUMNS: dict[str, Callable[[Evidence], Any]] = {
 
 _HEADER = (
     "candidate", "assumption", "wrong (90 % interval)", "left out, missed", "rows that change",
-    "smallest class", "labels kept", "seconds", "weight",
+    "smallest class", "labels kept", "seconds",
 )  # fmt: skip
 
 
@@ -385,8 +373,8 @@ def _try_all(
 
 
 def _bar(tried: Sequence[Tried]) -> float:
-    """The estimated error from which on a candidate has no part in the answer."""
-    return REACH + min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
+    """The estimated error that a candidate must not exceed to be chosen."""
+    return min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
 
 
 def in_order(table: Sequence[Evidence], n_classes: int) -> list[Evidence]:

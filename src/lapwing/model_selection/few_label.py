@@ -1,4 +1,4 @@
-"""The classifier that chooses its methods."""
+"""The classifier that chooses its method."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
 from lapwing.classes.labels import read_known
-from lapwing.classes.voting import as_decisions, elect
 from lapwing.estimators._docs import document
-from lapwing.estimators.progress import Progress, Stages
+from lapwing.estimators.progress import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.comparison import Asked, Comparison, compared
@@ -27,12 +26,10 @@ __all__ = ["FewLabelClassifier"]
 
 @document
 class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """Chooses among the families of methods, fits what it chose, and says how far to trust it.
+    """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
 
     A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
-    best by it to all rows. Where the evidence does not tell it from others, these are fitted too,
-    and the answer is the mean of their probabilities, by weight: exp(-d / 0.05) for an estimated
-    error that is larger by d.
+    best by it to all rows. Everything else is that estimator's.
 
     Parameters
     ----------
@@ -45,9 +42,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Labels to leave out of a method that has to be fitted again for them, one of each class at
         a time; the last of these rounds may go beyond.
     max_samples : int, default=2000
-        Most rows to choose by; what is chosen is fitted to all rows.
-    average : bool, default=True
-        Whether estimators that are nearly as good take part in the answer. False: the best alone.
+        Most rows to choose by; the chosen estimator is fitted to all rows.
     {unlabeled}
     random_state : int, RandomState or None, default=0
         Of what the evidence draws. None draws anew every time, and may choose another candidate.
@@ -55,11 +50,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_ : estimator
-        The best one, fitted to all rows.
-    estimators_ : list of estimator
-        All that take part in the answer, fitted to all rows; the first is `best_estimator_`.
-    weights_ : ndarray of shape (n_estimators,)
-        How much each of them counts; they sum to 1.
+        The chosen one, fitted to all rows.
     evidence_ : lapwing.model_selection.Comparison
         All candidates. Print it to see the table and the verdict.
     error_ : float
@@ -83,13 +74,10 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The time is some fifteen fits of `S3VC` to at most `max_samples` rows, which is most of it, and
-    a few fits of the others. Memory is that of the estimators: one at a time holds matrices of at
-    most ``max_samples ** 2`` numbers, and those that are chosen hold theirs of all rows. Beyond
+    The time is up to fourteen fits of `S3VC` to at most `max_samples` rows, which is most of it,
+    and a few fits of the others. Memory is that of the estimators: one at a time holds
+    matrices of at most ``max_samples ** 2`` numbers, and the chosen one those of all rows. Beyond
     12,000 rows only candidates without such a matrix are tried.
-
-    Averaging takes half a point off the mean error on 600 points (``python -m benchmarks
-    choosing``) and costs up to three more fits.
 
     With one label a class the estimate of the error is a guess from what the answers of such
     methods were worth on other data: ``evidence_.notes`` says so.
@@ -107,8 +95,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """
 
     best_estimator_: Any
-    estimators_: list[Any]
-    weights_: Array
     evidence_: Comparison
     classes_: Array
     labeled_: Array
@@ -125,7 +111,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         n_draws: int = 5,
         max_left_out: int = 16,
         max_samples: int = 2000,
-        average: bool = True,
         unlabeled: Any = "auto",
         random_state: Any = 0,
     ) -> None:
@@ -133,7 +118,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.n_draws = n_draws
         self.max_left_out = max_left_out
         self.max_samples = max_samples
-        self.average = average
         self.unlabeled = unlabeled
         self.random_state = random_state
 
@@ -175,54 +159,27 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         effort = Effort(self.n_draws, self.max_left_out, 0)
         asked = Asked(self.candidates, effort, self.max_samples, self.unlabeled, self.random_state)
         progress = Progress(self, None, X, y)
-        with warnings.catch_warnings():  # the first fit tells what there is to tell of all rows
+        with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
             warnings.simplefilter("ignore", LapwingWarning)
             evidence = compared(points, y, sample_weight, asked, progress)
+        best = evidence.best
+        weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
+        with progress.stage(f"fit {evidence.chosen.name}"):
+            self.best_estimator_ = best.fit(X, y, **weights)
         self.evidence_ = evidence
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval
-        self._fit_chosen(X, y, sample_weight, progress)
+        fitted = _last(best)
+        self.classes_ = fitted.classes_
+        self.labeled_ = fitted.labeled_
+        self.transduction_ = fitted.transduction_
+        self.transduction_proba_ = fitted.transduction_proba_
+        self.unlabeled_ = fitted.unlabeled_
         progress.finish(lambda: {})
         return self
 
-    def _fit_chosen(self, X: Any, y: Any, sample_weight: Any, progress: Stages) -> None:
-        """Fit the estimators that count, and answer for all rows."""
-        weights = self.evidence_.weights
-        counted = np.flatnonzero(weights).tolist() if self.average else [0]
-        self.weights_ = weights[counted] / weights[counted].sum()
-        self.estimators_ = []
-        for number in counted:
-            row = self.evidence_.table[number]
-            with warnings.catch_warnings(), progress.stage(f"fit {row.name}"):
-                if self.estimators_:  # of the data and the labels the first has told
-                    warnings.simplefilter("ignore", LapwingWarning)
-                estimator = clone(row.estimator)
-                named = {} if sample_weight is None else {_weights_of(estimator): sample_weight}
-                self.estimators_.append(estimator.fit(X, y, **named))
-        self.best_estimator_ = self.estimators_[0]
-        fitted = _last(self.best_estimator_)
-        self.classes_ = fitted.classes_
-        self.labeled_ = fitted.labeled_
-        self.unlabeled_ = fitted.unlabeled_
-        self.transduction_ = fitted.transduction_
-        self.transduction_proba_ = self._mean(
-            [_last(each).transduction_proba_ for each in self.estimators_]
-        )
-        if len(self.estimators_) > 1:
-            self.transduction_ = self._likeliest(self.transduction_proba_)
-
-    def _mean(self, probabilities: list[Array]) -> Array:
-        """By weight (n, n_classes)."""
-        return np.asarray(np.tensordot(self.weights_, np.stack(probabilities), axes=1))
-
-    def _likeliest(self, probabilities: Array) -> Array:
-        return np.asarray(self.classes_[elect(_odds(probabilities))])
-
     def decision_function(self, X: Any) -> Array:
-        """Decision values of points.
-
-        Those of the chosen estimator; where several take part, the logarithms of the probabilities,
-        less that of the first class where there are two.
+        """Decision values of points by the chosen estimator.
 
         Parameters
         ----------
@@ -236,15 +193,13 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             the order of `classes_`.
         """
         check_is_fitted(self)
-        if len(self.estimators_) > 1:
-            return as_decisions(_odds(self.predict_proba(X)))
         return np.asarray(self.best_estimator_.decision_function(X))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes: the mean of those of the estimators, by weight.
+        """Probabilities of the classes by the chosen estimator.
 
-        They are the estimators' own, and know nothing of the comparison: `error_` and
-        `error_interval_` say what to expect of the answers.
+        They are its own, and know nothing of the comparison: `error_` and `error_interval_` say
+        what to expect of the answers.
 
         Parameters
         ----------
@@ -257,10 +212,10 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Rows sum to 1; columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        return self._mean([each.predict_proba(X) for each in self.estimators_])
+        return np.asarray(self.best_estimator_.predict_proba(X))
 
     def predict(self, X: Any) -> Array:
-        """Classes of points.
+        """Classes of points by the chosen estimator.
 
         Parameters
         ----------
@@ -273,8 +228,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The class with the largest decision value.
         """
         check_is_fitted(self)
-        if len(self.estimators_) > 1:
-            return self._likeliest(self.predict_proba(X))
         return np.asarray(self.best_estimator_.predict(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -311,12 +264,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _odds(probabilities: Array) -> Array:
-    """Log probabilities (n, n_classes); of two classes one column, positive for the second."""
-    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
-    return np.asarray(logs[:, [1]] - logs[:, [0]] if logs.shape[1] == 2 else logs)
 
 
 def _last(estimator: Any) -> Any:
