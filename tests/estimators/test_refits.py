@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
-from lapwing import KNNGraph, LapRLSClassifier, LapSVC
+from lapwing import S3VC, KNNGraph, LapRLSClassifier, LapSVC
+from lapwing._host.threads import share
 from lapwing.classes.voting import elect
+from lapwing.estimators import s3vm
 from lapwing.estimators.refits import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
 from lapwing.solvers.manifold.deformed import DeformedKernel
@@ -118,3 +120,28 @@ def test_every_family_is_tried_with_weights_and_repeated_rows() -> None:
         assert (X[10] == X[11]).all()
         assert np.ptp(weights) > 0
         assert is_classifier(estimator) or np.isnan(y).any()
+
+
+@pytest.mark.parametrize("random_state", [0, np.random.RandomState(0)])
+def test_threads_share_what_is_left_out_of_low_density(
+    random_state: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A generator is drawn from in the order of the labels: its fits stay in one thread."""
+    X, y = np.random.default_rng(0).standard_normal((40, 2)), np.full(40, -1)
+    y[:6] = np.arange(6) % 2
+    estimator = S3VC("linear", random_state=random_state)
+    refits = estimator._refits(prepare(estimator, X, y))
+    asked = []
+
+    def shared(n_threads: int, *work: Any) -> Any:
+        asked.append(n_threads)
+        return share(n_threads, *work)
+
+    monkeypatch.setattr(s3vm, "share", shared)
+    monkeypatch.setattr(s3vm, "available_threads", lambda: 3)
+    found = refits.left_out_of(np.arange(4))
+    assert asked == [3 if random_state == 0 else 1]
+    for i in range(4):
+        alone = solve(estimator, without(refits.prepared, i))
+        np.testing.assert_array_equal(found[i], alone.values[refits.prepared.problem.index[i]])
+    assert np.isnan(found[4:]).all()

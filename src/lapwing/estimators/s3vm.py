@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import available_memory
+from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.voting import elect, n_columns, votes
 from lapwing.estimators import diagnostics
@@ -22,7 +23,7 @@ from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
-from lapwing.estimators.refits import Refits
+from lapwing.estimators.refits import Refits, without
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,
@@ -85,9 +86,29 @@ class LowDensitySolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class LowDensityRefits(Refits):
-    """One fit for each; the balance of the labels may stay where it is."""
+    """One fit for each; the balance of the labels may stay where it is.
+
+    Every fit starts from the supervised solution of its own labels. From the minimum that knew the
+    label that is left out it would stay there: the objective has one on its side, too.
+    """
 
     estimator: S3VC
+
+    def left_out_of(self, observations: Array) -> Array:
+        """The same of some observations; threads share the fits."""
+        problem = self.prepared.problem
+
+        def left_out(i: int) -> Array:
+            return np.asarray(self.values(without(self.prepared, i))[problem.index[i]])
+
+        values = np.full(problem.targets.shape, np.nan)
+        # One generator for all fits is drawn from in their order.
+        drawn = isinstance(self.estimator.random_state, np.random.RandomState)
+        if len(observations):
+            with single_blas_thread():
+                threads = 1 if drawn else available_threads()
+                values[observations] = share(threads, left_out, observations.tolist())
+        return values
 
     def holding_shares(self) -> LowDensityRefits:
         balance = self.estimator.balance
@@ -224,7 +245,9 @@ class S3VC(SemiSupervisedClassifier):
     intrinsic norm is that of h, without the bias, as the deformed kernel of [1]_ has it.
 
     An evaluation is a product with the features and one with their transpose; the full kernel is
-    factored once, n^3 / 3.
+    factored once, n^3 / 3. Pairs of classes are shared between threads (as many as joblib counts
+    cores, within OMP_NUM_THREADS) and factor their own points; all rounds but the last stop near
+    a minimum. Pairs that will take minutes are announced by a `LongFitWarning`.
 
     References
     ----------

@@ -5,7 +5,11 @@ every pair of classes one, about their labelled points and the unlabelled points
 either class: those of other classes are no evidence of where the two part, and would be pushed out
 of the margin all the same. So the machines are fitted in rounds. The first knows the labels alone;
 each later one weighs every unlabelled point in a pair by the share that the votes of the round
-before leave to the two classes, and leaves out those with next to none.
+before leave to the two classes, and leaves out those with next to none. All but the last are asked
+for votes only, and stop near a minimum.
+
+Rejected: to begin the last round at the minima of the round before. It takes a fifth less, and one
+draw each of USPS (6000 points) and of drawn text had 16.2 and 3.6 % errors instead of 14.1 and 2.8.
 """
 
 from __future__ import annotations
