@@ -402,6 +402,41 @@ def test_without_webgl_the_lists_are_enough(server: Any, context: Any) -> None:
     tab.page.close()
 
 
+def test_pictures_colours_and_print(open_tab: Callable[..., Tab]) -> None:
+    images = np.random.default_rng(0).integers(0, 255, size=(60, 8, 8))
+    y = [None] * 60
+    y[:4] = ["left", "right", "left", "right"]
+    with lapwing.label(blobs(60), y, images=images, journal=None, browser=False) as server:
+        server.session.rest()
+        tab = open_tab(server)
+        tab.press("n")
+        tab.until(lambda: tab.page.locator("#queue img").count() == 5)
+        tab.until(lambda: tab.ask("document.querySelector('#card img')?.naturalWidth") == 8)
+        row = tab.page.inner_text("#card .which b")
+        assert tab.page.get_attribute("#card img", "alt") == f"Picture of row {row}"
+        # The error is estimated, and both curves are told to those who do not see them.
+        server.session.give([4], "left")
+        curves = tab.page.locator("#progress svg")
+        tab.until(lambda: curves.count() == 2)
+        assert "Volumes: left" in curves.nth(1).get_attribute("aria-label")
+        # Each way of colouring draws another picture.
+        pictures = set()
+        for way in ("confidence", "given", "prediction"):
+            tab.press("t")
+            assert tab.page.input_value("#colouring") == way
+            pictures.add(tab.page.locator("#map").screenshot())
+        assert len(pictures) == 3
+        # On paper there are the map, the classes and the curves, and nothing to press.
+        tab.ask("() => { dispatchEvent(new Event('beforeprint')); }")
+        tab.page.emulate_media(media="print")
+        tab.until(lambda: tab.ask("document.getElementById('map-print').naturalWidth") > 300)
+        assert tab.page.is_visible("#map-print")
+        assert tab.page.is_visible("#progress svg >> nth=0")
+        shown = tab.page.locator("button:visible").all()
+        assert {button.get_attribute("aria-keyshortcuts") for button in shown} == {"1", "2"}
+        tab.page.close()
+
+
 def test_a_hundred_thousand_points(open_tab: Callable[..., Tab]) -> None:
     n = 100_000
     # As small a model as there is: what is tested is the page.

@@ -43,6 +43,7 @@ class Page {
     this.saving = 0;
     this.there = true;
     this.late = 0;
+    this.heardOf = state.version;
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
 
@@ -257,7 +258,8 @@ class Page {
   /** @param {{version: number, part: string}} event */
   changed({ version, part }) {
     if (part === 'labels') {
-      if (version === this.colours.version && version === this.state.version) return;
+      if (version === this.heardOf) return; // this tab's own change, told as news
+      this.heardOf = version;
       this.refresh({ state: true, colours: !this.state.model.fitted });
       // The model's answer comes at once, and brings the labels too: the points are drawn once.
       clearTimeout(this.late);
@@ -309,7 +311,7 @@ class Page {
   async #restate() {
     const before = this.state;
     this.state = await api.state();
-    this.shelf.clear();
+    if (before.version !== this.state.version || before.model.version !== this.state.model.version) this.shelf.clear();
     for (const row of this.passed) if (this.state.suggestions.length === 0) this.passed.delete(row);
     this.showState();
     if (before.maps.length !== this.state.maps.length && !this.rows.length) this.showMap();
@@ -380,6 +382,13 @@ class Page {
       this.mapKey = map.value;
       this.showMap();
     });
+    for (const select of [colouring, map]) {
+      // Whoever chose by mouse goes on with keys that a list would take for letters.
+      let mouse = false;
+      select.addEventListener('pointerdown', () => (mouse = true));
+      select.addEventListener('keydown', () => (mouse = false));
+      select.addEventListener('change', () => mouse && byId('map').focus({ preventScroll: true }));
+    }
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.palette = new Palette();
       this.paint();

@@ -1,0 +1,42 @@
+"""What holds for all modules of the page, whatever they do."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+PAGE = resources.files("lapwing._label") / "page"
+MODULES = {file.name: file.read_text("utf-8") for file in PAGE.iterdir() if file.suffix == ".js"}
+MARKUP = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser"
+    r"|srcdoc|\beval\b|new Function|https?://(?!www\.w3\.org/2000/svg)"
+)
+IMPORT = re.compile(r"^import .*? from '(.*?)';$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_values_can_only_be_text(name: str) -> None:
+    """A value of the table as markup, or code made of text, is impossible without one of these."""
+    assert MARKUP.findall(MODULES[name]) == []
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_modules_are_typed_and_found(name: str) -> None:
+    assert MODULES[name].startswith("// @ts-check\n")
+    assert {path.removeprefix("./") for path in IMPORT.findall(MODULES[name])} <= set(MODULES)
+
+
+def test_every_module_is_used() -> None:
+    imported = {
+        path.removeprefix("./") for text in MODULES.values() for path in IMPORT.findall(text)
+    }
+    assert imported | {"label.js"} == set(MODULES)
+    page = (PAGE / "index.html").read_text("utf-8")
+    assert set(re.findall(r'(?:src|href)="static/(.*?)"', page)) == {
+        "label.css",
+        "label.js",
+        "map.js",
+    }
+    assert re.findall(r"<script(?! src=)|<style| style=| on\w+=", page) == []
