@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
+from lapwing.classes.transport import transport as exact_transport
 from lapwing.classes.volumes import ClassOffsets, prior_offsets, resolve_prior
 
 
@@ -316,3 +317,15 @@ def test_wrong_arguments(changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"F": np.eye(5, 3), "prior": np.ones(3)} | changes
     with pytest.raises(ValueError, match=message):
         prior_offsets(**arguments)
+
+
+def test_transport_from_offsets_of_values_nearby_is_the_same_and_shorter() -> None:
+    rng = np.random.default_rng(0)
+    F, mass = rng.standard_normal((2000, 4)), np.ones(2000)
+    targets = np.array([800.0, 600.0, 400.0, 200.0])
+    before, _, _ = exact_transport(F + 0.001 * rng.standard_normal(F.shape), mass, targets)
+    cold, paths, _ = exact_transport(F, mass, targets)
+    warm, fewer, converged = exact_transport(F, mass, targets, start=before.offsets)
+    assert converged
+    np.testing.assert_allclose(warm.value(), cold.value())
+    assert fewer < paths

@@ -32,7 +32,9 @@ _MOST_PATHS = 10_000_000  # a cap against endless runs: no more than misplaced p
 _ROUNDING = 1e-12  # of the total weight
 
 
-def transport(F: Array, mass: Array, targets: Array) -> tuple[Plan, int, bool]:
+def transport(
+    F: Array, mass: Array, targets: Array, *, start: Array | None = None
+) -> tuple[Plan, int, bool]:
     """Share points out.
 
     Parameters
@@ -43,6 +45,8 @@ def transport(F: Array, mass: Array, targets: Array) -> tuple[Plan, int, bool]:
         Positive.
     targets : ndarray of shape (c,)
         With the sum of `mass`.
+    start : ndarray of shape (c,), optional
+        Offsets of a plan for values that hardly differ, in place of those of samples.
 
     Returns
     -------
@@ -58,10 +62,10 @@ def transport(F: Array, mass: Array, targets: Array) -> tuple[Plan, int, bool]:
     """
     n = len(F)
     sizes: list[int] = []
-    while n // _RATIO ** len(sizes) > _COARSEST:
+    while start is None and n // _RATIO ** len(sizes) > _COARSEST:
         sizes.append(n // _RATIO ** (len(sizes) + 1))
     order = np.random.default_rng(0).permutation(n)
-    offsets = np.zeros(F.shape[1])
+    offsets = np.zeros(F.shape[1]) if start is None else start
     n_iter = 0
     for size in reversed(sizes):
         rows = order[:size]

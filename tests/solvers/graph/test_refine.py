@@ -197,3 +197,39 @@ def test_repeated_points_count_as_often_as_they_stand_for() -> None:
     volumes = np.bincount(found.codes, sizes)
     assert np.abs(volumes - [120, 40, 40]).max() <= 3
     assert (found.codes != codes).mean() < 0.03
+
+
+def halved_classes() -> tuple[VolumeProblem, np.ndarray, np.ndarray]:
+    """Classes 1 and 2 of two cliques each, and an answer that pairs the cliques wrongly."""
+    between = np.zeros((5, 5))
+    between[1, 2] = between[3, 4] = 0.05  # the halves of a class
+    between[1, 3] = between[2, 4] = 0.02  # those that the wrong answer joins
+    between[0, 1] = 0.005
+    W = np.kron(between + between.T + np.eye(5), np.ones((10, 10)))
+    truth = np.repeat([0, 1, 1, 2, 2], 10)
+    wrong = np.repeat([0, 1, 2, 1, 2], 10)
+    problem = graph_problem(W, {0: 0, 10: 1, 49: 2}, 3, (0.2, 0.4, 0.4), exact=True)
+    return problem, truth, wrong
+
+
+def test_two_classes_that_hold_a_half_of_each_other_are_parted() -> None:
+    problem, truth, wrong = halved_classes()
+    assert cut(problem, truth) < cut(problem, wrong)
+    found = refine(problem, np.eye(3)[wrong])
+    assert_array_equal(found.codes, truth)
+    assert_allclose(found.history[-1], cut(problem, truth))
+
+
+def test_walks_alone_do_not_part_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, _, wrong = halved_classes()
+    monkeypatch.setattr("lapwing.solvers.graph.refine._PAIRS", 0)
+    found = refine(problem, np.eye(3)[wrong])
+    assert_array_equal(found.codes, wrong)
+
+
+def test_a_smaller_cut_that_contradicts_labels_is_not_taken() -> None:
+    problem, _, wrong = halved_classes()
+    # Labels inside of the halves say that the answer is right.
+    told = {0: 0, 10: 1, 20: 2, 30: 1, 49: 2}
+    held = graph_problem(dense(problem), told, 3, problem.prior, exact=True)
+    assert_array_equal(refine(held, np.eye(3)[wrong]).codes, wrong)

@@ -48,7 +48,9 @@ from lapwing.solvers.graph.swap import (
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
 
-# Even, see above.
+# Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
+# class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to
+# ten 6.4 and to two 6.3; four draws of five labels 2.9 to 3.3 and 2.8.
 _STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
 _REPEATED = 10  # rounds with so many steps or fewer are repeated while they lower the cut
 _SHORT = 4  # from where the numbers of steps are gone through where a pair is cut anew
@@ -151,10 +153,11 @@ class _Path:
 
 def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
     """Rounds with fewer and fewer steps, taken where they lower the cut."""
+    offsets = None
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             smooth = diffused(problem, path.codes, number)
-            following = share_out(problem, _by_degree(problem, smooth))
+            following, offsets = _shared(problem, _by_degree(problem, smooth), offsets)
             cut, path = _cut(problem, following), path.after(number)
             if not cut < path.cuts[-1]:
                 break
@@ -213,17 +216,23 @@ def share_out(problem: VolumeProblem, scores: Array) -> Array:
     Labelled points keep their class. Where the labels of a class alone are more than its volume,
     no other point falls to it.
     """
+    return _shared(problem, scores, None)[0]
+
+
+def _shared(
+    problem: VolumeProblem, scores: Array, start: Array | None
+) -> tuple[Array, Array | None]:
+    """The same, and the offsets of the classes, from which the next time may start."""
     codes = np.empty(problem.n_points, dtype=np.intp)
     codes[problem.index] = problem.codes
     free, mass = problem.free, problem.sizes[problem.free]
     if not len(free):
-        return codes
+        return codes, None
     F = scores[free].astype(np.float64)
     F -= F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    volumes = open_volumes(problem, F)
-    plan, _, _ = transport(F, mass, volumes)
+    plan, _, _ = transport(F, mass, open_volumes(problem, F), start=start)
     codes[free] = plan.assignment()
-    return codes
+    return codes, plan.offsets
 
 
 def open_volumes(problem: VolumeProblem, F: Array) -> Array:
