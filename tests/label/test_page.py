@@ -97,9 +97,11 @@ class Tab:
 
     def given(self) -> dict[str, int]:
         """The labels of each class, as the page shows them."""
-        names = self.page.locator("#classes .what").all_inner_texts()
-        counts = self.page.locator("#classes .count").all_inner_texts()
-        return dict(zip(names, (int(count.replace(",", "")) for count in counts), strict=True))
+        texts: list[list[str]] = self.ask(
+            "() => [...document.querySelectorAll('#classes li')].map("
+            "e => ['.what', '.count'].map(part => e.querySelector(part).textContent))"
+        )
+        return {name: int(count.replace(",", "")) for name, count in texts}
 
     def selected(self) -> int:
         found = re.match(r"([\d,]+) rows?", self.page.inner_text("#selection-title"))
