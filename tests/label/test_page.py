@@ -6,7 +6,6 @@ Nothing here waits for a time: each wait is for something that the page shows.
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -97,9 +96,11 @@ class Tab:
 
     def given(self) -> dict[str, int]:
         """The labels of each class, as the page shows them."""
-        names = self.page.locator("#classes .what").all_inner_texts()
-        counts = self.page.locator("#classes .count").all_inner_texts()
-        return dict(zip(names, (int(count.replace(",", "")) for count in counts), strict=True))
+        texts: list[list[str]] = self.ask(
+            "() => [...document.querySelectorAll('#classes li')].map("
+            "e => ['.what', '.count'].map(part => e.querySelector(part).textContent))"
+        )
+        return {name: int(count.replace(",", "")) for name, count in texts}
 
     def selected(self) -> int:
         found = re.match(r"([\d,]+) rows?", self.page.inner_text("#selection-title"))
@@ -459,48 +460,42 @@ def test_a_hundred_thousand_points(open_tab: Callable[..., Tab]) -> None:
         tab.page.close()
 
 
-class Started:
-    """`lapwing label` as a user starts it, with its address."""
-
-    def __init__(self, folder: Path) -> None:
-        words = ["label", "rows.csv", "--label", "side", "--no-browser"]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "lapwing", *words],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-
-    def __enter__(self) -> Started:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate()
+ALONE = """
+import numpy, lapwing
+page = lapwing.label(numpy.load("rows.npy"), journal="kept.jsonl", browser=False)
+print(page.url, flush=True)
+page.wait()
+"""
 
 
 def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
-    rows = [f"{x:.4f},{y:.4f}," for x, y in blobs(60)]
-    (tmp_path / "rows.csv").write_text("x,y,side\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    with Started(tmp_path) as server:
-        tab = Tab(context, server.url)
+    rows = blobs(60)
+    np.save(tmp_path / "rows.npy", rows)
+    process = subprocess.Popen(
+        [sys.executable, "-c", ALONE], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        tab = Tab(context, process.stdout.readline().strip())
         tab.drag(*LEFT)
         tab.until(lambda: tab.selected() == 30)
         tab.press("c")
         tab.page.keyboard.type("left")
         tab.press("Enter")
         tab.says("Saved: 30 rows are left")
+    finally:
+        process.kill()  # as a power cut: it cannot put anything in order
+        process.communicate()
     # The page says so, and takes nothing as saved.
     tab.until(lambda: tab.page.is_visible("#lost"))
     assert "What was saved is safe" in tab.page.inner_text("#lost")
     tab.press("1")
     tab.says("Not saved: the server does not answer")
     tab.page.close()
-    with Started(tmp_path) as server:
+    with lapwing.label(rows, journal=tmp_path / "kept.jsonl", browser=False) as server:
         tab = Tab(context, server.url)
         tab.says("Opened: 30 labels so far")
         assert tab.given() == {"left": 30}
         assert tab.page.locator("#steps li button").count() == 1
+        assert tab.page.inner_text("#kept") == "Saved in kept.jsonl."
         tab.page.close()

@@ -12,6 +12,8 @@ const SHOWN = 60;
 export function showSteps(state, undo) {
   const { history, classes } = state;
   /** @type {HTMLButtonElement} */ (byId('undo')).disabled = !state.can_undo;
+  const { journal } = state;
+  byId('kept').textContent = journal ? `Saved in ${journal}.` : 'Kept in memory alone, as long as the server runs.';
   const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.batch : undefined;
   byId('steps').replaceChildren(
     ...[...history].reverse().slice(0, SHOWN).map((step) => {
