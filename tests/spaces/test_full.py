@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from lapwing._host.threads import share
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.spaces import FullKernelSpace
 from lapwing.spaces.full import ComputedKernel
@@ -73,6 +75,20 @@ def test_a_restriction_has_coefficients_on_its_points_alone():
         part, embed = space.restrict(ROWS)
         alpha = embed(random(part.n_coef, 2))
         assert set(np.flatnonzero(alpha.any(axis=1))) <= set(ROWS.tolist())
+
+
+def test_threads_may_restrict_at_the_same_time() -> None:
+    """What is kept is counted while others add to it."""
+    space = computed()[0].stored()
+    rows = [np.flatnonzero([number >> i & 1 for i in range(N)]) for number in range(3, 600)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        parts = share(4, space.restrict, rows)
+    finally:
+        sys.setswitchinterval(before)
+    for part, chosen in zip(parts[::50], rows[::50], strict=True):
+        np.testing.assert_allclose(part.space.gram(), space.K[np.ix_(chosen, chosen)], atol=1e-12)
 
 
 def test_a_precomputed_kernel_is_there_already():

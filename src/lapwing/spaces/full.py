@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from lapwing.spaces.systems import expansion_system
 
 __all__ = ["ComputedKernel", "FullKernelSpace"]
 
+_KEEPING = Lock()  # threads share the pairs of a fit
 _KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again
 
 
@@ -152,9 +154,10 @@ class FullKernelSpace:
         known, key = self._restrictions, np.asarray(rows).tobytes()
         if key not in known:
             made = self._restricted(rows)
-            if made.space.features.nbytes + _bytes_of(known) > _KEPT_BYTES:
-                return made
-            known[key] = made
+            with _KEEPING:
+                if made.space.features.nbytes + _bytes_of(known) > _KEPT_BYTES:
+                    return made
+                known[key] = made
         return known[key]
 
     def _restricted(self, rows: Array) -> Restriction:
