@@ -15,7 +15,7 @@ from lapwing.classes.voting import elect, n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import Rule
+from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import Refits
@@ -35,7 +35,6 @@ from lapwing.spaces import (
     LinearSpace,
     NeighborhoodFunction,
     Space,
-    check_space,
     full_map,
     make_space,
 )
@@ -247,14 +246,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         self.unlabeled = unlabeled
 
     def _check_wishes(self) -> None:
-        if isinstance(self.space, str):
-            if self.space != "auto":
-                raise ValueError(
-                    f"space={self.space!r} is not known. Use 'auto', None (the full kernel), "
-                    "Landmarks(...) or Linear()."
-                )
-            return
-        check_space(self.space)
+        check_space_or_auto(self.space)
 
     def _prior(self, labels: ClassLabels) -> Array | None:
         prior = self.class_prior
