@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
@@ -90,6 +91,7 @@ def flow(problem: VolumeProblem) -> Partition:
         n_iter + scales.n_iter + sum(each.n_iter for each in descents) + round(swapped.n_iter),
         Status.CONVERGED if best.change <= _STILL else Status.MAX_ITER,
         best.change,
+        _loosened(problem, best) if problem.exact else None,
     )
 
 
@@ -115,6 +117,20 @@ def _reached_prior(problem: VolumeProblem, reach: Array) -> Array:
     """Volumes of the classes by the reach of the labels, drawn towards the prior."""
     found = problem.volumes(problem.whole(reach.argmax(axis=1)))
     return np.asarray(_TRUST * found + (1 - _TRUST) * problem.prior)
+
+
+def _loosened(problem: VolumeProblem, found: Balanced) -> Array:
+    """Volumes when those of the prior are held as softly as those that are not known."""
+    free = problem.free
+    values = found.scores[free] - found.offsets.astype(found.scores.dtype)
+    return balance(
+        values,
+        problem.prior,
+        temperature_of(problem),
+        _SOFTNESS[1],
+        masses=problem.sizes[free],
+        known=problem.known,
+    ).volumes
 
 
 def _course(problem: VolumeProblem, begin: Array, scales: Sequence[Scale]) -> _Course:
