@@ -53,7 +53,7 @@ class BalanceWarning(LapwingWarning):
 
 
 class ClassPriorWarning(LapwingWarning):
-    """Class volumes cannot meet the prior, as too many points have equal decision values."""
+    """Class volumes cannot meet the prior, as points are tied, or the graph contradicts it."""
 
 
 class NoClassStructureWarning(LapwingWarning):

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
 from lapwing.estimators.template import prepare
-from lapwing.exceptions import NoClassStructureWarning, UnlabeledComponentWarning
+from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
@@ -58,8 +58,10 @@ def test_blobs_are_found_and_attributes_fit_together(method: str, n_classes: int
     assert_allclose(model.class_volumes_, model.label_distributions_.mean(axis=0))
     assert_array_equal(model.label_distributions_.argmax(axis=1), truth)
     assert isinstance(model.objective_, float)
-    assert all((np.diff(part["objective"]) < 0).all() for part in model.history_)
-    assert model.history_[-1]["objective"][-1] == pytest.approx(model.objective_)
+    values, descents = model.history_["objective"][:, 0], model.history_["descent"]
+    assert all((np.diff(values[descents == part]) < 0).all() for part in np.unique(descents))
+    assert {len(told) for told in model.history_.values()} == {len(values)}
+    assert model.objective_ in values
     assert 0 <= model.edge_cut_ < 0.1
     assert not hasattr(model, "class_prior_")
     assert model.virtual_labels_.shape == (len(X), 1 if n_classes == 2 else n_classes)
@@ -270,6 +272,15 @@ def test_a_graph_without_structure_is_told() -> None:
     with pytest.warns(NoClassStructureWarning, match=r"3 classes that were found cut \d+ %"):
         model = BalancedGraphClassifier(W + W.T).fit(rng.standard_normal((60, 2)), y)
     assert model.edge_cut_ > 0.8
+
+
+def test_a_prior_that_the_graph_contradicts_is_told() -> None:
+    X, y, truth = blobs((100, 20), gap=6.0, labels=3)
+    with pytest.warns(ClassPriorWarning, match=r"graph contradicts it: .* \d+ % of the rows"):
+        model = BalancedGraphClassifier(class_prior=[20, 100]).fit(X, y)
+    assert_array_equal(np.bincount(model.transduction_), [20, 100])
+    fine = BalancedGraphClassifier(class_prior=[100, 20]).fit(X, y)
+    assert_array_equal(fine.transduction_, truth)
 
 
 def test_parts_without_a_label_are_told() -> None:

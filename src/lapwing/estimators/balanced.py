@@ -15,7 +15,7 @@ from lapwing.classes.voting import n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.parameters import Rule
+from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
@@ -36,7 +36,6 @@ from lapwing.spaces import (
     LinearSpace,
     NeighborhoodFunction,
     Space,
-    check_space,
     full_map,
     make_space,
 )
@@ -155,13 +154,15 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
     class_volumes_ : ndarray of shape (n_classes,)
-        Parts of the classes in all rows by these shares.
+        Parts of the classes in all rows by these shares. Where 'flow' holds a known prior, a
+        `ClassPriorWarning` tells if a tenth of the rows would change class were it held softly.
     objective_ : float
-        Of the method at its end; J for 'flow' and 'mbo', the weight of the edges
-        between classes for 'cut'.
-    history_ : list of dict
-        The descents of the method in order: 'name', 'objective' (before each step and after the
-        last; it never rises within one), 'scale', 'contrast', 'temperature', 'softness'.
+        Of the method at its end; J for 'flow' and 'mbo', the weight of the edges between classes
+        for 'cut'.
+    history_ : dict of str to ndarray of shape (n_values, ...)
+        'objective' (n_values, 1) before each step and after the last one of each descent, in order,
+        and of each value: the number of its 'descent', within which it never rises, the 'scale',
+        'contrast', 'temperature' and 'softness' (NaN where a method has none).
     n_iter_ : int
         Products with the graph.
     {status_}
@@ -248,14 +249,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         self.unlabeled = unlabeled
 
     def _check_wishes(self) -> None:
-        if isinstance(self.space, str):
-            if self.space != "auto":
-                raise ValueError(
-                    f"space={self.space!r} is not known. Use 'auto', None (the full kernel), "
-                    "Landmarks(...) or Linear()."
-                )
-            return
-        check_space(self.space)
+        check_space_or_auto(self.space)
 
     def _prior(self, labels: ClassLabels) -> Array | None:
         prior = self.class_prior
@@ -348,17 +342,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         attributes = {
             "class_volumes_": posed.volumes(shares),
             "objective_": partition.objective,
-            "history_": [
-                {
-                    "name": stage.name,
-                    "objective": np.array(stage.objective),
-                    "scale": stage.s,
-                    "contrast": stage.contrast,
-                    "temperature": stage.temperature,
-                    "softness": stage.softness,
-                }
-                for stage in partition.history
-            ],
+            "history_": _history(partition),
             "n_iter_": max(1, partition.n_iter),
             "status_": str(partition.status),
             "edge_cut_": _edge_cut(posed, shares.argmax(axis=1)),
@@ -390,6 +374,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
             codes = solution.partition.scores.argmax(axis=1)
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)
             diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+            if solution.partition.loosened is not None:
+                diagnostics.warn_contradicted_prior(solution.partition.loosened, posed.prior)
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
             diagnostics.warn_no_class_structure(cut, len(self.classes_))
@@ -430,6 +416,22 @@ def _values(partition: Partition) -> Array:
     behind = np.flatnonzero(values.argmax(axis=1) != codes)
     values[behind, codes[behind]] = np.nextafter(values[behind].max(axis=1), values.dtype.type(2))
     return np.asarray(values)
+
+
+def _history(partition: Partition) -> dict[str, Array]:
+    """Values of the objectives in order, and which descent each is of."""
+    stages = partition.history
+    lengths = [len(stage.objective) for stage in stages]
+    told = {"scale": "s"} | {name: name for name in ("contrast", "temperature", "softness")}
+    values = np.concatenate([stage.objective for stage in stages])
+    return {
+        "objective": values[:, None],
+        "descent": np.repeat(np.arange(len(stages)), lengths),
+        **{
+            name: np.repeat([getattr(stage, field) for stage in stages], lengths)
+            for name, field in told.items()
+        },
+    }
 
 
 def _nearest_shares(values: Array) -> Array:

@@ -24,6 +24,7 @@ from lapwing.estimators.choice import (
     matrix_points,
     seconds_of_columns,
 )
+from lapwing.estimators.parameters import check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.refits import Refits, removable, without
@@ -54,7 +55,6 @@ from lapwing.spaces import (
     Linear,
     LinearSpace,
     Space,
-    check_space,
     make_space,
 )
 
@@ -157,14 +157,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         """The loss between the function and the virtual labels."""
 
     def _check_wishes(self) -> None:
-        if isinstance(self.space, str):
-            if self.space != "auto":
-                raise ValueError(
-                    f"space={self.space!r} is not known. Use 'auto', None (the full kernel), "
-                    "Landmarks(...) or Linear()."
-                )
-            return
-        check_space(self.space)
+        check_space_or_auto(self.space)
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages

@@ -14,8 +14,9 @@ from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
+from lapwing.spaces import check_space
 
-__all__ = ["Rule", "check_parameters", "is_count"]
+__all__ = ["Rule", "check_parameters", "check_space_or_auto", "is_count"]
 
 Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
@@ -172,6 +173,17 @@ _TRIED: dict[str, Rule] = {
         "whole numbers >= 1 or 'auto'",
     ),
 }
+
+
+def check_space_or_auto(space: Any) -> None:
+    """Refuse what is no recipe of a space, None or 'auto'."""
+    if not isinstance(space, str):
+        check_space(space)
+    elif space != "auto":
+        raise ValueError(
+            f"space={space!r} is not known. Use 'auto', None (the full kernel), Landmarks(...) or "
+            "Linear()."
+        )
 
 
 def check_parameters(estimator: Any) -> None:

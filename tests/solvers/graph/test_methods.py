@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.descent import Stage, descend
+from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.swap import smooth_functions, swap_pairs
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
@@ -188,3 +189,30 @@ def test_a_good_cut_stays() -> None:
     problem, codes = blob_problem((60, 60, 60), gap=8.0, prior=(1 / 3,) * 3, exact=True)
     stages = [Stage(Scale(s, c), 0.1, np.inf) for s, c in ((50.0, 0.6), (5.0, 0.9))]
     assert not swap_pairs(problem, problem.whole(codes), stages).pairs
+
+
+def lost_class(problem: VolumeProblem, codes: np.ndarray) -> Balanced:
+    """The third class is where the first is, and the second at the place of the third's label."""
+    near = problem.graph.neighbors(np.eye(len(codes))[:, problem.index[:1]])[:, 0] > 0
+    wrong = codes.copy()
+    wrong[codes == 2], wrong[(codes == 0) & ~near] = 1, 2
+    stages = [Stage(Scale(5.0, 0.9), 0.1, np.inf)]
+    followed = descend(problem, problem.whole(codes), stages, "test")
+    return replace(followed, shares=problem.whole(wrong))
+
+
+def test_a_class_that_lost_its_labels_is_grown_anew() -> None:
+    problem, codes = blob_problem((60, 60, 60), gap=7.0, prior=(1 / 3,) * 3)
+    stages = [Stage(Scale(s, c), 0.1, np.inf) for s, c in ((50.0, 0.6), (5.0, 0.9))]
+    lost = lost_class(problem, codes)
+    assert problem.disagreeing(lost.shares) == 1
+    anew = regrown(problem, lost, stages)
+    assert anew is not None
+    assert (anew != codes).mean() < 0.02
+
+
+def test_classes_whose_labels_agree_with_their_neighbours_stay() -> None:
+    problem, codes = blob_problem((60, 60, 60), gap=7.0, prior=(1 / 3,) * 3)
+    stages = [Stage(Scale(5.0, 0.9), 0.1, np.inf)]
+    found = descend(problem, problem.whole(codes), stages, "test")
+    assert regrown(problem, found, stages) is None

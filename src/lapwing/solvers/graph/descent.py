@@ -55,6 +55,8 @@ class Balanced:
         Q.
     scores : ndarray of shape (n, c)
         The resolvent of Q over the contrast, plus the offsets that balance the classes.
+    offsets : ndarray of shape (c,)
+        Those in the scores.
     objective, energy : float
         J of the last stage at Q, and its first term alone.
     history : tuple of Descent
@@ -66,6 +68,7 @@ class Balanced:
 
     shares: Array
     scores: Array
+    offsets: Array
     objective: float
     energy: float
     history: tuple[Descent, ...]
@@ -95,6 +98,7 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name
     return Balanced(
         point.shares,
         scores + found.offsets.astype(scores.dtype),
+        found.offsets,
         values[-1],
         point.energy,
         tuple(history),

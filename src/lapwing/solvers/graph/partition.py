@@ -57,6 +57,9 @@ class Partition:
     status : Status
     optimality : float
         Largest relative residual or part of the points that still changed.
+    loosened : ndarray of shape (c,) or None
+        Volumes that the classes would have if those of the prior were held softly; None where the
+        prior is not known, or the method does not tell.
     """
 
     scores: Array
@@ -66,6 +69,7 @@ class Partition:
     n_iter: int
     status: Status
     optimality: float
+    loosened: Array | None = None
 
 
 def label_shares(problem: VolumeProblem) -> Array:

@@ -39,12 +39,8 @@ from lapwing.classes.transport import transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.swap import (
-    pair_problem,
-    smooth_functions,
-    split_at_volumes,
-    worst_pairs,
-)
+from lapwing.solvers.graph.pairs import pair_problem
+from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
 
@@ -191,10 +187,11 @@ def _cut_anew(
 ) -> tuple[_Path, Array | None]:
     """The least cut of two classes alone from where their graph may be parted."""
     rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
-    part = pair_problem(problem, rows, pair, path.codes)
+    present = (path.codes[rows] == pair[1]).astype(np.intp)
+    sizes = problem.sizes[rows]
+    part = pair_problem(problem, rows, pair, float(sizes @ present / sizes.sum()))
     if part is None:
         return path, None
-    present = (path.codes[rows] == pair[1]).astype(np.intp)
     vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(_STEPS[0]))
     # Labelled points keep their class here, too.
     starts = [share_out(part, np.eye(2)[split_at_volumes(part, v)]) for v in vectors.T]

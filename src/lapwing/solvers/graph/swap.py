@@ -12,7 +12,7 @@ then be contradicted by their neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -21,11 +21,11 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.pairs import pair_problem
 from lapwing.solvers.graph.resolvent import shifted_solve
 
 __all__ = [
     "Swapped",
-    "pair_problem",
     "smooth_functions",
     "split_at_volumes",
     "swap_pairs",
@@ -70,7 +70,8 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
     changed, n_iter = [], 0.0
     for pair in worst_pairs(problem, codes):
         rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        part = pair_problem(problem, rows, pair, codes)
+        second = float(problem.sizes[rows] @ (codes[rows] == pair[1]) / problem.sizes[rows].sum())
+        part = pair_problem(problem, rows, pair, second)
         if part is None:
             continue
         present = (codes[rows] == pair[1]).astype(np.intp)
@@ -99,31 +100,6 @@ def worst_pairs(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]:
     }
     worst = sorted((pair for pair in ratio if ratio[pair] > 0), key=lambda pair: -ratio[pair])
     return worst[:c]
-
-
-def pair_problem(
-    problem: VolumeProblem, rows: Array, pair: tuple[int, int], codes: Array
-) -> VolumeProblem | None:
-    """The two classes by themselves, at their present volumes; None if either has no free point."""
-    place = np.full(problem.n_points, -1)
-    place[rows] = np.arange(len(rows))
-    mine = np.flatnonzero(place[problem.index] >= 0)
-    sizes = problem.sizes[rows]
-    second = float(sizes @ (codes[rows] == pair[1]) / sizes.sum())
-    labels = problem.labels[mine][:, list(pair)]
-    labels = np.eye(2)[labels.argmax(axis=1)]
-    part = replace(
-        problem,
-        graph=problem.graph.restrict(rows),
-        index=place[problem.index[mine]],
-        labels=labels,
-        weights=problem.weights[mine],
-        prior=np.array([1 - second, second]),
-        exact=True,
-        sizes=sizes,
-    )
-    room = part.prior - part.known / sizes.sum()
-    return part if (room > 0).all() else None
 
 
 def _best_split(
