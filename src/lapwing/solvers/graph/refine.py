@@ -40,11 +40,7 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.pairs import pair_problem
-from lapwing.solvers.graph.swap import (
-    smooth_functions,
-    split_at_volumes,
-    worst_pairs,
-)
+from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
 
