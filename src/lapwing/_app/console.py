@@ -24,7 +24,7 @@ from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
-from lapwing._report.choice import CHOICE_COLUMNS, words_of_row
+from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row
 from lapwing._report.choice import describe_comparison as describe_rows
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
@@ -171,6 +171,8 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
         if n_free:
             text.line(sure_words(figures.volumes))
             text.line(trust_words(figures.volumes["trust"]))
+            if figures.choice.get("methods"):
+                text.line(estimate_words(figures.choice))
     else:
         found = figures.volumes["rows"]
         text.line(

@@ -532,6 +532,11 @@ class TuneRequest(FitRequest):
     def _usual_method(self) -> str:
         return "laprls-cv" if self.settings else AUTO
 
+    @property
+    def hints(self) -> Hints:
+        """How the next step is taken."""
+        return Hints("lapwing suggest writes the rows that tell most.", "lapwing predict")
+
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestRequest(LearningRequest):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
@@ -127,7 +128,7 @@ def make_estimator(
             continue
         recipe = make()
         if part == "graph" and isinstance(default_graph, type(recipe)):
-            recipe = default_graph
+            recipe = clone(default_graph)
         estimator.set_params(**{part: recipe.set_params(**{"random_state": seed} | given)})
     return estimator
 

@@ -14,6 +14,7 @@ __all__ = [
     "CHOICE_COLUMNS",
     "describe_choice",
     "describe_comparison",
+    "estimate_words",
     "render_comparison",
     "words_of_row",
 ]
@@ -61,6 +62,18 @@ def describe_comparison(comparison: Any) -> dict[str, Any]:
         "n_samples": int(comparison.n_samples),
         "methods": [_describe(row) for row in comparison.table],
     }
+
+
+def estimate_words(choice: Mapping[str, Any]) -> str:
+    """How many answers are wrong by a comparison; empty where there was none."""
+    if not choice or not choice["methods"]:
+        return ""
+    best = choice["methods"][0]
+    return (
+        f"About {100 * best['error']:.0f}\u00a0% of the answers are wrong by the estimate of the "
+        f"comparison, {100 * best['low']:.0f} to {100 * best['high']:.0f}\u00a0% with a "
+        "probability of 90\u00a0%."
+    )
 
 
 def words_of_row(row: dict[str, Any]) -> dict[str, str]:

@@ -18,7 +18,12 @@ from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing._report import text
 from lapwing._report.cells import row_columns
-from lapwing._report.choice import CHOICE_COLUMNS, describe_choice, words_of_row
+from lapwing._report.choice import (
+    CHOICE_COLUMNS,
+    describe_choice,
+    estimate_words,
+    words_of_row,
+)
 from lapwing._report.drawings import draw_all
 from lapwing._report.health import convergence, graph_health
 from lapwing._report.mapping import choose_rows, place
@@ -424,6 +429,7 @@ def render(data: ReportData) -> str:
             words = {
                 "sure_words": sure_words(data.volumes),
                 "trust_words": trust_words(data.volumes["trust"]),
+                "estimate": estimate_words(data.choice),
             }
         html: str = template.render(
             asdict(data) | words, style=jinja2.utils.markupsafe.Markup(style), draw=drawings

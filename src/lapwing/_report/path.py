@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from lapwing._report.text import clean
+from lapwing.graphs import KNNGraph
 from lapwing.plotting.path import Path
 from lapwing.plotting.reading import word_of
 
@@ -58,6 +59,9 @@ def _varies(settings: Any, name: str) -> bool:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, KNNGraph):  # a table has no room for its call
+        kind = "" if value.normalized else ", not normalised"
+        return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
     return clean(word_of(value))
 
 

@@ -37,8 +37,8 @@ def trust_words(trust: Mapping[str, Any] | None) -> str:
         return ""
     if not trust["n_needed"]:
         return (
-            "No label was left out, so nothing says how often this method is right here. Look at "
-            "some of the answers, or compare methods with lapwing compare."
+            "Nothing here says how often this method is right: its probabilities rest on other "
+            "data. Look at some of the answers, or compare methods with lapwing compare."
         )
     tests = plural(trust["n_tests"], "label")
     origin = f"This comes from {tests} that {'was' if trust['n_tests'] == 1 else 'were'} left out"

@@ -1,0 +1,338 @@
+"""`fit --method auto`, `compare` and `tune`: what is chosen, what is said, what repeats it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lapwing import FewLabelClassifier, LapSVC
+from lapwing._app import affordable, choosing, cli, forecast, request
+from lapwing._app.affordable import Effort, Share
+from lapwing._app.forecast import Size, Speed
+from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
+from lapwing._app.request import CompareRequest, FitRequest, TuneRequest
+from lapwing._app.settings import make_estimator, parse_settings, settings_of
+from lapwing.graphs import KNNGraph, default_graph
+from lapwing.model_selection import compare, default_candidates
+from lapwing.models import load_model
+
+Main = Any
+
+
+@pytest.fixture
+def main(capsys: pytest.CaptureFixture[str]) -> Main:
+    def call(*args: object) -> tuple[int, str, str]:
+        code = cli.main([str(arg) for arg in args])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def plain(text: str) -> str:
+    return " ".join(text.replace("\u00a0", " ").split())
+
+
+@pytest.fixture
+def blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sixty rows of two groups, eight of them labelled, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(60):
+        x, y = rng.normal(size=2) + 5 * (i % 2)
+        kind = "ab"[i % 2]
+        rows.append({"cell": f"c{i}", "x": x, "y": y, "kind": kind if i < 8 else "", "truth": kind})
+    pl.DataFrame(rows).write_csv(tmp_path / "t.csv")
+    return tmp_path / "t.csv"
+
+
+FIT = ["--label", "kind", "--id", "cell", "--drop", "truth"]
+
+
+def test_auto_says_what_it_chose_why_and_what_to_expect(blobs: Path, main: Main) -> None:
+    places = ["--model", "m.lapwing", "--report", "r.html", "--predictions", "p.csv"]
+    code, said, err = main("fit", "t.csv", *FIT, "--method", "auto", *places, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(said)
+    table = pl.read_csv(blobs)
+    X, y = table.select("x", "y").to_numpy(), np.array([k or "" for k in table["kind"]])
+    alone = compare(X, y, random_state=0)
+    choice = found["choice"]
+    assert [row["name"] for row in choice["methods"]] == [row.name for row in alone.table]
+    assert choice["verdict"] == alone.verdict
+    assert choice["methods"][0]["error"] == pytest.approx(alone.error)
+    name, method = method_of(alone.best) or ("", None)
+    assert found["method"] == name
+
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert method is not None
+    assert f"Why {method.name}" in page
+    assert "seconds" not in json.dumps(choice)  # what differs from run to run is in no file
+    assert load_model("m.lapwing").info["method"] == name
+    assert type(load_model("m.lapwing").pipeline[-1]) is method.estimator
+
+    code, said, err = main("fit", "t.csv", *FIT, "--method", "auto")
+    said = plain(said)
+    low, high = alone.error_interval
+    assert f"About {100 * alone.error:.0f} % of the answers are wrong by the estimate" in said
+    assert f"{100 * low:.0f} to {100 * high:.0f} % with a probability of 90 %" in said
+    assert alone.verdict in said
+    assert all(row.name in said for row in alone.table)
+
+
+def test_the_command_that_does_not_choose_again_gives_the_same(blobs: Path, main: Main) -> None:
+    code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", "--predictions", "a.csv")
+    assert code == 0
+    lines = said.splitlines()
+    command = lines[lines.index("To fit the same without choosing again:") + 1].strip()
+    first = Path("a.csv").read_bytes()
+    Path("a.csv").unlink()
+    assert main(*shlex.split(command)[1:])[0] == 0
+    assert "--method auto" not in command
+    assert Path("a.csv").read_bytes() == first
+
+
+def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request, "DEFAULT_METHOD", AUTO)
+    data = (Path("t.csv"),)
+    assert FitRequest(data=data, label="y").method == AUTO
+    assert FitRequest(data=data, label="y", settings=("gamma_I=2",)).method == "lapsvc"
+    assert "--method" not in FitRequest(data=data, label="y").full_command
+    named = FitRequest(data=data, label="y", method="lapsvc").full_command
+    assert named.endswith("--method lapsvc")
+
+
+def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
+    table = pl.read_csv(blobs)
+    known = pl.int_range(pl.len()) < 20
+    numbers = table.with_columns(kind=pl.when(known).then(pl.col("x") + 0.5))
+    numbers.write_csv(blobs)
+    code, said, err = main("fit", "t.csv", *FIT, "--method", "auto")
+    assert (code, err) == (0, "")
+    assert "The labels are numbers, so --method laprls-regressor-cv was taken." in said
+    code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--next", "n.csv")
+    assert code == 2
+    assert "--next: LapRLSRegressorCV predicts numbers" in err
+    code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "n_draws=3")
+    assert (code, "of the comparison of methods for classes" in err) == (2, True)
+    code, _, err = main("compare", "t.csv", *FIT)
+    assert code == 2
+    assert "compare chooses among methods for classes" in err
+    # Whole numbers are classes.
+    table.with_columns(kind=pl.when(known).then(pl.int_range(pl.len()) % 2)).write_csv(blobs)
+    assert "numbers" not in main("fit", "t.csv", *FIT, "--method", "auto")[1].partition("\n")[0]
+
+
+def test_settings_of_the_comparison(blobs: Path, main: Main) -> None:
+    given = ["--set", "n_draws=1", "--set", "max_left_out=0", "--set", "max_samples=30"]
+    code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", *given, "--json")
+    assert code == 0
+    assert json.loads(said)["choice"]["n_used"] == 30
+    code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "n_draws=many")
+    assert (code, err) == (2, "error: --set n_draws=many: this must be a whole number.\n")
+    code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "gamma_I=1")
+    assert code == 2
+    assert "FewLabelClassifier has no parameter 'gamma_I'" in err
+
+
+# --- what can be afforded -------------------------------------------------------------------------
+
+
+def test_fewer_rows_and_then_fewer_methods_where_time_is_short() -> None:
+    small = affordable.affordable(Size(300, 10, 1, 10), Effort())
+    large = affordable.affordable(Size(100_000, 10, 1, 30), Effort())
+    assert small == Share(2000, True)
+    assert 500 <= large.rows < 2000
+    many = affordable.affordable(Size(5000, 10, 30, 90), Effort())
+    assert not many.refits
+
+
+def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = Size(4000, 50, 1, 20)
+    seen = set()
+    for speed in (1e9, 1e12):
+        monkeypatch.setattr(forecast, "machine_speed", lambda speed=speed: Speed(speed, speed))
+        seen.add(affordable.affordable(size, Effort()))
+    assert len(seen) == 1
+
+
+def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
+    size = Size(1000, 10, 1, 10)
+    auto = METHODS[AUTO].forecast(size)
+    assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
+    unlimited = affordable.forecast_comparison(replace_n(size, 2000), budget=None)
+    assert unlimited.seconds > affordable.forecast_comparison(replace_n(size, 2000)).seconds
+
+
+def replace_n(size: Size, n: int) -> Size:
+    return Size(n, size.n_features, size.n_columns, size.n_labels)
+
+
+def test_methods_that_take_too_long_are_named(
+    blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False))
+    code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", "--report", "r.html")
+    assert code == 0
+    assert "S3VC() was not compared, as it would take long: lapwing compare does it." in said
+    assert "Not compared, as it would take long: <code>S3VC()</code>" in Path("r.html").read_text()
+
+
+def test_a_long_comparison_is_announced(
+    blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main("compare", "t.csv", *FIT)[2] == ""
+    monkeypatch.setattr(forecast, "machine_speed", lambda: Speed(1e4, 1e4))
+    err = main("compare", "t.csv", *FIT)[2]
+    assert err.startswith("warning: Comparing methods on t.csv will take about ")
+
+
+# --- compare --------------------------------------------------------------------------------------
+
+
+def test_compare_prints_the_table_and_the_command(blobs: Path, main: Main) -> None:
+    code, said, err = main("compare", "t.csv", *FIT, "--out", "c.json")
+    assert (code, err) == (0, "")
+    found = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in found["methods"]] != []
+    assert plain(found["verdict"]) in plain(said)
+    best = found["methods"][0]["command"]
+    assert best in said
+    assert main(*shlex.split(best)[1:])[0] == 0
+    commands = [row["command"] for row in found["methods"]]
+    assert any(command.endswith(" --set gamma_I=0") for command in commands)
+
+
+def test_compare_writes_csv_and_html_or_nothing(blobs: Path, main: Main) -> None:
+    assert main("compare", "t.csv", *FIT, "--out", "c.csv", "-q")[:2] == (0, "")
+    rows = list(csv.DictReader(Path("c.csv").read_text(encoding="utf-8").splitlines()))
+    assert {"name", "error", "low", "high", "command"} <= set(rows[0])
+    assert len(rows) == len(default_candidates(np.zeros((60, 2))))
+    assert main("compare", "t.csv", *FIT, "--out", "c.html", "-q")[0] == 0
+    page = Path("c.html").read_text(encoding="utf-8")
+    assert all(row["name"] in page for row in rows)
+    code, said, err = main("compare", "t.csv", *FIT, "--out", "c.txt")
+    assert (code, said) == (2, "")
+    assert "the extension of --out is .csv, .json or .html" in err
+    code, _, err = main("compare", "t.csv", *FIT, "--out", "t.csv")
+    assert "is the input itself" in err
+    assert not Path("c.txt").exists()
+
+
+def test_names_of_a_table_are_no_markup_in_the_page_of_a_comparison(
+    blobs: Path, main: Main
+) -> None:
+    evil = Path("<b>t<b>.csv")
+    blobs.rename(evil)
+    assert main("compare", evil, *FIT, "--out", "c.html")[0] == 0
+    assert "<b>t" not in Path("c.html").read_text(encoding="utf-8")
+
+
+# --- tune -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["lapsvc", "laprls", "laperls"])
+def test_tune_says_what_it_took_and_how_to_repeat_it(blobs: Path, main: Main, method: str) -> None:
+    words = ["tune", "t.csv", *FIT, "--method", method, "--predictions", "a.csv"]
+    code, said, _ = main(*words, "--report", "r.html", "--json")
+    assert code == 0
+    command = json.loads(said)["command"]
+    assert f"--method {method}" in command or method == "lapsvc"
+    first = pl.read_csv("a.csv")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Chosen parameters" in page
+    assert "Settings of least error" in page
+    assert main(*shlex.split(command)[1:])[0] == 0
+    again = pl.read_csv("a.csv")
+    assert again["label"].to_list() == first["label"].to_list()
+    np.testing.assert_allclose(again["margin"].to_numpy(), first["margin"].to_numpy(), rtol=1e-6)
+
+
+def test_tune_takes_a_grid_and_shows_it(blobs: Path, main: Main) -> None:
+    grid = ["--set", "gamma_Is=0.5,2", "--set", "gamma_As=0.01", "--set", "gammas=1"]
+    code, said, _ = main("tune", "t.csv", *FIT, *grid, "--model", "m.lapwing")
+    assert code == 0
+    assert "settings tried, each label left out in turn" in said
+    fitted = load_model("m.lapwing").pipeline[-1]
+    assert {p["gamma_I"] for p in fitted.cv_results_["params"]} == {0.5, 2.0}
+    assert f"gamma_I={fitted.best_params_['gamma_I']:.3g}" in said
+
+
+def test_tune_of_numbers_and_of_single_labels(blobs: Path, main: Main) -> None:
+    table = pl.read_csv(blobs)
+    known = pl.int_range(pl.len()) < 2
+    table.with_columns(kind=pl.when(known).then("kind")).write_csv(blobs)
+    code, said, _ = main("tune", "t.csv", *FIT, "--report", "r.html")
+    assert code == 0
+    assert "A class has one label only: nothing can be left out. The usual parameters:" in said
+    assert "these are the usual parameters" in Path("r.html").read_text(encoding="utf-8")
+    known = pl.int_range(pl.len()) < 20
+    table.with_columns(kind=pl.when(known).then("x")).write_csv(blobs)
+    code, said, _ = main("tune", "t.csv", *FIT, "--drop", "x")
+    assert code == 0
+    assert "LapRLSRegressorCV" in said
+
+
+def test_tune_refuses_what_has_nothing_to_choose() -> None:
+    data = (Path("t.csv"),)
+    assert TuneRequest(data=data, label="y", method="laprls").method == "laprls-cv"
+    with pytest.raises(ValueError, match=r"s3vc has no parameters that tune can choose\. Use one"):
+        TuneRequest(data=data, label="y", method="s3vc")
+
+
+# --- settings of an estimator ---------------------------------------------------------------------
+
+
+def test_settings_make_the_same_estimator() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    usual = default_graph(X)
+    for texts in (
+        ["gamma_I=2.5", "kernel=laplacian", "graph.n_neighbors=7"],
+        ["gamma_I=0"],
+        ["graph.power=3"],
+        [],
+    ):
+        method = COMMAND_METHODS["lapsvc"]
+        made = make_estimator(method, parse_settings(texts, method), 0, graph=usual)
+        found = settings_of(made, method, usual)
+        assert found is not None
+        again = make_estimator(method, parse_settings(found, method), 0, graph=usual)
+        assert repr(again) == repr(made)
+    other = LapSVC(graph=KNNGraph(2), class_weight={0: 1, 1: 2})
+    assert settings_of(other, COMMAND_METHODS["lapsvc"], usual) is None
+
+
+def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
+    for shape in ((50, 3), (20, 90), (13_000, 2)):
+        points = np.zeros(shape)
+        for candidate in default_candidates(points):
+            known = method_of(candidate.estimator)
+            assert known is not None, candidate.name
+            assert settings_of(candidate.estimator, known[1], KNNGraph()) is not None
+    assert method_of(FewLabelClassifier()) is None
+
+
+def test_a_comparison_asks_for_the_same_again() -> None:
+    asked = CompareRequest(data=(Path("a b.csv"),), label="y", max_rows=70, out=Path("o.csv"))
+    words = shlex.split(asked.full_command)
+    assert words == [
+        "lapwing",
+        "compare",
+        "a b.csv",
+        "--label",
+        "y",
+        "--rows",
+        "70",
+        "--out",
+        "o.csv",
+    ]
