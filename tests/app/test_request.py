@@ -81,7 +81,7 @@ def test_the_command_of_a_suggestion_asks_for_the_same(monkeypatch: pytest.Monke
     again = asked(monkeypatch, *shlex.split(first.next_command)[1:])
     assert (again.data, again.out) == ((Path("a b.csv"), Path("n.csv")), Path("n-2.csv"))
     assert again.next_command.endswith("--out n-3.csv")
-    fit = asked(monkeypatch, *shlex.split(first.fit_command)[1:])
+    fit = asked(monkeypatch, *shlex.split(first.answer_command)[1:])
     assert fit == FitRequest(
         data=again.data, label="y", settings=("gamma_A=2",), seed=4, method="laprls"
     )
@@ -111,7 +111,7 @@ def test_every_option_of_a_verb_is_a_field() -> None:
     [
         ({"scale": "log"}, "--scale 'log' is none of auto, standard, none"),
         ({"impute": "zero"}, "--impute 'zero' is none of auto, none, median, mean"),
-        ({"method": "svm"}, "--method 'svm' is none of lapsvc"),
+        ({"method": "svm"}, "--method 'svm' is none of auto, lapsvc"),
         ({"settings": ("gama_I=1",)}, "Did you mean 'gamma_I'"),
         ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),
         ({"method": "eigenfunctions", "onnx": Path("m.onnx")}, "go through histograms"),

@@ -13,9 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import KNNGraph, LapSVC, LapSVR
+from lapwing._app.choosing import Chosen
 from lapwing._app.fitting import FittedTwin, Outcome
 from lapwing._app.methods import find_method
 from lapwing._app.request import FitRequest
+from lapwing._app.trust import trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.problem import distinct_rows
@@ -59,12 +61,15 @@ def outcome(
     else:
         predictions = Predictions(ids, estimator.predict(points), labeled)
     pipeline = Pipeline([("scale", scaler), ("estimator", estimator)])
-    method, _ = find_method(type(estimator).__name__)
-    request = FitRequest(data=(Path("cases.csv"),), label="y", method=method)
+    predictions, trust = trust_rows(estimator, predictions)
+    chosen = Chosen(*find_method(type(estimator).__name__), estimator)
+    request = FitRequest(data=(Path("cases.csv"),), label="y", method=chosen.name)
     vertex = distinct_rows(points)[1]
     if estimator.get_params().get("graph") is not None and vertex.max() + 1 < len(y):
         vertex = vertex if isinstance(estimator.graph, KNNGraph) else np.arange(len(y))
-    return Outcome(request, rows, pipeline, points, vertex, predictions, "as told", other)
+    return Outcome(
+        request, chosen, rows, pipeline, points, vertex, predictions, "as told", other, trust=trust
+    )
 
 
 def moons(n: int = 120, per_class: int = 3, **options: Any) -> tuple[Outcome, Any]:

@@ -40,8 +40,10 @@ from lapwing._report.notes import _about_classes, write_notes
 from lapwing._report.page import ReportData, collect, render
 from lapwing._report.repeat import python_lines
 from lapwing._report.rows import ClassRows
+from lapwing._report.trust import sure_words, trust_words
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.predictions import Predictions
+from lapwing.model_selection import sure_rows
 from tests.helpers.report_cases import EVIL, QUOTES, curve, hostile, moons, outcome
 
 VOID = {"wbr", "meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
@@ -125,10 +127,12 @@ def test_volumes_are_counts(two_moons: Any) -> None:
         assert line["sure"] + line["unsure"] == line["unlabeled"] == free.sum()
         assert line["rows"] == line["labels"] + line["unlabeled"]
     assert [line["name"] for line in volumes["classes"]] == ["lower", "upper"]
-    margin, labeled = fit.predictions.margin, fit.table.labeled
-    assert volumes["sure_margin"] == pytest.approx(np.median(margin[labeled]) / 2)
-    sure = margin[~labeled] >= volumes["sure_margin"]
-    assert (volumes["n_sure"], volumes["n_unsure"]) == (sure.sum(), (~sure).sum())
+    # The best claim that three labels a class allow.
+    found = [(level, sure_rows(fit.pipeline, precision=level)) for level in (0.99, 0.95, 0.9)]
+    level, best = next((one for one in found if one[1].sure.any()), found[0])
+    assert volumes["trust"]["level"] == level
+    free = ~fit.table.labeled
+    assert (volumes["n_sure"], volumes["n_unsure"]) == (best.sure.sum(), (free & ~best.sure).sum())
     assert volumes["n_sure"] == sum(line["sure"] for line in volumes["classes"])
 
 
@@ -456,9 +460,8 @@ def test_the_first_screen_answers(pages: dict[str, str], two_moons: Any) -> None
     fit, truth = two_moons
     volumes = collect(fit, truth=truth).volumes
     first = " ".join(Page(pages["classes"].partition("<nav")[0]).text.split())
-    sure, unsure = volumes["n_sure"], volumes["n_unsure"]
-    assert f"{sure} of 114 rows without a label have a sure answer" in first
-    assert f"{unsure} are to check" in first
+    assert " ".join(sure_words(volumes).split()) in first
+    assert " ".join(trust_words(volumes["trust"]).split()) in first
     assert "Next Label the least certain rows" in first
     assert "Map of 120 rows" in first
     assert "solver" not in first
@@ -539,21 +542,50 @@ def test_cells_of_columns_that_were_made_into_something_else() -> None:
     }  # fmt: skip
 
 
-def test_sure_answers_are_those_of_half_the_usual_margin() -> None:
+def test_labelled_rows_are_neither_sure_nor_to_check() -> None:
     scores = np.array([[4.0, 0], [0, 2], [1.1, 0], [0.9, 0], [0, 0], [3, 0]])
     answers = Predictions(
         np.arange(6), np.array(list("abaaaa")), np.arange(6) < 2, np.array(list("ab")), scores
     )
     y = np.array(["a", "b", "", "", "", ""])
     rows = ClassRows.read(answers, y)
-    assert rows.sure_margin == 1.5
-    assert rows.sure.tolist() == [False, False, False, False, False, True]
-    assert rows.unsure.tolist() == [False, False, True, True, True, False]
+    assert not rows.sure.any()
+    assert rows.unsure.tolist() == [False, False, True, True, True, True]
     assert rows.least_certain(2).tolist() == [4, 3]
-    told = ClassRows.read(answers, y, sure_margin=1.0)
-    assert told.sure.tolist() == [False, False, True, False, False, True]
-    # A coin toss is never sure.
-    assert not ClassRows.read(answers, y, sure_margin=0.0).sure[4]
+    sure = np.array([True, False, False, False, False, True])
+    told = ClassRows.read(replace(answers, sure=sure), y)
+    assert told.sure.tolist() == [False, False, False, False, False, True]
+    assert told.unsure.tolist() == [False, False, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "To claim 99 % takes 52 labels or more. Look at some"),
+        ({"level": 0.99}, "97.0 % of the sure answers are expected to be right, 90.0 % to 99.0 %"),
+        ({"threshold": None}, "or too many of them missed, to claim even 90 %. To claim 99 % takes"),
+        ({"n_needed": 0}, "Nothing here says how often this method is right"),
+        ({"n_tests": 1}, "This comes from 1 label that was left out"),
+    ],
+)
+def test_what_sure_answers_rest_on_is_said(changes: dict[str, Any], expected: str) -> None:
+    trust = {
+        "level": 0.9, "threshold": 0.8, "expected": 0.97, "low": 0.9, "high": 0.99,
+        "n_tests": 9, "n_needed": 52,
+    }  # fmt: skip
+    words = trust_words(trust | changes).replace("\u00a0", " ")
+    assert expected in words
+    assert ("To claim 99 %" in words) == (changes not in ({"level": 0.99}, {"n_needed": 0}))
+
+
+def test_how_many_are_sure_is_said() -> None:
+    volumes = {"n_sure": 3, "n_unsure": 1, "trust": {"level": 0.95}}
+    words = sure_words(volumes).replace("\u00a0", " ")
+    assert words.startswith("3 of 4 rows without a label have a sure answer (75.0 %), 1 is to check")
+    assert words.endswith("Of the sure answers 95 % or more should be right.")
+    assert sure_words(volumes | {"n_sure": 0}) == (
+        "No answer is sure: the row without a label is to check."
+    )
 
 
 def step(**changes: Any) -> str:
@@ -561,7 +593,7 @@ def step(**changes: Any) -> str:
     report = {
         "kind": "classification",
         "fitted": {"margin_note": ""},
-        "rows": {"n_denied": 0, "denied": [row], "least": [{"id": f"u{i}"} for i in range(10)]},
+        "rows": {"n_denied": 0, "asked": [], "denied": [row], "least": [{"id": f"u{i}"} for i in range(10)]},
         "graph": {"n_points": 200, "points_without": 0, "n_without": 0, "silent": []},
         "volumes": {"n_unsure": 20},
     }
@@ -577,10 +609,7 @@ def step(**changes: Any) -> str:
         ({}, "Label the least certain rows (u0, u1, u2, …) and fit again. --next next.csv writes"),
         ({"volumes": {"n_unsure": 2}}, "Label the least certain rows (u0, u1) and"),
         ({"volumes": {"n_unsure": 0}}, "Look at some of the answers, and use them: all are sure."),
-        (
-            {"volumes": {"n_unsure": 0}, "fitted": {"margin_note": "It says little."}},
-            "Look at some of the answers before you use them.",
-        ),
+        ({"rows": {"asked": [{"id": "t1"}]}}, "Label the most telling rows (t1) and fit again."),
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
         ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
         (

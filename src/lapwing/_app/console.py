@@ -22,6 +22,7 @@ from rich.text import Text
 from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
 from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row
@@ -171,6 +172,8 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
         if n_free:
             text.line(sure_words(figures.volumes))
             text.line(trust_words(figures.volumes["trust"]))
+            if fitted["margin_note"]:
+                text.line(fitted["margin_note"])
             if figures.choice.get("methods"):
                 text.line(estimate_words(figures.choice))
     else:
@@ -246,6 +249,9 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
         found = volumes(ClassRows.read(rows, np.full(n, ""))) | {"trust": info.get("trust")}
         _add_classes(text, found)
         text.line(sure_words(found))
+        note = COMMAND_METHODS[info["method"]].margin_note
+        if note:
+            text.line(note)
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 

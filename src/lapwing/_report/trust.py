@@ -21,7 +21,10 @@ def sure_words(volumes: Mapping[str, Any]) -> str:
     sure, unsure = volumes["n_sure"], volumes["n_unsure"]
     rows = plural(sure + unsure, "row")
     if not sure:
-        return f"No answer is sure: all {rows} without a label are to check."
+        which = "the row" if unsure == 1 else f"all {rows}"
+        return (
+            f"No answer is sure: {which} without a label {'is' if unsure == 1 else 'are'} to check."
+        )
     level = volumes["trust"]["level"]
     are = "is" if unsure == 1 else "are"
     return (
