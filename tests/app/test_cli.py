@@ -25,8 +25,11 @@ from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.preprocessing import choose_scaling, spreads
+from lapwing._app.trust import LEVELS
 from lapwing._host.files import atomic_write
 from lapwing._tables.predictions import Predictions, write_predictions
+from lapwing.model_selection import sure_rows
+from tests.helpers.commandline import with_method
 
 COMMAND = [sys.executable, "-m", "lapwing"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and terminals of POSIX")
@@ -34,7 +37,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and 
 
 def run(*args: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *map(str, args)],
+        [*COMMAND, *with_method(args)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -105,6 +108,8 @@ def test_fit_labels_every_row_of_a_csv_file(table: Path, out: Path, iris: pl.Dat
     assert list(found[0]) == [
         "id",
         "label",
+        "probability",
+        "sure",
         "score_setosa",
         "score_versicolor",
         "score_virginica",
@@ -121,6 +126,11 @@ def test_fit_labels_every_row_of_a_csv_file(table: Path, out: Path, iris: pl.Dat
     scores = np.array([[float(row[f"score_{c}"]) for c in model.classes_] for row in found])
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-9, atol=1e-12)
     assert [row["label"] for row in found] == model.predict(X).tolist()
+    chances = model.transduction_proba_.max(axis=1)
+    np.testing.assert_allclose([float(row["probability"]) for row in found], chances, rtol=1e-9)
+    sure = next((s for p in LEVELS if (s := sure_rows(model, precision=p).sure).any()), None)
+    assert sure is not None
+    assert [row["sure"] == "true" for row in found] == sure.tolist()
     ahead = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0]
     np.testing.assert_array_equal([float(row["margin"]) for row in found], ahead)
     truth = np.repeat(["setosa", "versicolor", "virginica"], 50)
@@ -498,7 +508,7 @@ def test_a_full_disk_loses_nothing(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.txt", "the extension must be .csv or .parquet"),
+        ("out.txt", "the extension must be .csv, .parquet or .npz"),
         ("none/out.csv", "there is no folder"),
         ("folder.csv", "it is a folder"),
         ("iris.csv", "is the input itself"),

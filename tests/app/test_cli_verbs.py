@@ -41,6 +41,7 @@ from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
 from lapwing.spaces import FullKernelSpace
+from tests.helpers.commandline import with_method
 from tests.helpers.reading import read_strictly as read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
@@ -50,7 +51,7 @@ KINDS = ["setosa", "versicolor", "virginica"]
 def installed(*args: object, stdin: bytes | None = None, **environment: str) -> Any:
     """The command as a user has it, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "lapwing", *map(str, args)],
+        [sys.executable, "-m", "lapwing", *with_method(args)],
         input=stdin,
         capture_output=True,
         timeout=120,
@@ -697,7 +698,7 @@ def test_a_fit_is_forecast_for_all_its_classes(
     n_classes: int, columns: int, regression: bool
 ) -> None:
     y = np.arange(30) % (n_classes + 1)
-    table = SimpleNamespace(X=np.ones((30, 4)), y=y, labeled=y < n_classes)
+    table = SimpleNamespace(X=np.ones((30, 4)), y=y, labeled=y < n_classes, numeric=regression)
     sizes: list[Size] = []
 
     def note(size: Size) -> Any:
@@ -747,7 +748,7 @@ def test_low_density_separation_from_a_table_to_a_report(home: Path, main: Main)
     assert code == 0
     again, first = pl.read_csv(io.StringIO(said)), pl.read_csv(home / "p.csv")
     assert again["label"].to_list() == first["label"].to_list()
-    assert first.columns[2:5] == ["score_setosa", "score_versicolor", "score_virginica"]
+    assert first.columns[4:7] == ["score_setosa", "score_versicolor", "score_virginica"]
     assert first.select(pl.col("^score_.*$")).to_numpy().max() <= 1
 
 
@@ -1172,10 +1173,11 @@ def test_the_summary_answers_first(home: Path, main: Main) -> None:
     assert sum(counts[1] for counts in answers.values()) == found["sure"]
     assert sum(counts[2] for counts in answers.values()) == found["to_check"]
     assert lines[6].startswith(f"{found['sure']} of 135 rows without a label have a sure answer")
+    assert lines[7].startswith("This comes from 15 labels that were left out: ")
     wrong = round(found["error"]["share_wrong"] * 135)
-    assert lines[7].startswith(f"Wrong: {wrong} of 135 rows with a known answer in 'truth' (")
-    assert lines[8] == f"Next: {found['next']}"
-    assert lines[9].startswith("LapSVC, 5 columns")
+    assert lines[8].startswith(f"Wrong: {wrong} of 135 rows with a known answer in 'truth' (")
+    assert lines[9] == f"Next: {found['next']}"
+    assert lines[10].startswith("LapSVC, 5 columns")
 
 
 def test_one_figure_has_one_value_everywhere(home: Path, main: Main, tmp_path: Path) -> None:
@@ -1192,14 +1194,16 @@ def test_one_figure_has_one_value_everywhere(home: Path, main: Main, tmp_path: P
     assert next(line for line in said.splitlines() if "Next: " in line)[6:] in page.replace(
         "&#39;", "'"
     )
-    # New rows are judged by the margin of the fit.
+    # New rows are judged by the threshold of the fit.
     figures = load_model(model).report
-    assert load_model(model).info["sure_margin"] == figures.volumes["sure_margin"]
+    assert load_model(model).info["trust"] == figures.volumes["trust"]
     code, said, _ = main("predict", model, home / "t.csv", "--predictions", tmp_path / "q.csv")
     free = figures.volumes["n_sure"], figures.volumes["n_unsure"]
     again = re.search(r"(\d+) of 150 rows without a label have .*, (\d+) are to check", said)
     assert again is not None
-    assert int(again[2]) >= free[1]  # the labelled rows of the fit are new rows here
+    # The labelled rows of the fit are new rows here; its own answers are those of no other X.
+    assert int(again[2]) >= free[1]
+    assert pl.read_csv(tmp_path / "q.csv")["sure"].sum() == int(again[1])
     assert int(again[1]) + int(again[2]) == 150
 
 
@@ -1245,8 +1249,20 @@ def test_the_rows_to_label_next(
     found = pl.read_csv(path)
     assert found.columns == ["flower", "sl", "sw", "pl", "pw", "site", "kind"]
     assert found["kind"].null_count() == found.height == 10
-    answers = pl.read_csv(tmp_path / "p.csv").filter(~pl.col("was_labeled")).sort("margin")
-    assert found["flower"].to_list() == answers["id"].to_list()[:10]
+    # They are those of `suggest`, and no part of the answers.
+    words = ["suggest", home / "t.csv", *FIT[:4], "--drop", "truth", "--out", tmp_path / "s.csv"]
+    assert main(*words)[0] == 0
+    assert (tmp_path / "s.csv").read_bytes() == path.read_bytes()
+    answers = pl.read_csv(tmp_path / "p.csv")
+    assert main("fit", home / "t.csv", *FIT, "--predictions", tmp_path / "q.csv")[0] == 0
+    alone = pl.read_csv(tmp_path / "q.csv")
+    assert alone["label"].to_list() == answers["label"].to_list()
+    np.testing.assert_allclose(alone["margin"].to_numpy(), answers["margin"].to_numpy(), rtol=1e-6)
+    # What cannot say which gives the least certain rows.
+    places = ["--next", tmp_path / "n.csv", "--predictions", tmp_path / "q.csv"]
+    assert main("fit", home / "t.csv", *FIT, "--method", "lapsvc-cv", *places)[0] == 0
+    least = pl.read_csv(tmp_path / "q.csv").filter(~pl.col("was_labeled")).sort("margin")
+    assert pl.read_csv(tmp_path / "n.csv")["flower"].to_list() == least["id"].to_list()[:10]
     same = found.drop("kind").join(frame, on="flower", how="left", maintain_order="left")
     for name in ("sl", "sw", "pl", "pw", "site"):
         assert found[name].to_list() == same[f"{name}_right"].to_list()
@@ -1277,6 +1293,8 @@ def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) ->
 def test_wrong_places_for_the_rows_to_label_next(home: Path, main: Main, tmp_path: Path) -> None:
     fit = ["fit", home / "t.csv", *FIT, "--next"]
     refused(main(*fit, tmp_path / "n.parquet"), "the extension of --next is .csv")
+    sheet = main(*fit, tmp_path / "n.xlsx")
+    refused(sheet, "is .csv. Excel and LibreOffice open such a file. It can be given back as .xlsx")
     refused(main(*fit, tmp_path / "n.csv", "--method", "lapsvr"), "predicts numbers", "--next")
 
 

@@ -563,7 +563,10 @@ def test_labelled_rows_are_neither_sure_nor_to_check() -> None:
     [
         ({}, "To claim 99 % takes 52 labels or more. Look at some"),
         ({"level": 0.99}, "97.0 % of the sure answers are expected to be right, 90.0 % to 99.0 %"),
-        ({"threshold": None}, "or too many of them missed, to claim even 90 %. To claim 99 % takes"),
+        (
+            {"threshold": None},
+            "or too many of them missed, to claim even 90 %. To claim 99 % takes",
+        ),
         ({"n_needed": 0}, "Nothing here says how often this method is right"),
         ({"n_tests": 1}, "This comes from 1 label that was left out"),
     ],
@@ -581,7 +584,9 @@ def test_what_sure_answers_rest_on_is_said(changes: dict[str, Any], expected: st
 def test_how_many_are_sure_is_said() -> None:
     volumes = {"n_sure": 3, "n_unsure": 1, "trust": {"level": 0.95}}
     words = sure_words(volumes).replace("\u00a0", " ")
-    assert words.startswith("3 of 4 rows without a label have a sure answer (75.0 %), 1 is to check")
+    assert words.startswith(
+        "3 of 4 rows without a label have a sure answer (75.0 %), 1 is to check"
+    )
     assert words.endswith("Of the sure answers 95 % or more should be right.")
     assert sure_words(volumes | {"n_sure": 0}) == (
         "No answer is sure: the row without a label is to check."
@@ -593,7 +598,12 @@ def step(**changes: Any) -> str:
     report = {
         "kind": "classification",
         "fitted": {"margin_note": ""},
-        "rows": {"n_denied": 0, "asked": [], "denied": [row], "least": [{"id": f"u{i}"} for i in range(10)]},
+        "rows": {
+            "n_denied": 0,
+            "asked": [],
+            "denied": [row],
+            "least": [{"id": f"u{i}"} for i in range(10)],
+        },
         "graph": {"n_points": 200, "points_without": 0, "n_without": 0, "silent": []},
         "volumes": {"n_unsure": 20},
     }

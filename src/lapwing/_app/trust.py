@@ -17,6 +17,7 @@ __all__ = ["LEVELS", "Trust", "trust_new_rows", "trust_rows"]
 
 # Shares of right answers to be claimed, the best first: few labels can never say 99 %.
 LEVELS = (0.99, 0.95, 0.9)
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,7 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
         int(estimator.probability_n_labels_),
         _needed(estimator, LEVELS[0]),
     )
-    shares = estimator.transduction_proba_
-    return replace(answers, probabilities=shares, sure=best.sure), trust
+    return _judge(estimator, answers, trust.threshold), trust
 
 
 def trust_new_rows(estimator: Any, answers: Predictions, trust: Mapping[str, Any]) -> Predictions:
@@ -100,14 +100,18 @@ def trust_new_rows(estimator: Any, answers: Predictions, trust: Mapping[str, Any
     trust : mapping
         What `Trust.to_dict` gave of the fit.
     """
+    return _judge(estimator, answers, trust.get("threshold"))
+
+
+def _judge(estimator: Any, answers: Predictions, threshold: float | None) -> Predictions:
     if answers.scores is None:
         return answers
     sharpness = sharpness_of(estimator)
     shares = class_probabilities(answers.scores, sharpness.value)
     sure = np.zeros(len(shares), dtype=bool)
-    threshold = trust.get("threshold")
     if threshold is not None:
-        sure = probability_right(shares, sharpness) >= threshold
+        # Scores of the fit and of the same rows later differ by rounding.
+        sure = probability_right(shares, sharpness) >= (1 - _ROUNDING) * threshold
     return replace(answers, probabilities=shares, sure=sure)
 
 
