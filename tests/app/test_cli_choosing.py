@@ -19,8 +19,9 @@ from lapwing._app.forecast import Size, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.request import CompareRequest, FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
+from lapwing._app.trust import LEVELS
 from lapwing.graphs import KNNGraph, default_graph
-from lapwing.model_selection import compare, default_candidates
+from lapwing.model_selection import compare, default_candidates, sure_rows
 from lapwing.models import load_model
 
 Main = Any
@@ -288,6 +289,62 @@ def test_tune_refuses_what_has_nothing_to_choose() -> None:
     assert TuneRequest(data=data, label="y", method="laprls").method == "laprls-cv"
     with pytest.raises(ValueError, match=r"s3vc has no parameters that tune can choose\. Use one"):
         TuneRequest(data=data, label="y", method="s3vc")
+
+
+# --- probabilities --------------------------------------------------------------------------------
+
+
+def test_probabilities_of_a_fit_and_of_new_rows(blobs: Path, main: Main) -> None:
+    places = ["--predictions", "a.csv", "--model", "m.lapwing", "--probabilities"]
+    assert main("fit", "t.csv", *FIT, *places)[0] == 0
+    own = pl.read_csv("a.csv")
+    assert own.columns[:6] == [
+        "id", "label", "probability", "sure", "probability_a", "probability_b",
+    ]  # fmt: skip
+    shares = own.select("probability_a", "probability_b").to_numpy()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(own["probability"].to_numpy(), shares.max(axis=1))
+    table = pl.read_csv(blobs)
+    X = table.select("x", "y").to_numpy()
+    model = LapSVC(unlabeled="", random_state=0).fit(X, [k or "" for k in table["kind"]])
+    np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-7)
+
+    code, said, _ = main("predict", "m.lapwing", "t.csv", "--id", "cell", "--probabilities")
+    assert code == 0
+    new = pl.read_csv(said.encode())
+    assert new.drop("was_labeled").equals(own.drop("was_labeled"))
+    # The sure rows of the file are those of `sure_rows`.
+    found = [sure_rows(model, precision=level).sure for level in LEVELS]
+    best = next((sure for sure in found if sure.any()), found[0])
+    free = ~own["was_labeled"].to_numpy()
+    np.testing.assert_array_equal(own["sure"].to_numpy() & free, best)
+
+
+def test_predictions_as_arrays(blobs: Path, main: Main) -> None:
+    places = ["--predictions", "a.npz", "--model", "m.lapwing", "--probabilities"]
+    assert main("fit", "t.csv", *FIT, *places)[0] == 0
+    first = Path("a.npz").read_bytes()
+    assert main("fit", "t.csv", *FIT, "--predictions", "a.csv", "--probabilities")[0] == 0
+    table = pl.read_csv("a.csv")
+    with np.load("a.npz", allow_pickle=False) as arrays:
+        assert arrays.files == table.columns
+        for name in arrays.files:
+            assert arrays[name].tolist() == table[name].to_list()
+    assert main("fit", "t.csv", *FIT, "--predictions", "b.npz", "--probabilities")[0] == 0
+    assert Path("b.npz").read_bytes() == first
+    assert main("predict", "m.lapwing", "t.csv", "--predictions", "c.npz", "-q")[0] == 0
+    with np.load("c.npz", allow_pickle=False) as arrays:
+        assert "probability_a" not in arrays.files
+        assert "probability" in arrays.files
+
+
+def test_what_leaves_no_label_out_has_no_sure_rows(blobs: Path, main: Main) -> None:
+    code, said, _ = main("fit", "t.csv", *FIT, "--method", "s3vc", "--json")
+    found = json.loads(said)
+    assert (code, found["sure"], found["trust"]["threshold"]) == (0, 0, None)
+    said = main("fit", "t.csv", *FIT, "--method", "s3vc")[1]
+    assert "No answer is sure: all 52 rows without a label are to check." in said
+    assert "Nothing here says how often this method is right" in said
 
 
 # --- settings of an estimator ---------------------------------------------------------------------

@@ -149,7 +149,7 @@ def _lines_of(n: int) -> str:
 
 
 def _place_of_names(lines: Sequence[str], told: str) -> int:
-    """Which line has the names: titles above it fill fewer cells than the rows below."""
+    """Which line has the names: titles above it fill at most half of the columns."""
 
     def cells(line: str, separator: str) -> list[str]:
         try:
@@ -157,20 +157,22 @@ def _place_of_names(lines: Sequence[str], told: str) -> int:
         except csv.Error:
             return []
 
-    def look(separator: str) -> list[int]:
-        return [sum(bool(c.strip()) for c in cells(line, separator)) for line in lines]
+    def usual_width(separator: str) -> int:
+        widths = sorted(len(cells(line, separator)) for line in lines)
+        return widths[len(widths) // 2]
 
-    counts = {separator: look(separator) for separator in told or _SEPARATORS}
-    typical = {separator: sorted(seen)[len(seen) // 2] for separator, seen in counts.items()}
-    separator = max(typical, key=lambda one: typical[one])
-    seen = counts[separator]
-    place = next(k for k, count in enumerate(seen) if 2 * count > typical[separator])
-    if not place or place + 1 == len(lines):
+    separator = max(told or _SEPARATORS, key=usual_width)
+    width = usual_width(separator)
+    rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]
+    place = next((k for k, row in enumerate(rows) if 2 * sum(map(bool, row)) > width), 0)
+    if not place or place + 1 == len(rows):
         return 0
-    names, row = cells(lines[place], separator), cells(lines[place + 1], separator)
+    names, row = rows[place], rows[place + 1]
     # A row of numbers is no row of names: then something else is the matter with the first line.
-    odd = len(names) != len(row) or any(plain_number(name.strip()) is not None for name in names)
-    return 0 if odd else place
+    odd = len(names) != len(row) or any(plain_number(name) is not None for name in names)
+    # A title begins its line; names may leave out the first, of the column that names the rows.
+    titled = all(above[:1] != [""] for above in rows[:place])
+    return place if titled and not odd else 0
 
 
 @contextmanager
