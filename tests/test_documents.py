@@ -16,8 +16,16 @@ import lapwing
 from lapwing import plotting
 from lapwing._app import cli
 from lapwing._app.demo import run_demo
-from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FitRequest, InfoRequest, PredictRequest, SuggestRequest
+from lapwing._app.methods import METHODS
+from lapwing._app.request import (
+    DEFAULT_METHOD,
+    CompareRequest,
+    FitRequest,
+    InfoRequest,
+    PredictRequest,
+    SuggestRequest,
+    TuneRequest,
+)
 from lapwing._tables.parts import FORMATS
 from lapwing._tables.words import NO_LABEL
 
@@ -102,7 +110,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]
-    assert len(commands) == 7
+    assert len(commands) == 10
     for command in commands:
         words = shlex.split(command)
         if "cell" not in words:
@@ -121,14 +129,17 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_the_guide_names_what_there_is() -> None:
-    requests = (FitRequest, InfoRequest, PredictRequest, SuggestRequest)
+    requests = (
+        CompareRequest, FitRequest, InfoRequest, PredictRequest, SuggestRequest, TuneRequest,
+    )  # fmt: skip
     flags = set.union(*(request.flags() for request in requests))
     elsewhere = {"--install-completion", "--show-completion"}
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", CLI))
     assert named - elsewhere - flags == set()
     # What only the help says.
     assert flags - named == {"--seed", "--n-neighbors", "--model"} - named
-    assert [name for name in COMMAND_METHODS if f"`{name}`" not in CLI] == []
+    assert f"| `{DEFAULT_METHOD}` (default) |" in CLI
+    assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
     words = section("Which rows have no label", CLI, "###").partition("- `--unlabeled")[0]
     assert set(re.findall(r"`([^`]+)`", words)) - {"--truth"} == NO_LABEL - {""}
