@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from lapwing._app import request
+from lapwing._app import cli, request
+
+
+@pytest.fixture
+def main(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command in this process: its exit code, and what it printed on both streams."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        code = cli.main([str(arg) for arg in args])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from lapwing import FewLabelClassifier, LapSVC
-from lapwing._app import affordable, choosing, cli, forecast, request
+from lapwing._app import affordable, choosing, forecast, request
 from lapwing._app.affordable import Effort, Share
 from lapwing._app.forecast import Size, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
@@ -25,16 +25,6 @@ from lapwing.model_selection import compare, default_candidates, sure_rows
 from lapwing.models import load_model
 
 Main = Any
-
-
-@pytest.fixture
-def main(capsys: pytest.CaptureFixture[str]) -> Main:
-    def call(*args: object) -> tuple[int, str, str]:
-        code = cli.main([str(arg) for arg in args])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def plain(text: str) -> str:

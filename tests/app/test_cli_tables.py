@@ -12,22 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
-from lapwing._app import cli
 from lapwing._app.request import FitRequest, InfoRequest
 from lapwing.models import load_model
 from tests.helpers.customers import LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
 
 Main = Any
-
-
-@pytest.fixture
-def main(capsys: pytest.CaptureFixture[str]) -> Main:
-    def call(*args: object) -> tuple[int, str, str]:
-        code = cli.main([str(arg) for arg in args])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def rows_of(path: Path, encoding: str = "utf-8") -> list[dict[str, str]]:

@@ -26,7 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
-from lapwing._app import cli, commands, console, fitting, forecast, workflow
+from lapwing._app import commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.request import FitRequest
@@ -61,16 +61,6 @@ def installed(*args: object, stdin: bytes | None = None, **environment: str) -> 
 
 
 Main = Any
-
-
-@pytest.fixture
-def main(capsys: pytest.CaptureFixture[str]) -> Main:
-    def call(*args: object) -> tuple[int, str, str]:
-        code = cli.main([str(arg) for arg in args])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def refused(said: tuple[int, str, str], *parts: str) -> None:

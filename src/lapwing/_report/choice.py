@@ -22,10 +22,10 @@ __all__ = [
 # What a reader sees of a candidate: keys of `words_of_row`, and their headings.
 CHOICE_COLUMNS = {
     "name": "method",
-    "error": "wrong, about",
+    "error": "wrong",
     "interval": "90 % interval",
-    "missed": "labels missed",
-    "changed": "rows that change",
+    "missed": "missed",
+    "changed": "changed",
 }
 
 
