@@ -239,3 +239,13 @@ def test_jinja2_is_asked_for_first(points: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"lapwing\[report\]"):
         lapwing.report(LapSVC(), *points)
+
+
+def test_the_report_of_a_choice_shows_the_comparison() -> None:
+    X, truth = make_moons(60, noise=0.05, random_state=0)
+    y = first_labels(truth, 3)
+    model = lapwing.FewLabelClassifier().fit(X, y)
+    page = lapwing.report(model, X, y).html
+    assert f"Why {type(model.best_estimator_).__name__}" in page
+    assert model.evidence_.verdict in page
+    assert "Why " not in lapwing.report(model.best_estimator_, X, y).html

@@ -98,7 +98,8 @@ def report(
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted estimator of lapwing, or a fitted Pipeline that ends in one.
+        A fitted estimator of lapwing, or a fitted Pipeline that ends in one. Of a
+        `FewLabelClassifier` its comparison is shown, too.
     X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
         The points of the fit, in the same order; or what the pipeline makes them of, such as texts.
     y : array-like of shape (n_samples,)
