@@ -66,7 +66,8 @@ def transcript() -> str:
                 stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
-                env={**os.environ, "PYTHONPATH": path},
+                # One thread: some forecasts of memory depend on how many there are.
+                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             )
             lines = [line.rstrip() for line in done.stdout.splitlines()]
             parts.append("\n".join([f"$ {command}", *(line for line in lines if line)]))

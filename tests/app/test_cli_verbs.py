@@ -1259,7 +1259,7 @@ def test_the_rows_to_label_next(
     np.testing.assert_allclose(alone["margin"].to_numpy(), answers["margin"].to_numpy(), rtol=1e-6)
     # What cannot say which gives the least certain rows.
     places = ["--next", tmp_path / "n.csv", "--predictions", tmp_path / "q.csv"]
-    assert main("fit", home / "t.csv", *FIT, "--method", "lapsvc-cv", *places)[0] == 0
+    assert main("fit", home / "t.csv", *FIT, "--method", "s3vc", *places)[0] == 0
     least = pl.read_csv(tmp_path / "q.csv").filter(~pl.col("was_labeled")).sort("margin")
     assert pl.read_csv(tmp_path / "n.csv")["flower"].to_list() == least["id"].to_list()[:10]
     same = found.drop("kind").join(frame, on="flower", how="left", maintain_order="left")

@@ -351,7 +351,8 @@ def forecast_balanced(size: Size) -> Forecast:
     # A sparse product waits for memory: some 20 operations an entry.
     flow = _BALANCED_PRODUCTS * 20.0 * 14 * n * c
     operations = _neighbors(size) + flow + 4.0 * n * m**2
-    memory = _BLOCKS + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
+    blocks = min(_BLOCKS, 16.0 * n * n)
+    memory = blocks + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
     return Forecast(int(memory), 0.05 + operations / speed, "flow")
 
 
