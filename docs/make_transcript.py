@@ -30,7 +30,7 @@ COMMANDS = (
     "lapwing fit wines.csv --label cultivar --id bottle --set graph.n_neighbours=15",
     "lapwing fit wines.csv --label cultivr --id bottle",
 )
-_SECONDS = re.compile(r"( {2,})?\b\d+(\.\d+)? s\b")
+_SECONDS = re.compile(r"( {2,})?\b\d+(\.\d+)? (?:s|min)\b")
 _DIGITS = re.compile(r"(\d\.\d{4})\d{4,}")  # the last digits depend on the machine
 
 
