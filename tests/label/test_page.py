@@ -483,6 +483,7 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
         tab.page.keyboard.type("left")
         tab.press("Enter")
         tab.says("Saved: 30 rows are left")
+        tab.until(lambda: tab.given() == {"left": 30})
     finally:
         process.kill()  # as a power cut: it cannot put anything in order
         process.communicate()
