@@ -68,7 +68,7 @@ class Tab:
         return self.page.evaluate(code)
 
     def until(self, met: Callable[[], Any]) -> Any:
-        """Wait until something is so. The page's policy forbids Playwright's own way."""
+        """Wait until something is so; the page's policy forbids Playwright's wait_for_function."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             found = met()
