@@ -68,7 +68,7 @@ class Tab:
         return self.page.evaluate(code)
 
     def until(self, met: Callable[[], Any]) -> Any:
-        """Wait until something is so. The page's policy forbids Playwright's own way."""
+        """Wait until something is so; the page's policy forbids Playwright's wait_for_function."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             found = met()
@@ -483,6 +483,7 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
         tab.page.keyboard.type("left")
         tab.press("Enter")
         tab.says("Saved: 30 rows are left")
+        tab.until(lambda: tab.given() == {"left": 30})
     finally:
         process.kill()  # as a power cut: it cannot put anything in order
         process.communicate()

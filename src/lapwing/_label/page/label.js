@@ -13,7 +13,7 @@ import { showSteps } from './steps.js';
 import { Tip } from './tip.js';
 
 const QUEUE = 5;
-const LATE = 1500; // milliseconds
+const LATE = 600; // milliseconds
 const COLOURINGS = /** @type {const} */ (['prediction', 'confidence', 'given']);
 const LOST =
   'The server does not answer. What was saved is safe. This page goes on by itself as soon as the ' +
@@ -260,13 +260,12 @@ class Page {
     if (part === 'labels') {
       if (version === this.heardOf) return; // this tab's own change, told as news
       this.heardOf = version;
-      this.refresh({ state: true, colours: !this.state.model.fitted });
-      // The model's answer comes at once, and brings the labels too: the points are drawn once.
+      if (!this.state.model.fitted) return void this.refresh({ state: true, colours: true });
+      // The model's answer comes at once and brings all of it; until then nothing keeps it waiting.
       clearTimeout(this.late);
-      this.late = setTimeout(() => {
-        if (this.colours.version < this.state.version) this.refresh({ state: false, colours: true });
-      }, LATE);
+      this.late = setTimeout(() => this.refresh({ state: true, colours: true }), LATE);
     } else {
+      if (part === 'model') clearTimeout(this.late);
       this.refresh({ state: true, colours: part === 'ready' || (part === 'model' && version > this.colours.model) });
     }
   }
@@ -292,9 +291,9 @@ class Page {
       while (this.wanted.state || this.wanted.colours) {
         const asked = this.wanted;
         this.wanted = { state: false, colours: false };
-        const coloured = asked.colours ? this.#recolour() : null;
+        // Colours first: they are what one waits for.
+        if (asked.colours) await this.#recolour();
         if (asked.state) await this.#restate();
-        await coloured;
       }
     } catch (error) {
       this.failed(error);
