@@ -219,6 +219,15 @@ def test_wrong_usage_is_told(main: Main, ended: Any) -> None:
     refused(main("label", *options, "--journal", "t.csv"), "t.csv is no journal of lapwing label")
 
 
+def test_a_column_that_names_no_picture_is_told(main: Main, ended: Any, tmp_path: Path) -> None:
+    write("t.csv", table())
+    options = ("t.csv", "--label", "y", "--no-browser", "--image", "name")
+    told = "nor any other of those that the column names first. Names of files begin at the folder"
+    refused(main("label", *options), told)
+    (tmp_path / table()[5]["name"]).write_bytes(b"GIF89a")
+    assert main("label", *options)[0] == 0
+
+
 def test_one_journal_has_one_page(main: Main, ended: Any) -> None:
     write("t.csv", table())
     with page("t.csv", label="y", drop=("name",)) as (server, _):

@@ -235,10 +235,13 @@ def test_the_address_is_for_the_owner_alone(tmp_path: Path) -> None:
         ('{"a":1}\n{"batch":1}\n', "is no journal"),
         ('{"lapwing":"labels","format":2,"rows":10,"points":"abc"}\n', "written by a newer"),
         (
-            '{"lapwing":"labels","format":1,"rows":9,"points":"abc"}\n',
+            '{"lapwing":"labels","format":1,"rows":9,"points":"abc"}\n{"batch":1}\n',
             "of 9 rows, and t.csv",
         ),
-        ('{"lapwing":"labels","format":1,"rows":10,"points":"b"}\n', "other rows than those of t"),
+        (
+            '{"lapwing":"labels","format":1,"rows":10,"points":"b"}\n{"batch":1}\n',
+            "other rows than those of t.csv.* with the same options such as --id",
+        ),
         (
             '{"lapwing":"labels","format":1,"rows":10,"points":"abc"}\nx\n{"batch":1}\n',
             "is damaged in line 2",
@@ -255,6 +258,14 @@ def test_other_files_are_refused_and_left_as_they_are(
             opened(path)
     assert path.read_text(encoding="utf-8") == header
     assert not (tmp_path / "j.lock").exists()
+
+
+@pytest.mark.parametrize("after", ["", '{"measured":{"n_labels":2}}\n', '{"batch'])
+def test_a_journal_without_a_label_keeps_no_other_table_out(tmp_path: Path, after: str) -> None:
+    path = tmp_path / "j"
+    path.write_text('{"lapwing":"labels","format":1,"rows":9,"ids":"x"}\n' + after)
+    assert written(path, 1) == records_of(path)
+    assert b'"ids"' not in path.read_bytes()
 
 
 def test_a_journal_that_cannot_be_made_says_so(tmp_path: Path) -> None:

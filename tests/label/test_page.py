@@ -500,3 +500,18 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
         assert tab.page.locator("#steps li button").count() == 1
         assert tab.page.inner_text("#kept") == "Saved in kept.jsonl."
         tab.page.close()
+
+
+def test_a_class_that_is_called_like_a_key_has_that_key(open_tab: Callable[..., Tab]) -> None:
+    classes = ["other", *range(10)]
+    with lapwing.label(blobs(40), classes=classes, journal=None, browser=False) as server:
+        tab = open_tab(server)
+        tab.drag(*LEFT)
+        tab.until(lambda: tab.selected() == 20)
+        tab.press("3")
+        tab.says("Saved: 20 rows are 3")
+        tab.press("0")
+        tab.says("Saved: 20 rows are 0")
+        keys = tab.page.locator("#classes kbd").all_inner_texts()
+        assert keys == ["", *"0123456789"]
+        tab.page.close()

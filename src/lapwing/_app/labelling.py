@@ -92,7 +92,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         estimator,
         tuple(checked_class(name, "--classes") for name in request.class_names),
         None if request.text is None else table.shown[request.text],
-        None if request.image is None else PictureFiles(table.shown[request.image], folder),
+        None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
         tuple(notes),
         fit_command=lambda history: _command(request, table, history),
@@ -132,6 +132,17 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     except BaseException:
         session.close()
         raise
+
+
+def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:
+    found = PictureFiles(table.shown[column], folder)
+    missing = found.first_missing()
+    if missing is not None:
+        raise ValueError(
+            f"--image {column}: there is no picture {missing}, nor any other of those that the "
+            "column names first. Names of files begin at the folder of the table."
+        )
+    return found
 
 
 def _fit_request(request: LabelRequest, table: Table, history: History) -> FitRequest:

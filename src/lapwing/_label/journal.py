@@ -153,10 +153,14 @@ class Journal:
         if not lines:
             if not _START.startswith(content[: len(_START)]):
                 raise JournalError(self._foreign())
-            self.append({"lapwing": "labels", "format": _FORMAT, **subject})
-            _sync_folder(self.path.parent)
+            self._head(subject)
             return
         records = [_read(line) for line in lines]
+        if _is_blank(records) and not _is_of(records[0], subject):
+            # A start with other rows left it behind; there is no label in it to be lost.
+            self._size, self.n_cut, self._torn = 0, 0, True
+            self._head(subject)
+            return
         self._check(records[0] or {}, subject, name)
         damaged = next((k for k, record in enumerate(records) if record is None), None)
         if damaged is not None:
@@ -167,6 +171,10 @@ class Journal:
         self.records = [record for record in records[1:] if record is not None]
         if self._torn:
             self._cut()
+
+    def _head(self, subject: Record) -> None:
+        self.append({"lapwing": "labels", "format": _FORMAT, **subject})
+        _sync_folder(self.path.parent)
 
     def _check(self, header: Record, subject: Record, name: str) -> None:
         if header.get("lapwing") != "labels":
@@ -181,10 +189,11 @@ class Journal:
                 f"{self.path} has labels for a table of {header.get('rows')} rows, and {name} has "
                 f"{subject['rows']}. Give the table as it was, or name another file with --journal."
             )
-        if any(header.get(key) != value for key, value in subject.items()):
+        if not _is_of(header, subject):
             raise JournalError(
                 f"{self.path} has labels for other rows than those of {name}. Give the table as it "
-                "was, or name another file with --journal."
+                "was, with the same options such as --id, --drop and --scale, or name another file "
+                "with --journal."
             )
 
     def _foreign(self) -> str:
@@ -203,6 +212,17 @@ class Journal:
         self._file.truncate(self._size)
         os.fsync(self._file.fileno())
         self._torn = False
+
+
+def _is_blank(records: list[Record | None]) -> bool:
+    """Whether it is a journal of this format in which nobody has done anything."""
+    header, rest = records[0] or {}, records[1:]
+    ours = header.get("lapwing") == "labels" and header.get("format") == _FORMAT
+    return ours and all(record is not None and "measured" in record for record in rest)
+
+
+def _is_of(header: Record | None, subject: Record) -> bool:
+    return header is not None and all(header.get(key) == value for key, value in subject.items())
 
 
 def _line(record: Record) -> bytes:

@@ -6,6 +6,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["PictureArrays", "PictureFiles", "media_type"]
 
 _LARGEST_PICTURE = 32 * 2**20
+_TRIED = 200  # files; who names the wrong folder has none of them
 # What a browser draws without running anything; the first bytes say it and no name does.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -43,16 +45,30 @@ class PictureFiles:
 
     def __call__(self, row: int) -> bytes | None:
         """The bytes of a file; None if there is none or it is too large."""
-        name = str(self.names[row] or "").strip()
-        if not name:
-            return None
+        path = self._path(row)
         try:
-            path = self.folder / name
-            if not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
+            if path is None or not path.is_file() or path.stat().st_size > _LARGEST_PICTURE:
                 return None
             return path.read_bytes()
         except (OSError, ValueError):
             return None
+
+    def first_missing(self) -> Path | None:
+        """The first file that is named, if none of the first ones is there; else None."""
+        named = (path for row in range(len(self.names)) if (path := self._path(row)) is not None)
+        tried = list(islice(named, _TRIED))
+        return None if not tried or any(map(_is_there, tried)) else tried[0]
+
+    def _path(self, row: int) -> Path | None:
+        name = str(self.names[row] or "").strip()
+        return self.folder / name if name else None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def media_type(content: bytes) -> str | None:

@@ -3,8 +3,20 @@
 import { byId, make, number, percent, plural } from './dom.js';
 import { sign } from './palette.js';
 
-/** Keys that give the first ten classes. */
+/** Keys that give classes. */
 export const DIGITS = '1234567890';
+
+/**
+ * The key of each class, by its code: a class that is called like a key has that one, and the others
+ * have those that are left.
+ * @param {string[]} classes
+ * @returns {(string | undefined)[]}
+ */
+export function keysOf(classes) {
+  const digits = [...DIGITS];
+  const left = digits.filter((key) => !classes.includes(key));
+  return classes.map((name) => (digits.includes(name) ? name : left.shift()));
+}
 
 /**
  * @param {import('./api.js').State} state
@@ -16,9 +28,10 @@ export function showClasses(state, give) {
   const hint = classes.length ? (all ? 'given · volume' : 'given') : '';
   byId('classes-hint').textContent = hint;
   byId('no-classes').hidden = classes.length > 0;
+  const keys = keysOf(classes);
   byId('classes').replaceChildren(
     ...classes.map((name, code) => {
-      const key = DIGITS[code];
+      const key = keys[code];
       const share = all ? (predicted[name] ?? 0) / all : 0;
       const bar = make('span', { class: `volume k${code % 10}` });
       bar.style.setProperty('--share', String(share));

@@ -1,7 +1,7 @@
 // @ts-check
 // The page: what is selected, what is done with it, and showing what came of it.
 import * as api from './api.js';
-import { DIGITS, TypeAhead, showClasses } from './classes.js';
+import { DIGITS, TypeAhead, keysOf, showClasses } from './classes.js';
 import { byId, make, number, plural } from './dom.js';
 import { listen } from './keys.js';
 import { Selected, Shelf, choosing, doubtParts, fill, queueParts } from './lists.js';
@@ -398,7 +398,7 @@ class Page {
 
   /** @param {string} key */
   #digit(key) {
-    const name = this.state.classes[DIGITS.indexOf(key)];
+    const name = this.state.classes[keysOf(this.state.classes).indexOf(key)];
     if (name !== undefined) this.give(name);
     else this.say('ask', `There is no class with the key ${key}. Press C to type a new one.`);
   }
