@@ -228,6 +228,12 @@ def test_a_column_that_names_no_picture_is_told(main: Main, ended: Any, tmp_path
     assert main("label", *options)[0] == 0
 
 
+def test_a_text_alone_is_nothing_to_learn_from(main: Main, ended: Any) -> None:
+    write("t.csv", [{"note": f"text {k}", "y": ""} for k in range(12)])
+    told = "no column to learn from besides the label. The columns of --id, --text,"
+    refused(main("label", "t.csv", "--label", "y", "--text", "note"), told)
+
+
 def test_one_journal_has_one_page(main: Main, ended: Any) -> None:
     write("t.csv", table())
     with page("t.csv", label="y", drop=("name",)) as (server, _):

@@ -515,3 +515,25 @@ def test_a_class_that_is_called_like_a_key_has_that_key(open_tab: Callable[..., 
         keys = tab.page.locator("#classes kbd").all_inner_texts()
         assert keys == ["", *"0123456789"]
         tab.page.close()
+
+
+BROKEN = """() => [...document.querySelectorAll('#table td:not(.text)')]
+  .filter(cell => /^-?[\\d.]+$/.test(cell.textContent))
+  .filter(cell => { const all = document.createRange(); all.selectNodeContents(cell);
+    return all.getClientRects().length > 1; }).map(cell => cell.textContent)"""
+
+
+def test_numbers_are_whole_and_nothing_is_awaited_when_all_is_labelled(
+    open_tab: Callable[..., Tab],
+) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 12))
+    y = ["up" if first > 0 else "down" for first in X[:, 0]]
+    texts = ["many words " * 20] * 40
+    with lapwing.label(X, y, texts=texts, journal=None, browser=False) as server:
+        tab = open_tab(server)
+        tab.until(lambda: "Every row has a label" in tab.page.inner_text("#progress"))
+        tab.drag((0.01, 0.01), (0.99, 0.01), (0.99, 0.99), (0.01, 0.99))
+        tab.until(lambda: tab.page.locator("#table tbody tr").count() > 20)
+        assert tab.page.locator("#table td").count() > 20 * 12
+        assert tab.ask(BROKEN) == []
+        tab.page.close()

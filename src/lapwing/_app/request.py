@@ -625,12 +625,13 @@ class LabelRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.chosen.regression or not _updatable(self.chosen):
-            known = [
-                name
-                for name, one in COMMAND_METHODS.items()
-                if _updatable(one) and not one.regression
-            ]
+        # Those that choose their parameters would choose them by the two labels of the page's own.
+        known = {
+            name: one
+            for name, one in COMMAND_METHODS.items()
+            if _updatable(one) and not one.regression and not name.endswith("-cv")
+        }
+        if self.chosen not in known.values():
             raise ValueError(
                 f"--method {self.method} cannot learn while one labels classes. Use one of "
                 f"{', '.join(known)}."

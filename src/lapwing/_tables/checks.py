@@ -103,7 +103,10 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
 def _no_feature(raw: RawTable, where: str) -> str:
     reasons = [f"{note.column!r} ({note.words})" for note in raw.notes[:8] if not note.used]
     if not reasons:
-        return f"{where} has no feature column besides the label."
+        return (
+            f"{where} has no column to learn from besides the label. The columns of --id, --text, "
+            "--image and --map are not learnt from: add columns of numbers, dates or short texts."
+        )
     return (
         f"{where} has no column to learn from: {', '.join(reasons)}. To use one "
         "of them all the same, name it with --keep."

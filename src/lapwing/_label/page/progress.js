@@ -14,7 +14,7 @@ export function showProgress(state) {
   const { curve, evidence, n_labeled: labels, n } = state;
   const measured = curve.filter((point) => point.error !== null);
   const parts = [make('p', { class: 'big' }, make('b', {}, number(labels)), ` of ${plural(n, 'row')} labelled`)];
-  if (evidence) parts.push(make('p', {}, evidence.words));
+  if (evidence && labels < n) parts.push(make('p', {}, evidence.words));
   else parts.push(make('p', { class: 'minor' }, waiting(state)));
   if (measured.length > 1) parts.push(errors(measured));
   const volumes = curve.filter((point) => Object.keys(point.volumes).length > 0);
@@ -25,6 +25,7 @@ export function showProgress(state) {
 /** @param {import('./api.js').State} state */
 function waiting(state) {
   if (!state.model.ready) return 'The graph of the rows is being made. You can label meanwhile.';
+  if (state.n_labeled === state.n) return 'Every row has a label. There is no answer left to estimate an error of.';
   const given = Object.values(state.given).filter((count) => count > 0).length;
   if (given < 2) return 'The model answers as soon as two classes have labels.';
   return 'Its error is estimated as soon as there are labels enough.';
