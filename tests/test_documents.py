@@ -105,6 +105,8 @@ def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         x, y = rng.normal(size=2) + 4 * (i % 2)
         rows.append(f"c{i},{x:.3f},{y:.3f},{kind if i < 8 else ''}")
     (tmp_path / "cells.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    # As the page to label on saves them.
+    (tmp_path / "labels.csv").write_text("cell,type\nc20,a\nc21,b\n", encoding="utf-8")
     return tmp_path
 
 
@@ -112,7 +114,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]
-    assert len(commands) == 10
+    assert len(commands) == 11
     for command in commands:
         words = shlex.split(command)
         if "cell" not in words:

@@ -55,7 +55,7 @@ def made(name: str, **options: Any) -> Any:
     if "n_votes" in parameters:  # a kernel matrix has no points that could vote
         estimator.set_params(n_votes=0)
     if "tol" in parameters:
-        estimator.set_params(tol=min(parameters["tol"], 1e-7))
+        estimator.set_params(tol=min(parameters["tol"] or 1e-8, 1e-7))
     return estimator
 
 

@@ -397,7 +397,7 @@ def test_float32_is_near_float64_and_stays_float32(name: str) -> None:
     estimator, (X, y, _) = example(name)
     X = X.astype(np.float32)
     f = scores(clone(estimator).fit(X.astype(np.float64), y), X.astype(np.float64))
-    estimator.tol = max(estimator.tol, 1e-5)
+    estimator.tol = max(estimator.tol or 1e-8, 1e-5)
     fitted = estimator.fit(X, y)
     g = scores(fitted, X)
     assert g.dtype == np.float32

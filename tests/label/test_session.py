@@ -433,8 +433,8 @@ def test_a_line_that_was_not_finished_is_told(tmp_path: Path) -> None:
 
 
 def test_other_rows_have_other_journals(tmp_path: Path) -> None:
-    with session(X, tmp_path):
-        pass
+    with session(X, tmp_path) as found:
+        found.give([3], "a")
     with pytest.raises(JournalError, match=r"labels for other rows than those of t\.csv"):
         journal_of(tmp_path, material(X + 1.0))
     with pytest.raises(JournalError, match=r"a table of 60 rows, and t\.csv has 59"):

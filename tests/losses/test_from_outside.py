@@ -591,7 +591,7 @@ def test_own_solvers_come_before_general_ones(monkeypatch: pytest.MonkeyPatch) -
 
     seen = []
 
-    def own(objective: Any, **options: Any) -> Any:
+    def own(objective: Any, start: Any, **options: Any) -> Any:
         seen.append(type(objective.loss))
         return reduced.newton(objective)
 

@@ -19,6 +19,7 @@ from lapwing.spaces import (
     FittedFunction,
     KernelExpansion,
     LinearFunction,
+    NeighborhoodFunction,
     VotedFunction,
     function_from,
 )
@@ -57,6 +58,11 @@ def eigenfunctions() -> EigenfunctionSum:
     return EigenfunctionSum(found, random(len(found.dimension), 3, seed=2), random(3))
 
 
+def with_neighbors() -> NeighborhoodFunction:
+    found = anchored()
+    return NeighborhoodFunction(expansion(), found.anchors, random(*found.coef.shape, seed=4))
+
+
 K_NEW = rbf(X_NEW, X, GAMMA)
 # A function, and new points for it.
 EXAMPLES: dict[str, tuple[Any, Any]] = {
@@ -70,12 +76,20 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "precomputed, sparse": (lambda: precomputed(ROWS), sp.csr_array(K_NEW)),
     "anchors": (anchored, X_NEW),
     "eigenfunctions": (eigenfunctions, X_NEW),
+    "neighbours": (with_neighbors, X_NEW),
     "voted linear": (lambda: VotedFunction(linear(), CLASSES), X_NEW),
     "voted expansion": (lambda: VotedFunction(expansion(), CLASSES), X_NEW),
     "voted precomputed": (lambda: VotedFunction(precomputed(ROWS), CLASSES), K_NEW),
 }
 # In any order but this: pairs have the attributes of what votes.
-KINDS = (VotedFunction, LinearFunction, AnchorFunction, EigenfunctionSum, KernelExpansion)
+KINDS = (
+    NeighborhoodFunction,
+    VotedFunction,
+    LinearFunction,
+    AnchorFunction,
+    EigenfunctionSum,
+    KernelExpansion,
+)
 every_function = pytest.mark.parametrize("name", EXAMPLES)
 
 
@@ -118,9 +132,9 @@ def test_functions_are_found_among_all_kinds_and_other_attributes(name: str) -> 
 
 @every_function
 def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
-    """But what votes, which has those of its pairs."""
+    """But what votes, which has those of its pairs, and what has neighbours beside a function."""
     function = EXAMPLES[name][0]()
-    inner = function.pairs if isinstance(function, VotedFunction) else function
+    inner = getattr(function, "pairs", getattr(function, "smooth", function))
     for kind in KINDS:
         if kind not in (type(function), type(inner)):
             assert kind.fitted(function.attributes) is None
@@ -192,7 +206,8 @@ def test_sums_of_eigenfunctions() -> None:
     f = eigenfunctions()
     size = len(f.coef)
     each = f.eigenfunctions.expand(X_NEW, np.eye(size), np.zeros(size))
-    np.testing.assert_allclose(f(X_NEW), each @ f.coef + f.intercept, atol=1e-12)
+    # What is below 1e-10 of the size of the terms is rounding and cut off.
+    np.testing.assert_allclose(f(X_NEW), each @ f.coef + f.intercept, atol=1e-9)
 
 
 def test_votes_of_pairs() -> None:

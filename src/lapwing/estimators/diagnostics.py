@@ -41,6 +41,7 @@ __all__ = [
     "check_linear_scale",
     "check_target_scale",
     "drowned",
+    "hardly_vary",
     "smoothed_away",
     "warn_calibrated_marker",
     "warn_constant_values",
@@ -258,6 +259,17 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
         )
 
 
+def hardly_vary(values: Array, targets: Array, *, regression: bool) -> bool:
+    """Whether values at labelled points are all but constant where their targets are not."""
+    follows, wanted = _FOLLOWS if regression else _NULL, _spread(targets)
+    few = len(targets) < (3 if regression else 2)
+    return not few and wanted > 0 and _spread(values) < follows * wanted
+
+
+def _spread(part: Array) -> float:
+    return float(np.std(part, axis=0).max())
+
+
 def warn_constant_values(
     values: Array, targets: Array, parameters: Mapping[str, Any], *, regression: bool, what: str
 ) -> bool:
@@ -274,10 +286,9 @@ def warn_constant_values(
     what : str
         The subject of the warning, in the plural.
     """
-    spread, wanted = (float(np.std(part, axis=0).max()) for part in (values, targets))
-    follows = _FOLLOWS if regression else _NULL
-    if len(targets) < (3 if regression else 2) or wanted == 0 or spread >= follows * wanted:
+    if not hardly_vary(values, targets, regression=regression):
         return False
+    spread, wanted = _spread(values), _spread(targets)
     if regression:
         text = (
             f"vary by {spread:.2g} where the targets vary by {wanted:.2g} (standard deviations at "

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
@@ -430,8 +431,16 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
-        if prepared.eigenpairs is not None:
+        if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
+
+    def _is_constant(self, prepared: Prepared, solution: Solution) -> bool:
+        """Whether it was told already that answers do not vary."""
+        values, problem = solution.values[prepared.problem.index], prepared.problem
+        single = len(np.unique(elect(solution.values))) == 1
+        return single or diagnostics.hardly_vary(
+            values, problem.targets, regression=self._regression
+        )
 
     def _warn_smoothed_away(self, prepared: Prepared, pairs: Eigenpairs) -> None:
         """Warn of a mu that leaves nothing of the labels but means."""

@@ -60,7 +60,7 @@ class EmbeddedPath(PathEstimator):
                 pairs = next(known, None) or self._eigenpairs(laplacian, problem, tick)
                 spectra.append(Spectrum(recipe, laplacian, pairs))
         with progress.stage("landmarks"):
-            widths = self._widths(problem)
+            widths = self._with_usual(self._widths(problem), problem)
         self._forecast(widths, tuple(spectra))
         return Prepared(targets, problem, tuple(spectra), widths)
 

@@ -50,7 +50,7 @@ class ManifoldPath(PathEstimator):
             kernels[0].forecast(problem.X)
         with progress.stage("graph"):
             graphs = self._laplacians(problem) if graph.wanted else None
-        widths = self._widths(kernels, problem)
+        widths = self._with_usual(self._widths(kernels, problem), problem)
         self._forecast(widths, graphs)
         return Prepared(targets, problem, graphs, widths)
 

@@ -163,14 +163,18 @@ class PathEstimator(Updatable):
             found.append(replace(kernel, gamma=float(factor * kernel.gamma)))
         return found
 
+    def _with_usual(self, widths: Sequence[Width], problem: Problem) -> tuple[Width, ...]:
+        """The widths, with the one told that is nearest to the plain estimator's."""
+        place = 0
+        if widths[0].params:
+            kernel = self._estimator(gamma="scale")._make_kernel(problem)
+            gammas = [each.params["gamma"] for each in widths]
+            place = gammas.index(nearest(gammas, kernel.gamma))
+        return tuple(each._replace(usual=k == place) for k, each in enumerate(widths))
+
     def _usual_width(self, prepared: Prepared) -> Width:
-        """The width that is nearest to the plain estimator's."""
-        widths: tuple[Width, ...] = prepared.space
-        if not widths[0].params:
-            return widths[0]
-        kernel = self._estimator(gamma="scale")._make_kernel(prepared.problem)
-        gammas = [each.params["gamma"] for each in widths]
-        return widths[gammas.index(nearest(gammas, kernel.gamma))]
+        found: Width = next(each for each in prepared.space if each.usual)
+        return found
 
     def _solve(
         self,
@@ -199,7 +203,7 @@ class PathEstimator(Updatable):
     def _first_solution(
         self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
     ) -> Solution:
-        self._kept = None
+        self.__dict__.pop("_kept", None)  # of the fit before
         solution = self._solve(prepared, progress, **wishes)
         if self.updatable:
             self._kept = Kept(ChosenRefits.of_solution(solution), X)

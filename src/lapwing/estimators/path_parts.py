@@ -26,6 +26,7 @@ class Width(NamedTuple):
     params: Mapping[str, Any]
     kernel: Kernel | None  # None for linear functions
     space: Space
+    usual: bool = False  # whether it is the nearest to the plain estimator's own
 
 
 class Graphed(NamedTuple):

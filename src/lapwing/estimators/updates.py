@@ -202,7 +202,7 @@ class Updatable(SemiSupervisedEstimator):
     def _first_solution(
         self, X: Any, prepared: Prepared, progress: Stages, **wishes: Any
     ) -> Solution:
-        self._kept = None
+        self.__dict__.pop("_kept", None)  # of the fit before
         if not self.updatable:
             return super()._first_solution(X, prepared, progress, **wishes)
         refits = self._refits(prepared)
