@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
+from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
 from lapwing.model_selection import leave_one_out, reproducibility
@@ -323,6 +324,15 @@ def test_wrong_parameters_are_refused(options: dict[str, Any], message: str) -> 
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=message):
         BalancedGraphClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [BalancedGraphClassifier(), LapERLSClassifier()])
+def test_a_series_gives_a_part_by_class(estimator: Any) -> None:
+    X, y, _ = blobs((50, 30, 20), gap=6.0, labels=3)
+    by_class = pd.Series({2: 0.2, 0: 0.5, 1: 0.3})
+    model = clone(estimator).set_params(class_prior=by_class).fit(X, y)
+    assert_allclose(model.class_prior_, [0.5, 0.3, 0.2])
+    assert_array_equal(np.bincount(model.transduction_), [50, 30, 20])
 
 
 def test_priors_are_in_proportion() -> None:
