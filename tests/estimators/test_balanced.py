@@ -284,6 +284,19 @@ def test_a_prior_that_the_graph_contradicts_is_told() -> None:
     assert_array_equal(fine.transduction_, truth)
 
 
+def test_a_prior_that_ties_miss_is_not_said_to_be_met() -> None:
+    # Five parts without a way to tell their points apart; two of them have no label.
+    graph = sp.block_diag([np.ones((40, 40)) - np.eye(40)] * 5, format="csr")
+    y = np.full(200, -1)
+    y[[0, 45, 81]] = 0, 1, 2
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    with pytest.warns((ClassPriorWarning, UnlabeledComponentWarning)) as told:
+        BalancedGraphClassifier(graph, class_prior="uniform").fit(X, y)
+    texts = [str(each.message) for each in told if each.category is ClassPriorWarning]
+    assert len(texts) == 1
+    assert "class_prior is missed by" in texts[0]
+
+
 def test_parts_without_a_label_are_told() -> None:
     X, y, truth = blobs((40, 40, 40), gap=60.0)
     y[y == 2] = -1

@@ -372,8 +372,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         if posed.exact:
             codes = solution.partition.scores.argmax(axis=1)
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)
-            diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
-            if solution.partition.loosened is not None:
+            missed = diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+            if solution.partition.loosened is not None and not missed:
                 diagnostics.warn_contradicted_prior(solution.partition.loosened, posed.prior)
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
