@@ -161,7 +161,7 @@ class CommandMethod:
         return self.estimator()
 
 
-def _unrefined(estimator: type) -> dict[str, Any]:
+def _unrefined(estimator: Any) -> dict[str, Any]:
     """What a twin must not do: refine its answer on the graph that it does without."""
     return {"refine": None} if "refine" in estimator._get_param_names() else {}
 
