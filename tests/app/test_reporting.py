@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import lapwing
 from lapwing import S3VC, AnchorGraphClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
 from lapwing._app import cli
+from lapwing._app.methods import COMMAND_METHODS
 from tests.helpers.data import first_labels
 
 N = 80
@@ -158,6 +159,16 @@ def test_without_the_twin(points: Any, y: Any) -> None:
     model = LapSVC().fit(points[0], y)
     assert "The supervised twin" in lapwing.report(model, points[0], y).html
     assert "The supervised twin" not in lapwing.report(model, points[0], y, twin=False).html
+
+
+@pytest.mark.parametrize("name", ["lapsvc", "laprls", "laperls", "lapesvc"])
+def test_the_twin_of_a_refined_answer_is_not_refined(points: Any, y: Any, name: str) -> None:
+    # A refinement walks on the graph, which the twin does without.
+    method = COMMAND_METHODS[name]
+    assert method.twin is not None
+    assert method.twin.parameters["refine"] is None
+    model = method.estimator(refine="cut").fit(points[0], y)
+    assert "The supervised twin" in lapwing.report(model, points[0], y).html
 
 
 def test_notebooks_show_the_page_in_a_frame(points: Any, y: Any) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
 from lapwing.classes.transport import transport as exact_transport
-from lapwing.classes.volumes import ClassOffsets, prior_offsets, resolve_prior
+from lapwing.classes.volumes import ClassOffsets, prior_of_classes, prior_offsets, resolve_prior
 
 
 def elect(F: Any, offsets: Any) -> Any:
@@ -297,6 +298,19 @@ def test_prior_from_labels_uniform_and_given() -> None:
 def test_wrong_priors(class_prior: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         resolve_prior(class_prior, CODES, 3)
+
+
+@pytest.mark.parametrize("classes", [np.array([3, 5, 9]), np.array(["a", "é", "ü"], dtype=object)])
+def test_a_series_is_read_by_class(classes: Any) -> None:
+    counts = pd.Series(np.repeat(classes, [2, 7, 4])).value_counts()
+    assert counts.tolist() == [7, 4, 2]
+    assert prior_of_classes(counts, classes) == [2, 7, 4]
+    in_order = pd.Series([2, 7, 4])
+    assert prior_of_classes(in_order, classes) is in_order
+    with pytest.raises(ValueError, match="has no part for"):
+        prior_of_classes(counts.drop(classes[0]), classes)
+    with pytest.raises(ValueError, match=r"names \['\?'\], which are none"):
+        prior_of_classes(pd.concat([counts, pd.Series({"?": 30})]), classes)
 
 
 def test_prior_from_no_labels() -> None:

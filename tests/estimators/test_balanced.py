@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
+from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
 from lapwing.model_selection import leave_one_out, reproducibility
@@ -283,6 +284,19 @@ def test_a_prior_that_the_graph_contradicts_is_told() -> None:
     assert_array_equal(fine.transduction_, truth)
 
 
+def test_a_prior_that_ties_miss_is_not_said_to_be_met() -> None:
+    # Five parts without a way to tell their points apart; two of them have no label.
+    graph = sp.block_diag([np.ones((40, 40)) - np.eye(40)] * 5, format="csr")
+    y = np.full(200, -1)
+    y[[0, 45, 81]] = 0, 1, 2
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    with pytest.warns((ClassPriorWarning, UnlabeledComponentWarning)) as told:
+        BalancedGraphClassifier(graph, class_prior="uniform").fit(X, y)
+    texts = [str(each.message) for each in told if each.category is ClassPriorWarning]
+    assert len(texts) == 1
+    assert "class_prior is missed by" in texts[0]
+
+
 def test_parts_without_a_label_are_told() -> None:
     X, y, truth = blobs((40, 40, 40), gap=60.0)
     y[y == 2] = -1
@@ -323,6 +337,15 @@ def test_wrong_parameters_are_refused(options: dict[str, Any], message: str) -> 
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=message):
         BalancedGraphClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [BalancedGraphClassifier(), LapERLSClassifier()])
+def test_a_series_gives_a_part_by_class(estimator: Any) -> None:
+    X, y, _ = blobs((50, 30, 20), gap=6.0, labels=3)
+    by_class = pd.Series({2: 0.2, 0: 0.5, 1: 0.3})
+    model = clone(estimator).set_params(class_prior=by_class).fit(X, y)
+    assert_allclose(model.class_prior_, [0.5, 0.3, 0.2])
+    assert_array_equal(np.bincount(model.transduction_), [50, 30, 20])
 
 
 def test_priors_are_in_proportion() -> None:

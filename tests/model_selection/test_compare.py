@@ -471,6 +471,15 @@ def test_warnings_of_the_data_come_once() -> None:
     assert len(told) == 1
 
 
+@pytest.mark.parametrize("candidates", [[LapSVC()], LapSVC(), SVM, "LapSVC"])
+def test_candidates_have_names(candidates: Any) -> None:
+    X, y, _ = labeled_clusters(2)
+    with pytest.raises(TypeError, match="candidates must be a list of Candidate, and has"):
+        compare(X, y, candidates=candidates)
+    with pytest.raises(TypeError, match="Give each a name and what it takes classes to be"):
+        FewLabelClassifier(candidates).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

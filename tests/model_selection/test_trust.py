@@ -105,6 +105,18 @@ def test_a_class_prior_shifts_the_left_out_values_as_the_fit() -> None:
 # --- reproducibility ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("estimator", [S3VC(), LapSVC()])
+def test_labelled_rows_of_weight_0_count_for_nothing(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(2, distance=3.0)
+    gone = np.flatnonzero(y == 0)[0]
+    weights = np.ones(len(y))
+    weights[gone] = 0
+    found = reproducibility(estimator, X, y, sample_weight=weights, n_draws=2, random_state=0)
+    without = np.delete(np.arange(len(y)), gone)
+    alone = reproducibility(estimator, X[without], y[without], n_draws=2, random_state=0)
+    assert found.share == alone.share
+
+
 @pytest.mark.parametrize("name", SOME)
 def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -161,6 +161,11 @@ class CommandMethod:
         return self.estimator()
 
 
+def _unrefined(estimator: Any) -> dict[str, Any]:
+    """What a twin must not do: refine its answer on the graph that it does without."""
+    return {"refine": None} if "refine" in estimator._get_param_names() else {}
+
+
 def _graph_of(estimator: Any) -> str:
     return "a graph of neighbours" if estimator.gamma_I > 0 else ""
 
@@ -175,7 +180,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
         estimator,
         learns_by,
         advice=Advice("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
-        twin=Twin({"gamma_I": 0.0}, "γ_I = 0"),
+        twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
         teaches=_graph_of,
         **{"forecast": forecast_manifold, **others},
     )
@@ -196,7 +201,7 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
 
 def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> CommandMethod:
     # Without the graph the virtual label of an unlabelled row is free, and costs nothing.
-    unattached = {"mu": 0.0, "n_eigenvectors": None}
+    unattached = {"mu": 0.0, "n_eigenvectors": None, **_unrefined(estimator)}
     return CommandMethod(
         estimator,
         learns_by,

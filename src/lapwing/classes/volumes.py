@@ -29,7 +29,7 @@ from lapwing.problem import distinct_rows
 
 __all__ = [
     "ClassOffsets",
-    "prior_of_mapping",
+    "prior_of_classes",
     "prior_offsets",
     "resolve_prior",
     "whole_volumes",
@@ -111,13 +111,14 @@ def resolve_prior(class_prior: Any, codes: Array, n_classes: int) -> Array:
     return prior
 
 
-def prior_of_mapping(parts: Mapping[Any, Any], classes: Array) -> list[Any]:
-    """Parts of the classes in their order, from a mapping of classes to parts.
+def prior_of_classes(class_prior: Any, classes: Array) -> Any:
+    """Parts of the classes in their order, from a mapping or a pandas Series by class.
 
     Parameters
     ----------
-    parts : mapping
-        A part for every class.
+    class_prior : mapping, Series or any other
+        A part for every class. Any other stays as it is, and so does a Series that only counts its
+        entries from 0.
     classes : ndarray of shape (n_classes,)
 
     Raises
@@ -125,6 +126,14 @@ def prior_of_mapping(parts: Mapping[Any, Any], classes: Array) -> list[Any]:
     ValueError
         If a class has no part, or a key is no class.
     """
+    parts = class_prior
+    if not isinstance(parts, Mapping):
+        # Such as `value_counts`, whose order is that of the counts.
+        if getattr(parts, "ndim", 0) != 1 or not hasattr(parts, "to_dict"):
+            return class_prior
+        parts = parts.to_dict()
+        if list(parts) == list(range(len(parts))):
+            return class_prior
     known = classes.tolist()
     missing = [k for k in known if k not in parts]
     others = [k for k in parts if k not in known]

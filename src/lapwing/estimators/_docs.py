@@ -176,8 +176,8 @@ class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, d
     Parts of the classes in X. After the solve every column is shifted by a constant, so that each
     class is predicted for as many rows of X, labelled ones included, as its part says, to one row
     (equal rows move together). 'labels' takes the frequencies of the labels, 'uniform' equal
-    parts; numbers are in proportion and in the order of `classes_`. A wrong prior is met as well.
-    None shifts nothing.
+    parts; numbers are in proportion and in the order of `classes_`, or a pandas Series by class. A
+    wrong prior is met as well. None shifts nothing.
 """,
     "refine": """
 refine : {'cut', None}, default=None

@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.labels import ClassLabels
-from lapwing.classes.volumes import prior_of_mapping, resolve_prior
+from lapwing.classes.volumes import prior_of_classes, resolve_prior
 from lapwing.classes.voting import n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -128,11 +128,11 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         out. Sparse and precomputed X have none.
     class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
         Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
-        parts; numbers are in proportion, in the order of `classes_` or in a dict by class. They are
-        met to one row (equal rows move together). 'unknown', or None, begins with the numbers of
-        labels, each class given half a one more, so with equal parts for as many labels of each;
-        or with what the labels' reach says, where the graph contradicts those by far. The volumes
-        may then go where edges ask for it.
+        parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
+        by class. They are met to one row (equal rows move together). 'unknown', or None, begins
+        with the numbers of labels, each class given half a one more, so with equal parts for as
+        many labels of each; or with what the labels' reach says, where the graph contradicts those
+        by far. The volumes may then go where edges ask for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
         threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
@@ -255,8 +255,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         prior = self.class_prior
         if prior is None or (isinstance(prior, str) and prior == "unknown"):
             return None
-        if isinstance(prior, Mapping):
-            prior = prior_of_mapping(prior, labels.classes)
+        prior = prior_of_classes(prior, labels.classes)
         return resolve_prior(prior, labels.codes, len(labels.classes))
 
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
@@ -373,8 +372,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         if posed.exact:
             codes = solution.partition.scores.argmax(axis=1)
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)
-            diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
-            if solution.partition.loosened is not None:
+            missed = diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+            if solution.partition.loosened is not None and not missed:
                 diagnostics.warn_contradicted_prior(solution.partition.loosened, posed.prior)
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])

@@ -18,7 +18,7 @@ from lapwing.classes.probabilities import (
     class_probabilities,
     fit_sharpness,
 )
-from lapwing.classes.volumes import prior_offsets, resolve_prior
+from lapwing.classes.volumes import prior_of_classes, prior_offsets, resolve_prior
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
@@ -80,7 +80,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         """The class prior to be met; None: there is none."""
         if not self._holds_prior or self.class_prior is None:
             return None
-        return resolve_prior(self.class_prior, labels.codes, len(labels.classes))
+        prior = prior_of_classes(self.class_prior, labels.classes)
+        return resolve_prior(prior, labels.codes, len(labels.classes))
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""

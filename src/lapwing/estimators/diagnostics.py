@@ -311,24 +311,31 @@ def warn_constant_values(
     return True
 
 
-def warn_missed_prior(volumes: Array, targets: Array) -> None:
+def warn_missed_prior(volumes: Array, targets: Array) -> bool:
     """Warn if more than 1 % of the points are in other classes than the prior wants, by ties.
 
     Parameters
     ----------
     volumes, targets : ndarray of shape (n_classes,)
         Numbers of points.
+
+    Returns
+    -------
+    bool
+        Whether it warned.
     """
     misplaced = float(np.abs(volumes - targets).sum() / 2)
-    if misplaced > max(1.0, _MISSED * float(targets.sum())):
-        k = int(np.abs(volumes - targets).argmax())
-        warn(
-            f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
-            f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
-            "Usual causes: many rows that are all alike, or points that no label reaches, all of "
-            "value 0 (connect the graph with more neighbours).",
-            ClassPriorWarning,
-        )
+    if misplaced <= max(1.0, _MISSED * float(targets.sum())):
+        return False
+    k = int(np.abs(volumes - targets).argmax())
+    warn(
+        f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
+        f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
+        "Usual causes: many rows that are all alike, or points that no label reaches, all of "
+        "value 0 (connect the graph with more neighbours).",
+        ClassPriorWarning,
+    )
+    return True
 
 
 def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:

@@ -180,7 +180,8 @@ def check_weights_of_all(targets: Targets, problem: Problem) -> None:
 
 def observe(problem: Problem, n_classes: int) -> Observations:
     """Labelled and unlabelled points; unlabelled rows that are equal are one, of their sum."""
-    rows = np.flatnonzero(~problem.labeled_rows)
+    # Rows left out of the points may lose their label when labels are drawn anew.
+    rows = np.flatnonzero(~problem.labeled_rows & (problem.vertex >= 0))
     total = np.bincount(problem.vertex[rows], problem.row_weights[rows], problem.n_points)
     unlabeled = np.unique(problem.vertex[rows])
     return Observations(

@@ -289,7 +289,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         candidates = default_candidates(X, asked.unlabeled)
         if labels.labeled.all():
             candidates = without_clusters(candidates)
-    _check_names(candidates)
+    _check_candidates(candidates)
     rng = check_random_state(asked.random_state)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
     rows = _sampled(labels, asked.max_samples, rng)
@@ -314,7 +314,15 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     )
 
 
-def _check_names(candidates: Sequence[Candidate]) -> None:
+def _check_candidates(candidates: Any) -> None:
+    unnamed = [candidates]
+    if isinstance(candidates, Sequence):
+        unnamed = [one for one in candidates if not isinstance(one, Candidate)]
+    if unnamed:
+        raise TypeError(
+            f"candidates must be a list of Candidate, and has {unnamed[0]!r}. Give each a name and "
+            'what it takes classes to be: [Candidate("mine", estimator, "classes are ...")].'
+        )
     names = [candidate.name for candidate in candidates]
     if not names:
         raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
