@@ -11,7 +11,7 @@ import numpy as np
 from lapwing._arrays import Array, is_sparse
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import prior_of_classes, resolve_prior
-from lapwing.classes.voting import n_columns, of_each_class
+from lapwing.classes.voting import elect, n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -154,8 +154,9 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
     class_volumes_ : ndarray of shape (n_classes,)
-        Parts of the classes in all rows by these shares. Where 'flow' holds a known prior, a
-        `ClassPriorWarning` tells if a tenth of the rows would change class were it held softly.
+        Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
+        prior, a `ClassPriorWarning` tells if a tenth of the rows would change class were it held
+        softly.
     objective_ : float
         Of the method at its end; J for 'flow' and 'mbo', the weight of the edges between classes
         for 'cut'.
@@ -339,7 +340,6 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
             function = NeighborhoodFunction(function, voters, (part * values).astype(dtype))
         shares = partition.shares
         attributes = {
-            "class_volumes_": posed.volumes(shares),
             "objective_": partition.objective,
             "history_": _history(partition),
             "n_iter_": max(1, partition.n_iter),
@@ -356,6 +356,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         assert isinstance(solution, BalancedSolution)
+        volumes = np.bincount(elect(values), minlength=len(self.classes_))
+        self.class_volumes_ = volumes / volumes.sum()
         shares = solution.partition.shares[problem.vertex]
         left_out = problem.vertex < 0
         if left_out.any():  # rows of weight 0 are answered as new ones
