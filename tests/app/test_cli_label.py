@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from lapwing._app import labelling, workflow
+from lapwing._app import console, labelling, workflow
 from lapwing._app.request import LabelRequest
 from lapwing._label.serving import LabelServer
 from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
@@ -298,3 +298,15 @@ def test_ctrl_c_closes_the_page(main: Main, monkeypatch: pytest.MonkeyPatch) -> 
         server.wait()
         with pytest.raises(OSError, match="refused"):
             browser.get("api/state")
+
+
+@pytest.mark.parametrize("column", ["y", None], ids=["named", "unnamed"])
+def test_whoever_names_no_label_column_is_told_what_is_learnt_from(
+    main: Main, column: str | None
+) -> None:
+    write("t.csv", unlabeled())
+    request = LabelRequest(data=(Path("t.csv"),), label=column)
+    with labelling.start(workflow.read(request), request) as server:
+        said = console.describe_labelling(server.session, request)
+    assert ("start again with --label COLUMN" in said) == (column is None)
+    assert "t.csv: 40 rows, no label yet" in said

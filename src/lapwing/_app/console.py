@@ -139,7 +139,13 @@ def describe_labelling(session: Any, request: LabelRequest) -> str:
     """What is said when the page is open."""
     n = int(np.count_nonzero(session.history.codes >= 0))
     given = plural(n, "label") if n else "no label yet"
-    return (
+    unnamed = ""
+    if request.label is None and not n:
+        unnamed = (
+            "No --label was given: the labels are a new column, and the model learns from all "
+            "columns of the table. If one of them holds labels, start again with --label COLUMN.\n"
+        )
+    return unnamed + (
         f"{request.source}: {plural(session.material.n, 'row')}, {given}. Your labels are saved in "
         f"{request.journal_path} while you label. Press Ctrl-C to end; the same command goes on."
     )
