@@ -225,7 +225,7 @@ def test_many_rows_in_little_more_than_their_own_memory(tmp_path: Path) -> None:
 WRONG_CSV: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", r"is empty"),
     "only a header": ("x,y\n", r"has no rows"),
-    "only a label": ("y\na\nb\n", r"no feature column"),
+    "only a label": ("y\na\nb\n", r"no column to learn from besides the label"),
     "binary": (bytes(range(256)), r"line 1 is not UTF-8 text"),
     "null bytes": (b"x,y\n1,a\n\0\0,b\n", r"line 3 is not UTF-8 text"),
     "utf-16": ("x,y\n1,a\n".encode("utf-16"), r"line 1 is not UTF-8"),

@@ -221,7 +221,7 @@ def warn_single_class(predicted: Array) -> bool:
             "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
             "change gamma), labels of one class far outnumbering the others "
             "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
-            "gamma_I).",
+            "gamma_I or mu).",
             SingleClassWarning,
         )
     return single
@@ -451,14 +451,14 @@ def smoothed_away(eigenvalues: Array, n_components: int, weight: float) -> bool:
 
 
 def warn_smoothed_away(mu: float, lam: float, n_components: int, n_classes: int) -> None:
-    """Warn that virtual labels cannot tell classes apart that share a component."""
-    parts = f"each of the graph's {n_components} connected components"
-    if n_components == 1:
-        parts = "the whole graph"
+    """Warn that virtual labels cannot tell classes apart that share a component.
+
+    Of a single component all answers are one class, which `warn_single_class` tells.
+    """
     warn(
-        f"mu={mu:g} is so large beside lam={lam:g} that virtual labels are constant on {parts}, "
-        f"though there are {n_classes} classes. Use a smaller mu (the default is 1e4) or a larger "
-        "lam.",
+        f"mu={mu:g} is so large beside lam={lam:g} that virtual labels are constant on each of the "
+        f"graph's {n_components} connected components, though there are {n_classes} classes. Use a "
+        "smaller mu (the default is 1e4) or a larger lam.",
         ConstantFitWarning,
     )
 
