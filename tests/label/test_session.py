@@ -183,6 +183,20 @@ def test_what_the_model_says_can_be_taken_for_a_selection() -> None:
             found.take([1], learnt)
 
 
+def test_rows_that_have_a_label_keep_it_from_the_model() -> None:
+    with session(X) as found:
+        for name in CLASSES:
+            found.give([first(name)], name)
+        assert found.wait()
+        odd, free = first(CLASSES[0], 1), first(CLASSES[-1], 2)
+        found.give([odd], CLASSES[1])  # against what all neighbours say
+        assert found.wait()
+        assert found.take([odd, free]).n_rows == 1
+        assert found.labels()[[odd, free]].tolist() == [CLASSES[1], CLASSES[-1]]
+        with pytest.raises(RequestError, match=r"have labels already. The key of a class"):
+            found.take([odd, free])
+
+
 def test_colours_are_of_the_rows_that_are_shown() -> None:
     with session(X) as found:
         for name in CLASSES:

@@ -303,7 +303,7 @@ class Session:
             return self._add(history, at, codes, "user")
 
     def take(self, rows: Sequence[int], model_version: int | None = None) -> Receipt:
-        """Give rows the classes that the model says.
+        """Give rows the classes that the model says; those that have a label keep it.
 
         Parameters
         ----------
@@ -314,7 +314,8 @@ class Session:
         Raises
         ------
         RequestError
-            As `give`; or if the model says nothing yet, or something else by now.
+            As `give`; or if the model says nothing yet, or something else by now, or all rows
+            have labels.
         JournalError
             If the disk does not take it.
         """
@@ -327,6 +328,13 @@ class Session:
             if model_version not in (None, self._learnt):
                 raise RequestError(
                     "The model has learnt more since you looked. Look at its new answers first.",
+                    409,
+                )
+            # A lasso goes around labelled rows too, and who labelled them knows better.
+            at = at[self._history.codes[at] == NO_CODE]
+            if not len(at):
+                raise RequestError(
+                    "All selected rows have labels already. The key of a class gives them another.",
                     409,
                 )
             codes = self._answers.codes[at].astype(np.int32)

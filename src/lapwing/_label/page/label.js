@@ -338,7 +338,7 @@ class Page {
     listen([
       { keys: [...DIGITS], shown: '1 – 9 0', words: 'Give the selected rows a class', run: (key) => this.#digit(key) },
       { keys: ['c', '/'], shown: 'C', words: 'Type a class: its first letters, or a new name', run: () => this.typed.open() },
-      { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows', run: () => this.take() },
+      { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows without a label', run: () => this.take() },
       { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
       { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
       { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue, 'new', true) },
