@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 
-__all__ = ["pair_problem"]
+__all__ = ["Pair", "pair_problem", "present_pair"]
 
 
 def pair_problem(
@@ -47,3 +48,28 @@ def pair_problem(
     )
     room = part.prior - part.known / part.sizes.sum()
     return part if (part.known > 0).all() and (room > 0).all() else None
+
+
+class Pair(NamedTuple):
+    """Two classes of a partition by themselves, at their present volumes."""
+
+    rows: Array  # their points
+    present: Array  # 1 where the second class is
+    part: VolumeProblem | None  # as `pair_problem` has it
+
+
+def present_pair(problem: VolumeProblem, codes: Array, pair: tuple[int, int]) -> Pair:
+    """The points that a partition gives to two classes, and their problem.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    codes : ndarray of int of shape (n,)
+        The partition.
+    pair : (int, int)
+    """
+    rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+    present = (codes[rows] == pair[1]).astype(np.intp)
+    sizes = problem.sizes[rows]
+    second = float(sizes @ present / sizes.sum())
+    return Pair(rows, present, pair_problem(problem, rows, pair, second))

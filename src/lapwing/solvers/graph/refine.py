@@ -39,7 +39,7 @@ from lapwing.classes.transport import transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.pairs import pair_problem
+from lapwing.solvers.graph.pairs import present_pair
 from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
@@ -186,10 +186,7 @@ def _cut_anew(
     problem: VolumeProblem, path: _Path, pair: tuple[int, int]
 ) -> tuple[_Path, Array | None]:
     """The least cut of two classes alone from where their graph may be parted."""
-    rows = np.flatnonzero((path.codes == pair[0]) | (path.codes == pair[1]))
-    present = (path.codes[rows] == pair[1]).astype(np.intp)
-    sizes = problem.sizes[rows]
-    part = pair_problem(problem, rows, pair, float(sizes @ present / sizes.sum()))
+    rows, present, part = present_pair(problem, path.codes, pair)
     if part is None:
         return path, None
     vectors, spent = smooth_functions(part.graph, _DIRECTIONS, present, float(_STEPS[0]))

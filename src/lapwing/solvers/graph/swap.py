@@ -21,7 +21,7 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
-from lapwing.solvers.graph.pairs import pair_problem
+from lapwing.solvers.graph.pairs import present_pair
 from lapwing.solvers.graph.resolvent import shifted_solve
 
 __all__ = [
@@ -69,12 +69,9 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
     codes[problem.index] = problem.codes
     changed, n_iter = [], 0.0
     for pair in worst_pairs(problem, codes):
-        rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        second = float(problem.sizes[rows] @ (codes[rows] == pair[1]) / problem.sizes[rows].sum())
-        part = pair_problem(problem, rows, pair, second)
+        rows, present, part = present_pair(problem, codes, pair)
         if part is None:
             continue
-        present = (codes[rows] == pair[1]).astype(np.intp)
         found, spent = _best_split(part, present, stages)
         n_iter += spent * len(rows) / problem.n_points
         if found is None:
