@@ -29,7 +29,7 @@ from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import commands, console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import COMMAND_METHODS, find_method
-from lapwing._app.request import FitRequest
+from lapwing._app.requests import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns

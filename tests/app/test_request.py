@@ -13,7 +13,7 @@ from lapwing import estimators
 from lapwing._app import cli, commands, fitting, workflow
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import (
+from lapwing._app.requests import (
     CompareRequest,
     FitRequest,
     InfoRequest,

@@ -19,7 +19,7 @@ from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import METHODS
-from lapwing._app.request import (
+from lapwing._app.requests import (
     CompareRequest,
     FitRequest,
     InfoRequest,
