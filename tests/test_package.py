@@ -53,7 +53,7 @@ PUBLIC = {
     """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c
-        make_two_moons mask_labels
+        make_two_moons mask_labels open_rows
     """,
     "lapwing.plotting": """
         CalibrationDisplay ConvergenceDisplay DecisionMapDisplay GraphDisplay PALETTE PathDisplay
@@ -62,11 +62,10 @@ PUBLIC = {
     "lapwing.models": "Model ModelFileError load_model save_model texts_from",
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
-        BalanceWarning ClassPriorWarning ConstantFitWarning FeatureScaleWarning
-        FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning LowRecallWarning
-        ModelVersionWarning NoClassStructureWarning NoImprovementWarning NothingUnlabeledWarning
-        OutlierWarning
-        SingleClassWarning TiedPointsWarning UnlabeledComponentWarning
+        BalanceWarning ClassPriorWarning ConstantFitWarning DataChangedError
+        FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
+        LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
+        NothingUnlabeledWarning OutlierWarning SingleClassWarning TiedPointsWarning UnlabeledComponentWarning
         UnlabeledMarkerWarning
     """,
 }

@@ -1,4 +1,4 @@
-"""Warnings that lapwing gives, so that each can be filtered by its class.
+"""Warnings that lapwing gives, so that each can be filtered by its class, and its own error.
 
 Not converging is scikit-learn's own `sklearn.exceptions.ConvergenceWarning`.
 """
@@ -7,6 +7,7 @@ __all__ = [
     "BalanceWarning",
     "ClassPriorWarning",
     "ConstantFitWarning",
+    "DataChangedError",
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
     "FewLabelsWarning",
@@ -95,3 +96,7 @@ class NoImprovementWarning(LapwingWarning):
 
 class ModelVersionWarning(LapwingWarning):
     """A model file was made with another scikit-learn than the one that reads it."""
+
+
+class DataChangedError(RuntimeError):
+    """A file of X was changed, cut short or removed while it was read."""

@@ -3,9 +3,10 @@
 `make_two_moons`, `make_clock`, `make_gaussian2c` and `make_gaussian4c` draw the synthetic sets of
 the papers that lapwing implements. `load_mnist`, `load_mnist3vs8` and `load_usps` fetch
 handwritten digits from OpenML. `mask_labels` hides the labels of a fully labelled set, and
-`group_classes` joins or leaves out classes.
+`group_classes` joins or leaves out classes. `open_rows` opens points on disk to fit to.
 """
 
+from lapwing._rows import open_rows
 from lapwing.datasets._grouping import group_classes
 from lapwing.datasets._masking import mask_labels
 from lapwing.datasets._openml import load_mnist, load_mnist3vs8, load_usps
@@ -26,4 +27,5 @@ __all__ = [
     "make_gaussian4c",
     "make_two_moons",
     "mask_labels",
+    "open_rows",
 ]

@@ -1,0 +1,19 @@
+"""Points larger than memory: X as rows that are read in blocks."""
+
+from lapwing._rows.array import ArrayRows
+from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, rows_of
+from lapwing._rows.picked import PickedRows
+from lapwing._rows.registry import as_rows, is_source, open_rows
+
+__all__ = [
+    "ArrayRows",
+    "PickedRows",
+    "Rows",
+    "as_rows",
+    "block_height",
+    "blocks_of",
+    "is_rows",
+    "is_source",
+    "open_rows",
+    "rows_of",
+]

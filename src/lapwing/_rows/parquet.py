@@ -1,0 +1,96 @@
+"""Rows of Parquet files, one after the other: their columns are the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing._host.optional import require
+from lapwing._rows.stored import FileStates, StoredRows
+
+__all__ = ["ParquetRows"]
+
+# polars decodes the whole row groups that a range touches, and its own have 2^18 rows at most.
+_PIECE = 2**18
+_PIECE_BYTES = 2**27
+
+
+class ParquetRows(StoredRows):
+    """Columns of Parquet files of equal schema.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        In this order.
+    columns : sequence of str, optional
+        Those that are features, in this order; all by default.
+    """
+
+    def __init__(self, paths: Sequence[Path], columns: Sequence[str] | None = None) -> None:
+        name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
+        pl = require("polars", extra="disk", purpose=f"reading {name}")
+        self.files = FileStates.of(name, paths)
+        self.paths = list(paths)
+        schemas = [_schema(path, pl) for path in self.paths]
+        self.columns = list(schemas[0] if columns is None else columns)
+        for path, schema in zip(self.paths, schemas, strict=True):
+            self._check_columns(path, schema)
+        single = all(schema[column] == pl.Float32 for schema in schemas for column in self.columns)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        heights = [
+            int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+            for path in self.paths
+        ]
+        self.starts = [0, *accumulate(heights)]
+        self.shape = (self.starts[-1], len(self.columns))
+        if 0 in self.shape:
+            raise ValueError(
+                f"{name}: {self.shape[0]} rows and {self.shape[1]} columns are no points. X needs "
+                "at least one of each."
+            )
+        self.piece = max(1, min(_PIECE, _PIECE_BYTES // (self.shape[1] * self.dtype.itemsize)))
+
+    def _check_columns(self, path: Path, schema: Any) -> None:
+        missing = [column for column in self.columns if column not in schema]
+        if missing:
+            raise ValueError(
+                f"{path} has no column {missing[0]!r}. All files of X need the same columns; those "
+                f"of the first are {', '.join(map(repr, self.columns[:10]))}."
+            )
+        for column in self.columns:
+            if not (schema[column].is_numeric() or schema[column].is_(_boolean())):
+                raise ValueError(
+                    f"Column {column!r} of {path} has the type {schema[column]}, and points are "
+                    "numbers. Choose the columns that are, e.g. open_rows(path, columns=[...])."
+                )
+
+    def _read(self, start: int, stop: int) -> Array:
+        pl = require("polars", extra="disk", purpose=f"reading {self.name}")
+        values = np.empty((stop - start, len(self.columns)), dtype=self.dtype)
+        for path, first, last in zip(self.paths, self.starts, self.starts[1:], strict=False):
+            low, high = max(start, first), min(stop, last)
+            if low >= high:
+                continue
+            scan = pl.scan_parquet(path, glob=False).select(self.columns)
+            frame = scan.slice(low - first, high - low).collect()
+            if frame.height != high - low:
+                raise self.files.error(f"{path} became shorter")
+            for j, column in enumerate(self.columns):  # nulls become NaN
+                values[low - start : high - start, j] = frame[column].to_numpy()
+        return values
+
+
+def _boolean() -> Any:
+    return require("polars", extra="disk", purpose="reading Parquet files").Boolean
+
+
+def _schema(path: Path, pl: Any) -> Any:
+    try:
+        return pl.read_parquet_schema(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ValueError(f"{path} is not a readable Parquet file: {error}") from None

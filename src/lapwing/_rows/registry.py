@@ -1,0 +1,151 @@
+"""What may be given as X beside arrays, and which rows are made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from lapwing._rows.base import Rows, is_rows
+from lapwing._rows.binary import mapped_file, read_npy
+from lapwing._rows.parquet import ParquetRows
+from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
+
+__all__ = ["FORMATS", "as_rows", "is_source", "open_rows"]
+
+_PARQUET = (".parquet", ".pq")
+_KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
+
+
+def _opened(source: Any) -> Rows | None:
+    return source if is_rows(source) else None
+
+
+def _parquet(source: Any) -> Rows | None:
+    paths = _parquet_paths(source)
+    return None if paths is None else ParquetRows(paths)
+
+
+def _zarr(source: Any) -> Rows | None:
+    if is_zarr(source):
+        return ZarrRows(source)
+    is_folder = isinstance(source, str | os.PathLike) and Path(source).is_dir()
+    return read_zarr(Path(source)) if is_folder else None
+
+
+def _npy(source: Any) -> Rows | None:
+    is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()
+    return read_npy(Path(source)) if is_file and Path(source).suffix == ".npy" else None
+
+
+# Asked in this order for the rows of a source; None says that it is none of theirs. A new format is
+# a file of this folder and a line here.
+FORMATS: dict[str, Callable[[Any], Rows | None]] = {
+    "rows": _opened,
+    "parquet": _parquet,
+    "zarr": _zarr,
+    "npy": _npy,
+    "memmap": mapped_file,
+}
+
+
+def is_source(X: Any) -> bool:
+    """Whether X names or is something that rows are read from, and no array."""
+    return is_rows(X) or isinstance(X, str | os.PathLike) or is_zarr(X) or _is_path_list(X)
+
+
+def as_rows(X: Any) -> Rows | None:
+    """The rows of a source or of a mapped file; None for everything else.
+
+    Raises
+    ------
+    ValueError
+        For a source that cannot be read.
+    FileNotFoundError
+        If there is no such file.
+    """
+    return open_rows(X) if is_source(X) else mapped_file(X)
+
+
+def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
+    """Open points that lie on disk, to be given as X and read in blocks.
+
+    Parameters
+    ----------
+    source : str, path, list of paths, zarr.Array or numpy.memmap
+        A ``.npy`` file; Parquet files: one, several, a pattern such as ``'parts/*.parquet'`` or
+        their folder; the folder of a Zarr array; or such an array.
+    columns : sequence of str, optional
+        Columns of Parquet files that are features, in this order; all by default.
+
+    Returns
+    -------
+    Rows
+        With ``shape`` and ``dtype``. A pickle of it holds the paths and no values.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read as points, or columns are asked for where there are none.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from lapwing.datasets import open_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder) / "X.npy", np.eye(3))
+    ...     open_rows(Path(folder) / "X.npy").shape
+    (3, 3)
+    """
+    if columns is not None:
+        paths = _parquet_paths(source)
+        if paths is None:
+            raise ValueError(
+                "columns= chooses columns of Parquet files, and other files have no names for "
+                "them. Leave it out."
+            )
+        return ParquetRows(paths, columns)
+    for read in FORMATS.values():
+        rows = read(source)
+        if rows is not None:
+            return rows
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(f"{type(source).__name__} is no source of rows. Give {_KNOWN}.")
+    if not Path(source).exists():
+        raise FileNotFoundError(f"There is no {source}. X as a path is {_KNOWN}.")
+    raise ValueError(f"{source} cannot be read as X in blocks. Give {_KNOWN}.")
+
+
+def _is_path_list(X: Any) -> bool:
+    """A list of names of files, and not of texts that were meant as features."""
+    if not isinstance(X, list | tuple) or not X:
+        return False
+    return all(isinstance(x, os.PathLike | str) and Path(x).suffix in _PARQUET for x in X)
+
+
+def _parquet_paths(source: Any) -> list[Path] | None:
+    """The Parquet files that a source names, in the order of their names; None if it names none."""
+    if _is_path_list(source):
+        return [Path(path) for path in source]
+    if not isinstance(source, str | os.PathLike):
+        return None
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.suffix in _PARQUET)
+        return found or None
+    if path.suffix not in _PARQUET:
+        return None
+    if path.exists():
+        return [path]
+    if not has_magic(str(path)):
+        return None
+    found = sorted(map(Path, glob(str(path))))
+    if not found:
+        raise FileNotFoundError(f"No file is called like {path}. X as a path is {_KNOWN}.")
+    return found

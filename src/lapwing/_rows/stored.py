@@ -1,0 +1,174 @@
+"""Rows of files: read in whole pieces of the format, cut to the blocks that are asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.exceptions import DataChangedError
+
+__all__ = ["READ_BYTES", "FileStates", "StoredRows", "precision_of"]
+
+READ_BYTES = 2**25  # 32 MB: what is read of files at a time
+
+
+def precision_of(dtype: Any, name: str) -> np.dtype[Any]:
+    """The precision in which numbers of a type are read: float32 stays, all else is float64.
+
+    Raises
+    ------
+    ValueError
+        For what is no real number.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} holds values of type {dtype}, and points are numbers. Store them as float32 "
+            "or float64."
+        )
+    single = dtype.kind == "f" and dtype.itemsize == 4
+    return np.dtype(np.float32 if single else np.float64)
+
+
+@dataclass(frozen=True)
+class FileStates:
+    """Sizes and times of files when they were opened, by which a change is seen.
+
+    Attributes
+    ----------
+    name : str
+        What errors call the data.
+    states : mapping of Path
+        Size in bytes and time of the last change in nanoseconds.
+    """
+
+    name: str
+    states: dict[Path, tuple[int, int]]
+
+    @classmethod
+    def of(cls, name: str, paths: Iterable[Path]) -> FileStates:
+        return cls(name, {path: _state(path) for path in paths})
+
+    def check(self) -> None:
+        """Raise DataChangedError unless all files are as they were."""
+        for path, before in self.states.items():
+            try:
+                now = _state(path)
+            except OSError:
+                raise self.error(f"{path} is gone") from None
+            if now != before:
+                raise self.error(f"{path} was changed")
+
+    def error(self, what: str) -> DataChangedError:
+        return DataChangedError(
+            f"{what}, while X was read from it. Leave the files of X alone until a fit or a "
+            "prediction has ended, and begin it again."
+        )
+
+
+def _state(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+class StoredRows(ABC):
+    """Rows of files. A format says what its pieces are and reads a range of rows.
+
+    Attributes
+    ----------
+    files : FileStates
+        Compared before and after every pass.
+    piece : int
+        Rows that are read as cheaply together as one of them: a chunk of the format.
+    """
+
+    files: FileStates
+    piece: int
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def _read(self, start: int, stop: int) -> Any:
+        """Rows from start to stop as stored: any type, order and layout."""
+
+    @property
+    def name(self) -> str:
+        """What errors call the data."""
+        return self.files.name
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        n, height = self.shape[0], self._height
+        self.files.check()
+        rest = np.empty((0, self.shape[1]), dtype=self.dtype)
+        begin = 0
+        for start in range(0, n, height):
+            read = self._read_all(start, min(start + height, n))
+            # What is left of the piece before opens the first block.
+            at = 0
+            if len(rest):
+                at = min(n_rows - len(rest), len(read))
+                rest = np.concatenate([rest, read[:at]])
+                if len(rest) < n_rows and start + height < n:
+                    continue
+                yield slice(begin, begin + len(rest)), rest
+                begin += len(rest)
+                rest = rest[:0]
+            while at < len(read):
+                block = read[at : at + n_rows]
+                if len(block) < n_rows and start + height < n:
+                    rest = block.copy()
+                    break
+                yield slice(begin, begin + len(block)), block
+                begin += len(block)
+                at += len(block)
+        self.files.check()
+
+    def take(self, index: Array) -> Array:
+        index = np.asarray(index)
+        self.files.check()
+        wanted, place = np.unique(index, return_inverse=True)
+        found = np.empty((len(wanted), self.shape[1]), dtype=self.dtype)
+        for start, stop in self._ranges(wanted):
+            some = slice(*np.searchsorted(wanted, [start, stop]))
+            found[some] = self._read_all(start, stop)[wanted[some] - start]
+        self.files.check()
+        # Rows in order, which most that are asked for are, are not copied once more.
+        ordered = len(wanted) == len(index) and bool((place.ravel() == np.arange(len(index))).all())
+        return found if ordered else found[place.ravel()]
+
+    @property
+    def _height(self) -> int:
+        """Rows that a pass reads at a time: whole pieces."""
+        n_pieces = READ_BYTES // max(1, self.piece * self.shape[1] * self.dtype.itemsize)
+        return self.piece * max(1, n_pieces)
+
+    def _ranges(self, wanted: Array) -> Iterator[tuple[int, int]]:
+        """Ranges of rows that hold the wanted ones, of pieces that have some of them."""
+        pieces = np.unique(wanted // self.piece)
+        most = max(1, self._height // self.piece)
+        first = 0
+        for last in range(1, len(pieces) + 1):
+            ended = last == len(pieces) or pieces[last] != pieces[last - 1] + 1
+            if ended or last - first == most:
+                start = int(pieces[first]) * self.piece
+                stop = min((int(pieces[last - 1]) + 1) * self.piece, self.shape[0])
+                yield start, stop
+                first = last
+
+    def _read_all(self, start: int, stop: int) -> Array:
+        try:
+            read = self._read(start, stop)
+        except DataChangedError:
+            raise
+        except Exception:
+            self.files.check()  # a file that changed is the cause of all that follows from it
+            raise
+        if read.shape != (stop - start, self.shape[1]):
+            raise self.files.error(f"{self.name} holds fewer rows than before")
+        return np.ascontiguousarray(read, dtype=self.dtype)

@@ -1,0 +1,238 @@
+"""Every member of `FORMATS`: what the values are, in which blocks, and what happens to files."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing._rows import (
+    ArrayRows,
+    PickedRows,
+    Rows,
+    blocks_of,
+    is_rows,
+    open_rows,
+    rows_of,
+    stored,
+)
+from lapwing._rows.registry import FORMATS, as_rows, is_source
+from lapwing.exceptions import DataChangedError
+from tests.helpers.members import check_examples
+from tests.helpers.rows import SOURCES, make_parquet, make_zarr
+
+X = np.random.default_rng(0).standard_normal((53, 4))
+CHANGING = [name for name in SOURCES if name != "rows"]
+
+
+@pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
+def values(request: Any) -> Any:
+    return X.astype(request.param)
+
+
+@pytest.fixture(params=SOURCES)
+def rows(request: Any, values: Any, tmp_path: Path, monkeypatch: Any) -> Rows:
+    # Some rows at a time, so that blocks and what is read do not end at the same rows.
+    monkeypatch.setattr(stored, "READ_BYTES", 10 * values.shape[1] * values.itemsize)
+    return open_rows(SOURCES[request.param](values, tmp_path))
+
+
+def test_every_format_has_an_example() -> None:
+    check_examples(
+        {name.partition(",")[0] for name in SOURCES},
+        FORMATS,
+        registry="lapwing._rows.registry.FORMATS",
+        place="SOURCES in tests/helpers/rows.py",
+    )
+
+
+def test_rows_have_the_protocol(rows: Rows, values: Any) -> None:
+    assert is_rows(rows)
+    assert rows.shape == values.shape
+    assert rows.dtype == values.dtype
+
+
+@pytest.mark.parametrize("height", [1, 7, 10, 23, 53, 100])
+def test_blocks_are_as_high_as_asked_for(rows: Rows, values: Any, height: int) -> None:
+    at = 0
+    for which, block in rows.blocks(height):
+        assert which == slice(at, min(at + height, len(X)))
+        assert block.dtype == values.dtype
+        assert block.flags.c_contiguous
+        np.testing.assert_array_equal(block, values[which])
+        at = which.stop
+    assert at == len(X)
+
+
+@pytest.mark.parametrize(
+    "index", [[], [0], [52], [5, 3, 3, 41], [*range(53)], [*range(52, -1, -1)], [7, 8, 30, 31]]
+)
+def test_rows_are_taken_in_any_order(rows: Rows, values: Any, index: list[int]) -> None:
+    wanted = np.array(index, dtype=np.intp)
+    np.testing.assert_array_equal(rows.take(wanted), values[wanted])
+
+
+@pytest.mark.parametrize("height", [1, 6, 40])
+def test_some_rows_are_rows(rows: Rows, values: Any, height: int) -> None:
+    index = np.array([0, 1, 4, 9, 10, 11, 12, 30, 51, 52])
+    some = PickedRows(rows, index)
+    blocks = list(some.blocks(height))
+    assert [len(block) for _, block in blocks[:-1]] == [height] * (len(blocks) - 1)
+    np.testing.assert_array_equal(np.concatenate([b for _, b in blocks]), values[index])
+    np.testing.assert_array_equal(some.take(np.array([3, 0, 3])), values[index[[3, 0, 3]]])
+
+
+def test_rows_survive_a_pickle(rows: Rows, values: Any) -> None:
+    again = pickle.loads(pickle.dumps(rows))
+    np.testing.assert_array_equal(again.take(np.arange(len(X))), values)
+
+
+def test_blocks_of_an_array_are_those_of_its_rows() -> None:
+    of_array = list(blocks_of(X, 8, 80))
+    of_rows = list(blocks_of(ArrayRows(X), 8, 80))
+    assert [which for which, _ in of_array] == [which for which, _ in of_rows]
+    assert len(of_array) == 6
+    np.testing.assert_array_equal(rows_of(X, [3, 1]), rows_of(ArrayRows(X), [3, 1]))
+
+
+def _files(source: Any, folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".json")
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("change", ["gone", "changed", "shorter"])
+def test_a_file_that_changes_is_told(name: str, change: str, tmp_path: Path) -> None:
+    rows = open_rows(SOURCES[name](X, tmp_path))
+    victim = _files(rows, tmp_path)[-1]
+    passing = rows.blocks(10)
+    next(passing)
+    if change == "gone":
+        victim.unlink()
+    elif change == "changed":
+        victim.write_bytes(bytes(reversed(victim.read_bytes())) + b"x")
+    else:
+        with victim.open("r+b") as file:
+            file.truncate(victim.stat().st_size // 2)
+    words = f"{victim} (is gone|was changed|became shorter).*Leave the files of X alone"
+    with pytest.raises(DataChangedError, match=words):
+        list(passing)
+    with pytest.raises(DataChangedError, match=words):
+        rows.take(np.array([0]))
+    with pytest.raises(DataChangedError, match=words):
+        next(rows.blocks(10))
+
+
+def test_integers_are_read_as_numbers(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", np.arange(6).reshape(3, 2))
+    rows = open_rows(tmp_path / "X.npy")
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(rows.take(np.array([2])), [[4, 5]])
+
+
+def test_columns_of_parquet_are_chosen(tmp_path: Path) -> None:
+    rows = open_rows(make_parquet(X, tmp_path), columns=["x2", "x0"])
+    np.testing.assert_array_equal(rows.take(np.arange(53)), X[:, [2, 0]])
+
+
+def test_a_list_of_parquet_files_keeps_its_order(tmp_path: Path) -> None:
+    parts = make_parquet(X, tmp_path)
+    rows = open_rows([parts / "2.parquet", str(parts / "0.parquet")])
+    expected = np.concatenate([X[36:], X[:18]])
+    np.testing.assert_array_equal(rows.take(np.arange(len(expected))), expected)
+
+
+def test_nulls_are_nan_and_booleans_numbers(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [1, None, 3], "b": [True, False, True]})
+    frame.write_parquet(tmp_path / "X.parquet")
+    taken = open_rows(tmp_path / "X.parquet").take(np.arange(3))
+    np.testing.assert_array_equal(taken, [[1, 1], [np.nan, 0], [3, 1]])
+
+
+def test_what_is_no_mapping_of_a_file_is_an_array(tmp_path: Path) -> None:
+    X.tofile(tmp_path / "X.bin")
+    private = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="c", shape=X.shape)
+    mapped = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="r", shape=X.shape)
+    assert as_rows(mapped) is not None
+    for array in (private, mapped[::-1], mapped[:, ::-1], mapped[0], np.asarray(mapped), X):
+        assert as_rows(array) is None
+    assert not is_source(mapped)
+
+
+def test_what_was_written_through_a_mapping_is_read(tmp_path: Path) -> None:
+    mapped = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="w+", shape=X.shape)
+    mapped[:] = X
+    rows = as_rows(mapped)
+    assert rows is not None
+    np.testing.assert_array_equal(rows.take(np.arange(53)), X)
+
+
+def _text_column(folder: Path) -> Any:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": ["x"]}).write_parquet(folder / "X.parquet")
+    return folder / "X.parquet"
+
+
+def _two_schemas(folder: Path) -> Any:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
+    pl.DataFrame({"b": [1.0]}).write_parquet(folder / "2.parquet")
+    return folder / "*.parquet"
+
+
+def _no_rows(folder: Path) -> Any:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": []}, schema={"a": pl.Float64}).write_parquet(folder / "X.parquet")
+    return folder / "X.parquet"
+
+
+def _written(name: str, text: bytes) -> Any:
+    def write(folder: Path) -> Path:
+        (folder / name).write_bytes(text)
+        return folder / name
+
+    return write
+
+
+def _saved(values: Any) -> Any:
+    def save(folder: Path) -> Path:
+        np.save(folder / "X.npy", values)
+        return folder / "X.npy"
+
+    return save
+
+
+def _flat_zarr(folder: Path) -> Any:
+    return make_zarr(X[:, 0][:, None, None], folder)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda folder: folder / "no.npy", FileNotFoundError, "There is no .*no.npy. X as a path"),
+        (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file is called like"),
+        (lambda folder: 3, ValueError, "int is no source of rows. Give a .npy file"),
+        (_written("X.csv", b"1,2"), ValueError, "X.csv cannot be read as X in blocks. Give"),
+        (_written("X.npy", b"1,2"), ValueError, "is not a .npy file of numbers"),
+        (_written("X.parquet", b"1,2"), ValueError, "is not a readable Parquet file"),
+        (_saved(np.zeros(3)), ValueError, r"array of shape \(3,\): X needs rows and columns"),
+        (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
+        (_saved(np.array([["a"]])), ValueError, "values of type <U1, and points are numbers"),
+        (_text_column, ValueError, "Column 'a' of .* has the type String, and points are numbers"),
+        (_two_schemas, ValueError, "2.parquet has no column 'a'. All files of X need the same"),
+        (_no_rows, ValueError, "0 rows and 1 columns are no points"),
+        (lambda folder: folder, ValueError, "holds no Zarr array"),
+        (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
+    ],
+)
+def test_what_cannot_be_read_is_told(make: Any, error: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=words):
+        open_rows(make(tmp_path))
+
+
+def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="columns= chooses columns of Parquet files"):
+        open_rows(_saved(X)(tmp_path), columns=["a"])
