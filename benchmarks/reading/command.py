@@ -66,9 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and fail if the limit is exceeded."""
     n_rows = arguments.rows // 10 if arguments.quick else arguments.rows
-    use = measure_reading(
-        n_rows, arguments.columns, text=arguments.text, parquet=arguments.parquet
-    )
+    use = measure_reading(n_rows, arguments.columns, text=arguments.text, parquet=arguments.parquet)
     kind = "Parquet" if arguments.parquet else "CSV"
     # The least that a process takes is more than three times a small table.
     checks = [] if arguments.quick else [reading_check(use, kind)]
