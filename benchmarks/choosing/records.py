@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from benchmarks.choosing.problems import SOURCES, Drawn, Task, draw, tasks
 from benchmarks.shared.data import Data
+from benchmarks.shared.files import Lines
 from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
@@ -58,11 +58,9 @@ class Record:
 
 def read(path: Path) -> list[Record]:
     """Records that a file holds; none if there is no file."""
-    if not path.exists():
-        return []
-    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [
-        Record(Task(**line["task"]), tuple(Row(**row) for row in line["rows"])) for line in lines
+        Record(Task(**line["task"]), tuple(Row(**row) for row in line["rows"]))
+        for line in Lines(path)
     ]
 
 
@@ -74,11 +72,11 @@ def gather(source: str, folder: Path, *, n_draws: int, size: int, seed: int) -> 
     missing = [task for task in wanted if task not in known]
     if missing:
         data = SOURCES[source].load()
-        with step(f"{source}: {len(missing)} draws of labels"), path.open("a") as file:
+        lines = Lines(path)
+        with step(f"{source}: {len(missing)} draws of labels"):
             for task in missing:
                 known[task] = measured(data, task, size, seed)
-                file.write(json.dumps(asdict(known[task])) + "\n")
-                file.flush()
+                lines.add(asdict(known[task]))
     return [known[task] for task in wanted]
 
 

@@ -9,11 +9,9 @@ error on the unlabelled points over all label numbers, and the last one. The sec
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; fails if suggestions are no better than chance, or an update is slow."""
-    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
     sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     courses: list[Course] = []
@@ -96,12 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
     with step("updates"):
         updates = measure_updates(5000 if arguments.quick else 20_000)
     raw = {
-        "date": began,
-        "load": load,
         "courses": [course._asdict() for course in courses],
         "updates": [update._asdict() for update in updates],
     }
-    arguments.output.mkdir(parents=True, exist_ok=True)
     tables = [_course_table(courses), _update_table(updates)]
     write_results(arguments.output, "labelling", tables, raw)
     means = {rule: _mean(courses, rule) for rule in RULES}

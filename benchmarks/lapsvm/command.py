@@ -11,12 +11,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.lapsvm import figures
 from benchmarks.lapsvm.descents import Descent, descend, mean_descent
+from benchmarks.lapsvm.drawings import drawings_table, errors_by_drawing
 from benchmarks.lapsvm.limits import NOTES, check_all
 from benchmarks.lapsvm.memory import MemoryUse, measure_memory
 from benchmarks.lapsvm.methods import METHODS, MethodRun, run_method
@@ -25,6 +25,7 @@ from benchmarks.lapsvm.paper import WEIGHTS, NormWeights
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
 from benchmarks.lapsvm.protocol import Split
 from benchmarks.lapsvm.report import SetResult, all_tables
+from benchmarks.lapsvm.runs import SplitFile, SplitRun
 from benchmarks.lapsvm.setting import Setting, prepare_setting
 from benchmarks.lapsvm.spread import mean_exact_error, spread_table
 from benchmarks.shared.checks import limits_table
@@ -48,6 +49,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_choice(parser, "--sets", PROBLEMS, "sets")
     parser.add_argument(
+        "--splits",
+        type=int,
+        default=3,
+        help="subdivisions of sets with an official test part (default: the paper's 3)",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="take the splits that a run which was stopped has left in the output folder",
+    )
+    parser.add_argument(
+        "--drawings",
+        action="store_true",
+        help="also repeat COIL20 with labels drawn in other ways",
+    )
+    parser.add_argument(
         "--spread",
         type=int,
         default=0,
@@ -64,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     results: list[SetResult] = []
     descents: dict[str, Descent] = {}
     means: dict[str, list[float]] = {}
+    drawings: dict[str, list[float]] = {}
     n_splits = QUICK_SPLITS if arguments.quick else None
     if arguments.quick:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
@@ -73,14 +91,20 @@ def run(arguments: argparse.Namespace) -> int:
         data = shelf.take(PROBLEMS[name].title, PROBLEMS[name].load)
         if data is None:
             continue
+        problem = PROBLEMS[name]
+        splits = problem.splits(data, arguments.seed, arguments.splits)[:n_splits]
+        kept = SplitFile(folder / "lapsvm" / f"{name} {arguments.seed}.jsonl", arguments.resume)
         result, descent = run_problem(
-            PROBLEMS[name], data, n_splits, arguments.seed, figures_wanted=not arguments.no_figures
+            problem, data, splits, kept, figures_wanted=not arguments.no_figures
         )
         results.append(result)
         if descent is not None:
             descents[name] = descent
         if name not in LARGE_SETS and arguments.spread:
-            means[name] = over_seeds(PROBLEMS[name], data, arguments.spread)
+            means[name] = over_seeds(problem, data, arguments.spread)
+        if name == "coil20" and arguments.drawings:
+            with step("COIL20: other drawings of labels"):
+                drawings = errors_by_drawing(problem, data)
     shelf.tell()
     if not results:
         return 1
@@ -88,58 +112,55 @@ def run(arguments: argparse.Namespace) -> int:
     if any(result.problem.name == "facemit" for result in results):
         with step("FACEMIT: peak memory in a process of its own"):
             memory = measure_memory()
-    write(folder, results, memory, means)
+    write(folder, results, memory, means, drawings)
     if not arguments.no_figures:
         draw_figures(folder, results, descents)
     return 0
 
 
 def run_problem(
-    problem: Problem, data: Data, n_splits: int | None, seed: int, *, figures_wanted: bool
+    problem: Problem,
+    data: Data,
+    splits: Sequence[Split],
+    kept: SplitFile,
+    *,
+    figures_wanted: bool,
 ) -> tuple[SetResult, Descent | None]:
-    """All methods on the first splits of a problem, and the mean descent of PCG on them."""
-    splits = problem.splits(data, seed)[:n_splits]
+    """All methods on splits of a problem, and the mean descent of PCG on them."""
     outcomes: dict[str, list[MethodRun]] = {}
     references: dict[str, list[float]] = {}
     descents: list[Descent] = []
     for number, split in enumerate(splits, start=1):
         first = number == 1
+        # The large sets take minutes a descent: their figures show the first split.
+        drawn = figures_wanted and (first or problem.name not in LARGE_SETS)
         with step(f"{problem.title}: split {number} of {len(splits)}"):
-            # The large sets take minutes a descent: their figures show the first split.
-            descent = figures_wanted and (first or problem.name not in LARGE_SETS)
-            ran = run_split(problem, data, split, methods_of(problem, first=first), descent)
+            setting = prepare_setting(problem, data, split) if drawn or number not in kept else None
+            if number not in kept:
+                assert setting is not None
+                kept.add(number, run_split(setting, methods_of(problem, first=first)))
+            if drawn:
+                assert setting is not None
+                descents.append(descend(setting, figure_weights(problem), problem.horizon))
+        ran = kept[number]
         for name, outcome in ran.outcomes.items():
             outcomes.setdefault(name, []).append(outcome)
         for name, seconds in ran.references.items():
             references.setdefault(name, []).append(seconds)
-        descents += [ran.descent] if ran.descent else []
     last = splits[-1]
     sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
     mean = mean_descent(descents) if descents else None
     return SetResult(problem, sizes, outcomes, references), mean
 
 
-class SplitRun(NamedTuple):
-    """What is kept of a split; its kernel matrix is not."""
-
-    outcomes: dict[str, MethodRun]
-    references: dict[str, float]
-    descent: Descent | None
-
-
-def run_split(
-    problem: Problem, data: Data, split: Split, methods: Sequence[str], descent: bool
-) -> SplitRun:
-    """Some methods on one split, and PCG iteration by iteration."""
-    setting = prepare_setting(problem, data, split)
-    known = WEIGHTS[problem.name]
+def run_split(setting: Setting, methods: Sequence[str]) -> SplitRun:
+    """Some methods on one split."""
+    known = WEIGHTS[setting.problem.name]
     outcomes = {
         name: run_method(METHODS[name], setting, known[METHODS[name].weights]) for name in methods
     }
     # Right after the fits they are compared with: a machine's speed drifts.
-    references = reference_times(setting, outcomes)
-    path = descend(setting, figure_weights(problem), problem.horizon) if descent else None
-    return SplitRun(outcomes, references, path)
+    return SplitRun(outcomes, reference_times(setting, outcomes))
 
 
 def warm_up() -> None:
@@ -189,17 +210,21 @@ def write(
     results: Sequence[SetResult],
     memory: MemoryUse | None,
     means: Mapping[str, Sequence[float]],
+    drawings: Mapping[str, Sequence[float]],
 ) -> None:
     """Print the tables, and keep them and the raw figures."""
     checks = check_all(results, memory)
     tables = [*all_tables(results), limits_table(checks, NOTES)]
     if means:
         tables.append(spread_table(means, {name: PROBLEMS[name].title for name in means}))
+    if drawings:
+        tables.append(drawings_table(drawings))
     raw = {
         "sets": {result.problem.name: result.as_json() for result in results},
         "checks": [asdict(check) for check in checks],
         "memory": None if memory is None else asdict(memory),
         "spread": means,
+        "drawings": drawings,
     }
     write_results(folder, "lapsvm", tables, raw)
 

@@ -14,13 +14,14 @@ from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.memory import MemoryUse
 from benchmarks.lapsvm.methods import METHODS, STOPS
 from benchmarks.lapsvm.report import SetResult
-from benchmarks.shared.checks import Check
+from benchmarks.shared.checks import Check, judged
 
 # The paper's mean error on U plus its standard error, LapSVM solved exactly.
 ERROR_LIMITS: dict[str, float] = {
     "g50c": 6.6, "coil20b": 8.8, "pcmac": 9.9, "uspstb": 9.4, "coil20": 11.2, "uspst": 15.9,
     "mnist3vs8": 2.3,
 }  # fmt: skip
+OFFICIAL = frozenset({"mnist3vs8", "facemit"})  # with a test part: three splits, else twelve
 LOSS_LIMIT = 0.3
 MEMORY_LIMIT = 1.2
 OBJECTIVE_LIMIT = 1e-8
@@ -37,11 +38,11 @@ NOTES: dict[str, str] = {
         "ten meet the limit (`--spread 10`)."
     ),
     "error U, exact, COIL20": (
-        "the graph, not the solver (Newton, dual and PCG agree) nor the draw (13.16 (0.91) over "
-        "ten seeds; 12.5 with two labels an object). The paper does not give its heat weights "
-        "(errata L6), and with two neighbours they decide how much look-alike objects are joined: "
-        "a width of 0.3 instead of 1 mean edge length gives 10.7 on the same splits (four seeds). "
-        "It is not adopted because no width fits all sets: it takes USPST to 12.6 (paper 15.0)."
+        "how labels are drawn, not the solver (Newton, dual and PCG agree). The paper wants one "
+        "example a class at least. With two a class the error is 11.0 %, with forty at random till "
+        "every class is there 11.9, with one a class and the others at random, as here, 14.1 "
+        "(`--drawings`). The graph of two neighbours falls into components, and those without a "
+        "label are lost."
     ),
     "error U, exact, MNIST3VS8": (
         "three splits, and unstated settings. One split is anything from 2.1 to 3.3 % (nine splits "
@@ -64,6 +65,11 @@ def check_all(results: Sequence[SetResult], memory: MemoryUse | None) -> list[Ch
     return checks
 
 
+def full_splits(name: str) -> int:
+    """Splits that an expectation of a set is about."""
+    return 3 if name in OFFICIAL else 12
+
+
 def _errors(results: Sequence[SetResult]) -> list[Check]:
     checks = []
     for result in results:
@@ -78,7 +84,7 @@ def _errors(results: Sequence[SetResult]) -> list[Check]:
                 f"error U, exact, {result.problem.title}",
                 f"{error.mean:.2f} %",
                 f"{limit:.1f} %",
-                error.mean <= limit,
+                judged(result.errors_on("newton", "U"), limit, full_splits(name)),
                 paper.ERRORS[name]["newton"].U.show() + " %",
                 f"standard error {standard_error:.2f} over {result.n_splits} splits",
             )
@@ -108,6 +114,21 @@ def _printed(result: SetResult, method: str) -> float | None:
     return None if errors is None else errors.U.mean
 
 
+def _losses_by_split(results: Sequence[SetResult], stop: str) -> list[float]:
+    """The same split by split, of those that all sets have."""
+    pairs = [
+        (result.errors_on(stop, "U"), result.errors_on("newton", "U"))
+        for result in results
+        if stop in result.outcomes and "newton" in result.outcomes
+    ]
+    n = min(len(early) for early, _ in pairs)
+    return np.mean([np.subtract(early[:n], exact[:n]) for early, exact in pairs], axis=0).tolist()
+
+
+def _fewest_of_all(results: Sequence[SetResult]) -> int:
+    return min(full_splits(result.problem.name) for result in results)
+
+
 def _losses(results: Sequence[SetResult]) -> list[Check]:
     checks = []
     for stop in STOPS:
@@ -120,7 +141,7 @@ def _losses(results: Sequence[SetResult]) -> list[Check]:
                 f"loss of accuracy, {METHODS[stop].title}",
                 f"{ours:+.2f} points",
                 f"{LOSS_LIMIT} points",
-                ours <= LOSS_LIMIT,
+                judged(_losses_by_split(results, stop), LOSS_LIMIT, _fewest_of_all(results)),
                 "-" if printed is None else f"{printed:+.2f} points",
                 f"mean over {n_sets} sets, error U",
             )

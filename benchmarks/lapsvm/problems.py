@@ -66,8 +66,10 @@ class Problem:
             return data.y
         return (data.y >= self.n_positive_from).astype(np.int64)
 
-    def splits(self, data: Data, seed: int = 0) -> Sequence[Split]:
+    def splits(self, data: Data, seed: int = 0, n_official: int = 3) -> Sequence[Split]:
         """The paper's subdivisions: 12 of a set without, 3 of a set with an official test part.
+
+        Of the latter as many can be had as are asked for; the first are always the same.
 
         Those of a two-class version are those of the classes it is made from: \\|T\\| of USPST(B)
         in Table 2 can only be had with folds stratified by digit, and the standard deviations of
@@ -76,7 +78,7 @@ class Problem:
         """
         if data.is_test is None:
             return cross_validation_splits(data.y, self.sizes, seed=seed)
-        return official_splits(data.y, data.is_test, self.sizes, seed=seed)
+        return official_splits(data.y, data.is_test, self.sizes, n_repeats=n_official, seed=seed)
 
 
 # Table 8 gives the degree only. Offset and scale are those of DeCoste and Schölkopf (2002), whom

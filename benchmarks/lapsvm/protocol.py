@@ -10,13 +10,15 @@ sets differ from it by a few points, and U takes up the difference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.shared.labels import IndexArray, draw_covering
+
+Drawing = Callable[[IndexArray, NDArray[np.int64], int, np.random.Generator], IndexArray]
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def divide(
     labels: NDArray[np.int64],
     sizes: tuple[int, int],
     rng: np.random.Generator,
+    drawing: Drawing = draw_covering,
 ) -> Split:
     """Divide training rows at random into L, U and V, with every class in both L and V.
 
@@ -94,13 +97,15 @@ def divide(
         Number of points in L and in V (Table 2); the others form U.
     rng : numpy.random.Generator
         Source of randomness.
+    drawing : function
+        Draws L.
 
     Returns
     -------
     Split
     """
     n_labeled, n_validation = sizes
-    labeled = draw_covering(train, labels, n_labeled, rng)
+    labeled = drawing(train, labels, n_labeled, rng)
     rest = np.setdiff1d(train, labeled)
     validation = draw_covering(rest, labels, n_validation, rng)
     return Split(labeled, np.setdiff1d(rest, validation), validation, np.sort(test))
@@ -113,6 +118,7 @@ def cross_validation_splits(
     n_folds: int = 4,
     n_repeats: int = 3,
     seed: int = 0,
+    drawing: Drawing = draw_covering,
 ) -> Sequence[Split]:
     """Repeated stratified cross-validation: by default the paper's 3 x 4 = 12 splits.
 
@@ -127,6 +133,8 @@ def cross_validation_splits(
     seed : int
         Seed; every split has a stream of its own, so the first k splits never depend on how many
         are asked for.
+    drawing : function
+        Draws L.
 
     Returns
     -------
@@ -139,7 +147,7 @@ def cross_validation_splits(
         folds = stratified_folds(labels, n_folds, np.random.default_rng([seed, repeat]))
         for k, test in enumerate(folds):
             rng = np.random.default_rng([seed, repeat, k])
-            splits.append(divide(np.setdiff1d(everything, test), test, labels, sizes, rng))
+            splits.append(divide(np.setdiff1d(everything, test), test, labels, sizes, rng, drawing))
     return splits
 
 

@@ -48,6 +48,10 @@ class SetResult:
         outcomes = self.outcomes.get(method)
         return Stat.of(map(value, outcomes)) if outcomes else None
 
+    def errors_on(self, method: str, part: str) -> list[float]:
+        """Error in % of every split."""
+        return [outcome.errors[part] for outcome in self.outcomes[method]]
+
     def error(self, method: str, part: str) -> Stat | None:
         return self.stat(method, lambda outcome: outcome.errors[part])
 

@@ -18,7 +18,6 @@ import os
 import time
 import urllib.parse
 import warnings
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,7 +110,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; fails if colours are late, or suggestions need as many labels."""
-    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
     sizes = list(LIMITS)[:1] if arguments.quick else list(LIMITS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     waits = []
@@ -123,13 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
         courses = [label_digits("suggestions", None)]
         courses += [label_digits("random rows", seed) for seed in range(draws)]
     raw = {
-        "date": began,
-        "load": load,
         "waits": [wait._asdict() for wait in waits],
         "mark": mark,
         "courses": [course._asdict() for course in courses],
     }
-    arguments.output.mkdir(parents=True, exist_ok=True)
     tables = [_wait_table(waits), _course_table(courses, mark)]
     write_results(arguments.output, "page", tables, raw)
     in_time = all(max(wait.colours, wait.drawn or 0.0) < LIMITS[wait.n] for wait in waits)

@@ -8,12 +8,10 @@ fit, by the clock.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +88,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; fails where an expectation is missed."""
-    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
     n, rounds = (QUICK_POINTS, 1) if arguments.quick else (POINTS, arguments.rounds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of long fits, say
@@ -107,8 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
     # Of few points a fit is hardly more than what every draw takes anyway.
     checks = check_all([] if arguments.quick else draws, left_out, updates, threads)
     raw = {
-        "date": began,
-        "load": load,
         "points": n,
         "fits": [timed._asdict() for timed in fits],
         **{
@@ -130,7 +125,6 @@ def run(arguments: argparse.Namespace) -> int:
         _spent_table(f"{THREADS} fits of S3VC in a pool of threads, beside one", [threads]),
         limits_table(checks, {}),
     ]
-    arguments.output.mkdir(parents=True, exist_ok=True)
     write_results(arguments.output, "refits", tables, raw)
     return 0 if all(check.passed for check in checks) else 1
 

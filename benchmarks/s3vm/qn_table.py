@@ -119,6 +119,15 @@ def _checks(line: paper.Row, errors: ErrorsByMethod, number: int) -> list[Check]
         known = line.quasi_newton[column].mean
         note = f"{len(measured)} partitions, deviation {Stat.of(measured).std:.2f}"
         checks.append(
-            at_most(what, float(np.mean(measured)), limits[number], " %", known, note, digits=1)
+            at_most(
+                what,
+                float(np.mean(measured)),
+                limits[number],
+                " %",
+                known,
+                note,
+                digits=1,
+                splits=(measured, N_PARTITIONS),
+            )
         )
     return checks

@@ -77,10 +77,21 @@ def load_mnist() -> Data:
 
 
 def load_facemit() -> Data:
-    """Faces in [0, 1] pixels, training and test part exchanged as in Section 6.2."""
+    """Faces, every image with mean 0 and deviation 1, training and test part exchanged.
+
+    Neither paper says that its images are standardised one by one, but their errors are of such
+    (errata X6): of pixels as they come embedded regression has some 30 % instead of 2.
+    """
     data = _load("cbcl_face")
     assert data.is_test is not None
-    return Data(data.X / np.float32(255), data.y, ~data.is_test)
+    return Data(standardized(data.X), data.y, ~data.is_test)
+
+
+def standardized(images: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows less their means, over their deviations; a constant row is a row of zeros."""
+    centered = images - images.mean(axis=1, keepdims=True)
+    deviation = centered.std(axis=1, keepdims=True)
+    return centered / np.where(deviation > 0, deviation, 1)
 
 
 def load_ssl(name: str) -> Data:

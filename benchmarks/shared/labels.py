@@ -18,8 +18,7 @@ def draw_covering(
     """Draw `size` points of the pool so that every class of the pool is among them.
 
     One point of each class is drawn first and the rest uniformly from what is left: with forty
-    points for the twenty classes of COIL20, repeating a free draw until it happens to cover all
-    classes would practically never end.
+    points for the twenty classes of COIL20, a free draw covers all classes one time in twenty.
 
     Parameters
     ----------

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.shared.files import write_whole
+from benchmarks.shared.run import RunOf
 from benchmarks.shared.tables import Table
 
 RESULTS = Path(__file__).parents[1] / "results"
 
 
 def write_results(folder: Path, name: str, tables: Sequence[Table], raw: Mapping[str, Any]) -> None:
-    """Print the tables; keep them as ``name.md`` and everything measured as ``name.json``."""
+    """Print the tables; keep them as ``name.md`` and, with all that was measured, ``name.json``.
+
+    The JSON file has the run in 'run' and the tables in 'tables', beside what is in `raw`; pages
+    are made from these two.
+    """
     text = "\n\n".join(table.render() for table in tables) + "\n"
     sys.stdout.write(text)
-    (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    content = json.dumps({"machine": machine(), **raw}, indent=1) + "\n"
-    (folder / f"{name}.json").write_text(content, encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{name}.md", text)
+    shown = [asdict(table) for table in tables if table.rows]
+    content = {"run": RunOf.now().as_json(), "tables": shown, **raw}
+    # The JSON file last: where it is, the run is finished.
+    write_whole(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     say(f"written: {folder / f'{name}.md'}, {folder / f'{name}.json'}")
-
-
-def machine() -> dict[str, str | int | None]:
-    """What times depend on."""
-    versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {"python": platform.python_version(), "cores": os.cpu_count(), **versions}
 
 
 @contextmanager

@@ -10,11 +10,9 @@ regressions.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print, and fail if a path costs more than its limit."""
-    began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
     wanted = ["cost"] if arguments.quick else (arguments.tables or TABLES)
     costs: list[Cost] = []
     gains: list[Gain] = []
@@ -101,8 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
         with step(name):
             values += measure_values(name, arguments.draws)
     raw = {
-        "date": began,
-        "load": load,
         "points": {"cost": arguments.points, "errors": arguments.most},
         "draws": arguments.draws,
         "costs": [cost._asdict() | {"ratio": cost.ratio} for cost in costs],
@@ -118,7 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
         *([_gain_table("Error on the unlabelled points, %", gains, COMPARED)] if gains else []),
         *([_gain_table(_OF_VALUES, values, REGRESSIONS)] if values else []),
     ]
-    arguments.output.mkdir(parents=True, exist_ok=True)
     write_results(arguments.output, "tuning", tables, raw)
     return 0 if all(check.passed for check in checks) else 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.shared.data import Data
+from benchmarks.shared.files import Lines
 from benchmarks.shared.output import step
 from benchmarks.volumes.contenders import METHODS, Ground, contenders, unseen
 from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN, Task, drawn, points_of, prior_of
@@ -43,10 +43,7 @@ class Record:
 
 def read(path: Path) -> list[Record]:
     """Records that a file holds; none if there is no file."""
-    if not path.exists():
-        return []
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [Record(**{**line, "task": Task(**line["task"])}) for line in lines]
+    return [Record(**{**line, "task": Task(**line["task"])}) for line in Lines(path)]
 
 
 def gather(
@@ -64,11 +61,11 @@ def gather(
     tasks = [Task(source, labels, draw) for draw in range(n_draws) for labels in per_class]
     data = SOURCES[source].load()
     measure = _unseen if source == UNSEEN else _transduced
-    with step(f"{source}: {len(tasks)} draws of labels"), path.open("a", encoding="utf-8") as file:
+    lines = Lines(path)
+    with step(f"{source}: {len(tasks)} draws of labels"):
         for record in measure(data, tasks, set(kept), most, methods):
             kept[record.task, record.method, record.prior] = record
-            file.write(json.dumps(asdict(record)) + "\n")
-            file.flush()
+            lines.add(asdict(record))
     wanted = set(tasks)
     return [each for each in kept.values() if each.task in wanted]
 

@@ -225,13 +225,13 @@ def checks_of(result: SetResult, memory: MemoryUse | None = None) -> dict[str, C
 
 @pytest.mark.parametrize(("error", "passed"), [(6.6, True), (6.61, False)])
 def test_error_limit(error: float, passed: bool) -> None:
-    checks = checks_of(result_of(PROBLEMS["g50c"], {"newton": [outcome(error)] * 2}))
+    checks = checks_of(result_of(PROBLEMS["g50c"], {"newton": [outcome(error)] * 12}))
     assert checks["error U, exact, G50C"].passed is passed
 
 
 @pytest.mark.parametrize(("early", "passed"), [(1.29, True), (1.31, False)])
 def test_loss_limit(early: float, passed: bool) -> None:
-    runs = {"newton": [outcome(1.0)], "mixed": [outcome(early)]}
+    runs = {"newton": [outcome(1.0)] * 12, "mixed": [outcome(early)] * 12}
     checks = checks_of(result_of(PROBLEMS["coil20"], runs))
     check = checks["loss of accuracy, PCG [Mixed Check]"]
     assert check.passed is passed
@@ -281,7 +281,7 @@ def test_spread_counts_the_seeds_within_the_limit() -> None:
 
 
 def test_notes_are_about_checks_that_exist() -> None:
-    runs = {name: [outcome()] for name in METHODS}
+    runs = {name: [outcome()] * 12 for name in METHODS}
     results = [result_of(problem, runs, lu=[1.0], products=[1.0]) for problem in PROBLEMS.values()]
     known = {check.what for check in check_all(results, MemoryUse(1, 1, 1, 1, 1, 1.0))}
     assert set(NOTES) <= known

@@ -52,4 +52,4 @@ def test_a_path_that_costs_too_much_fails(
     kept = json.loads((tmp_path / "tuning.json").read_text())
     assert kept["costs"][0]["ratio"] == seconds
     assert len(kept["values"]) == len(command.VALUES)
-    assert {"date", "load", "machine"} <= kept.keys()
+    assert {"command", "date", "machine", "versions", "load"} <= kept["run"].keys()

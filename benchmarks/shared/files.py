@@ -1,0 +1,48 @@
+"""Files that are there whole or not at all, and lines that a stopped run has left."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody, and no later run, ever reads half of it."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def read_json(path: Path) -> Any | None:
+    """What a JSON file holds; None if there is no such file, or it is not whole."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+class Lines:
+    """Objects that are kept one a line, so that a run that was stopped goes on after the last.
+
+    A last line that was cut off is removed: its object is measured again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if path.exists():
+            text = path.read_bytes()
+            if not text.endswith(b"\n"):
+                os.truncate(path, text.rfind(b"\n") + 1)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._path.exists():
+            yield from map(json.loads, self._path.read_text(encoding="utf-8").splitlines())
+
+    def add(self, kept: Any) -> None:
+        """One more, which a stopped run will not lose."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(kept) + "\n")

@@ -1,0 +1,137 @@
+"""What a result says of the run that it is from: command, date, machine, versions, load, time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Self
+
+# Whatever is written before the load of the suite's own work adds to it.
+_BEGUN = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
+
+PACKAGES = ("lapwing", "numpy", "scipy", "scikit-learn")
+# Where results go says nothing about them, and may name somebody's folders.
+_WITHOUT = ("--output",)
+
+
+@dataclass(frozen=True)
+class RunOf:
+    """Circumstances of a result.
+
+    Attributes
+    ----------
+    command : str
+        What was typed, without folders.
+    date : str
+        When it began, ISO 8601 in UTC.
+    seconds : float
+    machine : str
+        In words.
+    threads : int or None
+        Of the linear algebra; None if that is not known.
+    load : (float, float) or None
+        Processes that wanted a core in the mean of a minute, at the beginning and at the end.
+    versions : mapping of str to str
+    """
+
+    command: str
+    date: str
+    seconds: float | None
+    machine: str
+    threads: int | None
+    load: tuple[float, float] | None
+    versions: Mapping[str, str]
+
+    @classmethod
+    def now(cls, arguments: Sequence[str] | None = None) -> Self:
+        """The run of this process, from its start until now."""
+        date, started, load = _BEGUN
+        typed = shlex.join(_shown(sys.argv[1:] if arguments is None else arguments))
+        return cls(
+            f"python -m benchmarks {typed}",
+            date.isoformat(timespec="seconds"),
+            round(time.perf_counter() - started, 1),
+            machine_in_words(),
+            blas_threads(),
+            (round(load, 2), round(os.getloadavg()[0], 2)),
+            versions(),
+        )
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """As it was written."""
+        load = content["load"]
+        return cls(**{**content, "load": None if load is None else (load[0], load[1])})
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def in_words(self) -> str:
+        """One line below a table."""
+        parts = [self.date[:10], self.machine]
+        if self.threads is not None:
+            parts.append(f"{self.threads} BLAS thread{'s' if self.threads != 1 else ''}")
+        if self.load is not None:
+            parts.append(f"load {self.load[0]:.1f} before and {self.load[1]:.1f} after")
+        if self.seconds is not None:
+            parts.append(_duration(self.seconds))
+        parts.append(", ".join(f"{name} {number}" for name, number in self.versions.items()))
+        return "; ".join(part for part in parts if part)
+
+
+def _shown(arguments: Sequence[str]) -> list[str]:
+    shown, skip = [], False
+    for one in arguments:
+        if skip or one in _WITHOUT:
+            skip = not skip
+        elif not one.startswith(tuple(f"{option}=" for option in _WITHOUT)):
+            shown.append(one)
+    return shown
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+
+
+def versions() -> dict[str, str]:
+    """Python, and what times and errors depend on."""
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a source tree on the path, for one
+            continue
+    return found
+
+
+def machine_in_words() -> str:
+    """Cores, processor, memory and system."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    many = "s" if cores != 1 else ""
+    return f"{cores} core{many} ({_processor()}), {gigabytes:.0f} GB, {platform.system()}"
+
+
+def _processor() -> str:
+    known = Path("/proc/cpuinfo")
+    if known.is_file():
+        for line in known.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def blas_threads() -> int | None:
+    """Threads of the linear algebra that this process has loaded."""
+    from threadpoolctl import threadpool_info
+
+    found = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(found) if found else None

@@ -1,0 +1,166 @@
+"""What all benchmarks share: results that are kept, and expectations that are judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
+from benchmarks.lapsvm.methods import MethodRun
+from benchmarks.lapsvm.runs import SplitFile, SplitRun
+from benchmarks.shared.checks import Check, judged, limits_table
+from benchmarks.shared.data import standardized
+from benchmarks.shared.files import Lines, read_json, write_whole
+from benchmarks.shared.output import write_results
+from benchmarks.shared.run import RunOf
+from benchmarks.shared.tables import Table
+
+# Expectations
+
+
+@pytest.mark.parametrize(
+    ("values", "full", "passed"),
+    [
+        ([2.5, 2.9], 10, None),  # the interval of two splits is wide
+        ([1.5, 1.9], 10, None),
+        ([7.9, 8.1], 10, False),
+        ([0.1, 0.2], 10, True),
+        ([9.0], 10, None),  # one split has no deviation
+        ([9.0], 1, False),
+        ([2.3, 2.5, 2.4, 2.6, 2.2, 2.4], 10, False),
+        # All splits of the protocol: their mean decides, however near the limit it is.
+        ([1.0, 3.0] * 5, 10, True),
+        ([1.0, 3.02] * 5, 10, False),
+        ([1.0, 3.008] * 5, 10, True),  # as it is printed
+    ],
+)
+def test_a_limit_is_judged_by_an_interval(
+    values: list[float], full: int, passed: bool | None
+) -> None:
+    assert judged(values, 2.0, full) is passed
+
+
+@given(st.lists(st.floats(0, 50), min_size=2, max_size=9), st.floats(0, 50))
+def test_more_of_the_protocol_never_takes_a_verdict_back_that_its_mean_shares(
+    values: list[float], limit: float
+) -> None:
+    of_all = judged(values, limit, len(values))
+    assert of_all is not None
+    assert judged(values, limit, 10 * len(values)) in (of_all, None)
+
+
+def test_too_few_splits_are_no_miss() -> None:
+    checks = [Check("a", "2.6", "2.3", passed=None), Check("b", "2", "1", passed=False)]
+    table = limits_table(checks, {"a": "not missed", "b": "because"})
+    assert [row[4] for row in table.rows] == ["too few splits", "MISS"]
+    assert table.notes == ["- b: because"]
+
+
+# Files
+
+
+def test_half_a_file_is_never_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    assert read_json(path) is None
+    path.write_text('{"run": [1,', encoding="utf-8")
+    assert read_json(path) is None
+    write_whole(path, '{"run": [1, 2]}')
+    assert read_json(path) == {"run": [1, 2]}
+    assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_whole(path, "1")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "\ud800")
+    assert path.read_text(encoding="utf-8") == "1"
+
+
+def test_lines_go_on_after_the_last_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "a.jsonl"
+    lines = Lines(path)
+    assert list(lines) == []
+    lines.add({"a": 1})
+    lines.add({"a": 2})
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"a": ')
+    again = Lines(path)
+    assert list(again) == [{"a": 1}, {"a": 2}]
+    again.add({"a": 3})
+    assert list(Lines(path)) == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+def test_results_say_where_they_are_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["x", "lapsvm", "--output", "/somebody/at/home", "--sets", "g50c", "--output=/there"]
+    monkeypatch.setattr("sys.argv", typed)
+    table, empty = Table("T", ["a"], [["1"]], ["note"]), Table("nothing", ["a"], [])
+    write_results(tmp_path / "new", "lapsvm", [table, empty], {"sets": 3})
+    kept = json.loads((tmp_path / "new" / "lapsvm.json").read_text(encoding="utf-8"))
+    assert kept["sets"] == 3
+    assert kept["tables"] == [{"title": "T", "header": ["a"], "rows": [["1"]], "notes": ["note"]}]
+    run = RunOf.of(kept["run"])
+    assert run.command == "python -m benchmarks lapsvm --sets g50c"
+    words = run.in_words()
+    assert run.date.startswith("20")
+    assert run.date.endswith("+00:00")
+    assert run.date[:10] in words
+    assert "core" in words
+    assert "GB" in words
+    assert "load" in words
+    assert "lapwing " in words
+    assert "numpy " in words
+    assert "### T" in capsys.readouterr().out
+
+
+def test_what_is_not_known_of_a_run_is_left_out() -> None:
+    run = RunOf("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
+    assert run.in_words() == "2026-01-02; 2 cores"
+
+
+# Splits of the LapSVM paper
+
+
+def test_a_stopped_run_goes_on_only_where_it_is_asked_to(tmp_path: Path) -> None:
+    path = tmp_path / "lapsvm" / "g50c 0.jsonl"
+    run = SplitRun({"newton": MethodRun({"U": 1.5}, 0.1, 3, (0.5, 0.6), "dual", "done")}, {"lu": 1})
+    first = SplitFile(path, resume=True)
+    assert 1 not in first
+    first.add(1, run)
+    assert SplitFile(path, resume=True)[1] == run
+    assert 1 not in SplitFile(path, resume=False)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_drawing_covers_all_classes(name: str) -> None:
+    labels = np.repeat(np.arange(4), 9)
+    pool = np.arange(2, 36)
+    for seed in range(20):
+        drawn = DRAWINGS[name](pool, labels, 8, np.random.default_rng(seed))
+        assert drawn.shape == np.unique(drawn).shape == (8,)
+        assert np.isin(drawn, pool).all()
+        assert set(labels[drawn]) == {0, 1, 2, 3}
+        if name == "two a class":
+            assert np.bincount(labels[drawn]).tolist() == [2, 2, 2, 2]
+
+
+def test_drawings_are_shown_beside_the_paper() -> None:
+    table = drawings_table({"two a class": [10.0, 12.0]})
+    assert table.rows == [["two a class", "2", "11.00 (1.41) [10.54 (2.03)]"]]
+
+
+def test_images_are_standardised_one_by_one() -> None:
+    images = np.array([[1, 2, 3, 6], [10, 20, 30, 60], [7, 7, 7, 7]], dtype=np.float32)
+    found = standardized(images)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+    np.testing.assert_allclose(found[:2].mean(axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(found[:2].std(axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(found[2], 0)
