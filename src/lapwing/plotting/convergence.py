@@ -28,8 +28,10 @@ _STYLES = ("-", "--", ":", "-.")
 class ConvergenceDisplay(Display):
     """Objective of a fit, iteration by iteration or start by start.
 
-    `LapSVC` and its relatives record every iteration of ``solver='pcg'`` (`history_`). `S3VC`
-    records the objective at the end of every start (`objectives_`). `from_estimator` makes one.
+    `LapSVC` and its relatives record every iteration of ``solver='pcg'`` (`history_`), and
+    `BalancedGraphClassifier` the steps of its descents, each of an objective of its own scale.
+    `S3VC` records the objective at the end of every start (`objectives_`). `from_estimator` makes
+    one.
 
     Parameters
     ----------
@@ -41,6 +43,9 @@ class ConvergenceDisplay(Display):
         What a row is.
     columns : sequence of str, default=()
         What the columns are called; empty where there is one.
+    descents : ndarray of shape (n_steps,), default=None
+        Which descent a row is of, where the objective changes between descents: values of two of
+        them are not joined. None means one.
 
     Attributes
     ----------
@@ -70,11 +75,13 @@ class ConvergenceDisplay(Display):
         quantity: str = "objective",
         step: str = "iteration",
         columns: Sequence[str] = (),
+        descents: NDArray[Any] | None = None,
     ) -> None:
         self.values = values
         self.quantity = quantity
         self.step = step
         self.columns = columns
+        self.descents = descents
 
     @classmethod
     def from_estimator(
@@ -123,6 +130,7 @@ class ConvergenceDisplay(Display):
             quantity=quantity,
             step=step,
             columns=_columns(model, values.shape[1]),
+            descents=(getattr(model, "history_", None) or {}).get("descent"),
         )
         return display.plot(ax, title=title, legend=legend)
 
@@ -152,13 +160,16 @@ class ConvergenceDisplay(Display):
         """
         axes = self._open(ax, (5.8, 4.0))
         steps = np.arange(1, len(self.values) + 1)
+        # matplotlib joins no points over a NaN.
+        descents = np.zeros(len(steps)) if self.descents is None else self.descents
+        gaps = np.flatnonzero(np.diff(descents)) + 1
         single = self.step == "start"
         self.lines_ = []
         for k, column in enumerate(self.values.T):
             around = k // len(PALETTE)
             (line,) = axes.plot(
-                steps,
-                column,
+                np.insert(steps.astype(float), gaps, np.nan),
+                np.insert(np.asarray(column, dtype=float), gaps, np.nan),
                 color=color_of(k),
                 linestyle="none" if single else _STYLES[around % len(_STYLES)],
                 marker=MARKERS[k % len(MARKERS)] if single else "",
@@ -181,7 +192,8 @@ def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
     """What a fit has recorded, by name, and what a row of it is."""
     history = getattr(model, "history_", None)
     if history:
-        return {name: np.asarray(rows, dtype=float) for name, rows in history.items()}, "iteration"
+        known = [name for name in _QUANTITIES if name in history]
+        return {name: np.asarray(history[name], dtype=float) for name in known}, "iteration"
     objectives = getattr(model, "objectives_", None)
     if objectives is not None:
         return {"objective": np.column_stack(objectives)}, "start"
@@ -189,7 +201,8 @@ def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
     if history is None:
         raise ValueError(
             f"{name} records no iterations. LapSVC, LapRLSClassifier and LapRLSRegressor do with "
-            "solver='pcg', and S3VC records the objective of every start."
+            "solver='pcg', BalancedGraphClassifier does, and S3VC records the objective of every "
+            "start."
         )
     raise ValueError(
         f"{name} was solved by {model.solver_!r}, which records no iterations. Fit with "
