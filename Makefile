@@ -3,7 +3,7 @@
 #
 #   make demo       the main job on bundled data            make lint    ruff and mypy
 #   make test       all tests                               make format  ruff, mending
-#   make benchmark  the papers' tables (ARGS="--quick")     make clean   remove what make made
+#   make benchmark  all benchmarks (ARGS="--quick")         make clean   remove what make made
 #
 # Variables: PYTHON (which Python to build with), VENV (where), ARGS (more arguments), WORKERS (tests).
 
@@ -68,7 +68,7 @@ format: $(LINT_READY)
 	$(BIN)/ruff format .
 
 benchmark: $(READY)
-	$(BIN)/python -m benchmarks lapsvm $(ARGS)
+	$(BIN)/python -m benchmarks all $(ARGS)
 
 env: $(LINT_READY)
 
