@@ -3,7 +3,7 @@
 #
 #   make demo       the main job on bundled data            make lint    ruff and mypy
 #   make test       all tests                               make format  ruff, mending
-#   make benchmark  the papers' tables (ARGS="--quick")     make clean   remove what make made
+#   make benchmark  all benchmarks (ARGS="--quick")         make clean   remove what make made
 #   make docs       the site, in docs/_build/html           (ARGS="-D plot_gallery=0" leaves examples out)
 #
 # Variables: PYTHON (which Python to build with), VENV (where), ARGS (more arguments), WORKERS (tests).
@@ -70,7 +70,7 @@ format: $(LINT_READY)
 	$(BIN)/ruff format .
 
 benchmark: $(READY)
-	$(BIN)/python -m benchmarks lapsvm $(ARGS)
+	$(BIN)/python -m benchmarks all $(ARGS)
 
 # A warning ends the build; what the pages then hold is read by docs/check_site.py. Examples that did
 # not change are not run again.

@@ -18,11 +18,11 @@ from benchmarks.lapsvm.problems import Problem
 from benchmarks.lapsvm.protocol import Drawing, cross_validation_splits
 from benchmarks.lapsvm.setting import prepare_setting
 from benchmarks.shared.data import Data
-from benchmarks.shared.labels import IndexArray, draw_covering
+from benchmarks.shared.labels import IndexArray, draw_covering, draw_evenly
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 
-SEEDS = 3
+SEEDS = 10
 
 
 def draw_until_covering(
@@ -34,16 +34,6 @@ def draw_until_covering(
         drawn = rng.choice(pool, size, replace=False)
         if np.unique(labels[drawn]).size == n_classes:
             return np.sort(drawn)
-
-
-def draw_evenly(
-    pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
-) -> IndexArray:
-    """As many points of every class."""
-    values = np.unique(labels[pool])
-    each = size // values.size
-    drawn = [rng.choice(pool[labels[pool] == value], each, replace=False) for value in values]
-    return np.sort(np.concatenate(drawn))
 
 
 DRAWINGS: dict[str, Drawing] = {

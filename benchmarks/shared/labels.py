@@ -52,6 +52,34 @@ def draw_covering(
     return np.sort(np.concatenate([first, rest]))
 
 
+def draw_evenly(
+    pool: IndexArray, labels: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> IndexArray:
+    """Draw as many points of every class of the pool, `size` together.
+
+    Parameters
+    ----------
+    pool : ndarray of int64
+        Row indices to draw from.
+    labels : ndarray of int64 of shape (n_samples,)
+        Class of every point of the whole data set.
+    size : int
+        A multiple of the number of classes.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int64 of shape (size,)
+        Sorted row indices.
+    """
+    values = np.unique(labels[pool])
+    each, left = divmod(size, values.size)
+    if left:
+        raise ValueError(f"size={size} points cannot be as many of each of {values.size} classes.")
+    drawn = [rng.choice(pool[labels[pool] == value], each, replace=False) for value in values]
+    return np.sort(np.concatenate(drawn))
+
+
 def error_rate(labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
     """Percentage of wrong labels."""
     return 100.0 * float(np.mean(labels != predicted))

@@ -83,8 +83,8 @@ class RunOf:
             parts.append(f"load {self.load[0]:.1f} before and {self.load[1]:.1f} after")
         if self.seconds is not None:
             parts.append(_duration(self.seconds))
-        parts.append(", ".join(f"{name} {number}" for name, number in self.versions.items()))
-        return "; ".join(part for part in parts if part)
+        known = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return "; ".join([*parts, known or "versions and load were not kept"])
 
 
 def _shown(arguments: Sequence[str]) -> list[str]:

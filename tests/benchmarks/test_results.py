@@ -120,9 +120,9 @@ def test_results_say_where_they_are_from(
     assert "### T" in capsys.readouterr().out
 
 
-def test_what_is_not_known_of_a_run_is_left_out() -> None:
+def test_what_is_not_known_of_a_run_is_said() -> None:
     run = RunOf("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
-    assert run.in_words() == "2026-01-02; 2 cores"
+    assert run.in_words() == "2026-01-02; 2 cores; versions and load were not kept"
 
 
 # Splits of the LapSVM paper

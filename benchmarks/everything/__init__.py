@@ -1,0 +1,1 @@
+"""All benchmarks, piece by piece."""

@@ -1,0 +1,110 @@
+"""All benchmarks, in pieces of at most 50 minutes each, or all of them in a quarter of an hour.
+
+A piece is one command in a process of its own, and its result one JSON file. Finished pieces are
+not run again; the same command goes on after a run that was stopped. `--list` shows every piece,
+what there is of it, and how long it takes. `python -m benchmarks pages --take` makes the pages of
+docs/measured from the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.everything.running import Pieces, Standing, State
+from benchmarks.shared.output import RESULTS, say
+from benchmarks.shared.pieces import PIECES, QUICK, Piece
+from benchmarks.shared.tables import Table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks all``."""
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="pieces or whole benchmarks (default: all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a little of every benchmark")
+    parser.add_argument("--list", action="store_true", help="show the pieces, and run nothing")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=None,
+        help="begin no piece whose forecast is longer than what is left of so many minutes",
+    )
+    parser.add_argument("--again", action="store_true", help="run finished pieces again")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder with a folder 'all' or 'quick' of results (default: benchmarks/results)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is not done; the exit status is 1 if a piece has no result."""
+    known = QUICK if arguments.quick else PIECES
+    unknown = set(arguments.names) - {name for piece in known for name in (piece.name, piece.suite)}
+    if unknown:
+        say(f"No piece is called {', '.join(sorted(unknown))}. `--list` shows the pieces.")
+        return 2
+    chosen = [p for p in known if not arguments.names or {p.name, p.suite} & set(arguments.names)]
+    pieces = Pieces(arguments.output / ("quick" if arguments.quick else "all"))
+    if arguments.list:
+        sys.stdout.write(listed([pieces.standing(piece) for piece in chosen]).render() + "\n")
+        return 0
+    return run_all(pieces, chosen, arguments.minutes, again=arguments.again)
+
+
+def run_all(
+    pieces: Pieces, chosen: Sequence[Piece], minutes: float | None, *, again: bool = False
+) -> int:
+    """Run pieces one after the other; those that fail do not stop the others."""
+    begun, failed, left = time.perf_counter(), [], []
+    if again:
+        for piece in chosen:
+            pieces.forget(piece)
+    for piece in chosen:
+        standing = pieces.standing(piece)
+        if standing.state is State.DONE:
+            say(f"{piece.name}: done, {standing.date[:10]}")
+            continue
+        spent = (time.perf_counter() - begun) / 60
+        if minutes is not None and spent + standing.forecast > minutes:
+            left.append(piece.name)
+            continue
+        say(f"{piece.name}: python -m benchmarks {piece.command}, {_about(standing)}")
+        try:
+            finished = pieces.run(piece)
+        except KeyboardInterrupt:
+            say(f"\n{piece.name} was stopped; the same command goes on.")
+            return 130
+        if not finished:
+            failed.append(piece.name)
+    if left:
+        say(f"Not begun, for time: {', '.join(left)}.")
+    if failed:
+        say(f"Without a result, for what they said above: {', '.join(failed)}.")
+    return 1 if failed else 0
+
+
+def listed(standings: Sequence[Standing]) -> Table:
+    """Pieces, their states and their minutes."""
+    rows = [
+        [
+            s.piece.name,
+            f"{s.state.value} {s.date[:10]}".strip(),
+            f"{s.forecast:.1f}",
+            f"python -m benchmarks {s.piece.command}",
+        ]
+        for s in standings
+    ]
+    open_ = sum(s.forecast for s in standings if s.state is not State.DONE)
+    notes = [f"{open_:.0f} minutes of two quiet cores are left to run."]
+    return Table("Pieces", ["piece", "state", "minutes", "command"], rows, notes)
+
+
+def _about(standing: Standing) -> str:
+    return f"about {standing.forecast:.0f} minutes" if standing.forecast >= 1 else "a minute"

@@ -1,0 +1,1 @@
+"""lapwing beside scikit-learn and GraphLearning, in one run."""

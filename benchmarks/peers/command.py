@@ -1,0 +1,189 @@
+"""lapwing beside scikit-learn and GraphLearning, in one run: errors by labels a class, and seconds.
+
+Every method has the same points and the same labels, and the parameters that it comes with. What
+was measured is kept in the output folder: with --resume, a run that was stopped goes on. A library
+that is not installed is left out, and the run says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from benchmarks.peers.adapters import CONTENDERS, LIBRARIES, Contender, Task
+from benchmarks.shared.files import Lines
+from benchmarks.shared.guide import Shelf
+from benchmarks.shared.labels import UNLABELED, draw_evenly, error_rate
+from benchmarks.shared.options import add_choice, add_run_options
+from benchmarks.shared.output import say, step, write_results
+from benchmarks.shared.sampled import SETS, sampled
+from benchmarks.shared.stats import Stat
+from benchmarks.shared.tables import Table
+
+LABELS_A_CLASS = (1, 3, 10)
+MOST, QUICK_MOST = 2000, 300
+QUICK_SETS = ("g50c", "uspst")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A method on a draw of labels.
+
+    Attributes
+    ----------
+    set, library, method : str
+    labels : int
+        A class.
+    draw : int
+    error : float or None
+        Percent wrong of the unlabelled points; None where it gave no answer.
+    seconds : float
+        Of the whole fit, graph included.
+    failed : str
+        What it said instead of an answer.
+    """
+
+    set: str
+    library: str
+    method: str
+    labels: int
+    draw: int
+    error: float | None
+    seconds: float
+    failed: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks peers``."""
+    add_run_options(parser, f"one draw of {' and '.join(QUICK_SETS)}, {QUICK_MOST} points each")
+    add_choice(parser, "--sets", SETS, "sets")
+    add_choice(parser, "--libraries", LIBRARIES, "libraries")
+    parser.add_argument("--draws", type=int, default=5, help="draws of labels (default: 5)")
+    parser.add_argument("--most", type=int, default=MOST, help=f"most points (default: {MOST})")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with what a stopped run has left"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print; the exit status is 1 if there was nothing to measure."""
+    contenders = able(arguments.libraries or LIBRARIES)
+    names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
+    path = arguments.output / "peers" / f"{arguments.seed}.jsonl"
+    if not arguments.resume:
+        path.unlink(missing_ok=True)
+    lines, shelf = Lines(path), Shelf()
+    kept = {key_of(answer): answer for answer in (Answer(**line) for line in lines)}
+    found: list[Answer] = []
+    for name in names:
+        most = QUICK_MOST if arguments.quick else arguments.most
+        data = shelf.take(name, lambda name=name, most=most: sampled(name, most))
+        if data is None:
+            continue
+        with step(name):
+            for draw in range(1 if arguments.quick else arguments.draws):
+                for labels, task in tasks(*data, arguments.seed, draw):
+                    for contender in contenders:
+                        if contender.n_classes and len(task.shares) > contender.n_classes:
+                            continue
+                        key = (name, contender.library, contender.name, labels, draw)
+                        if key not in kept:
+                            kept[key] = measured(name, contender, task, data[1], labels, draw)
+                            lines.add(asdict(kept[key]))
+                        found.append(kept[key])
+    shelf.tell()
+    if not found:
+        return 1
+    tables = [table_of(name, found) for name in dict.fromkeys(answer.set for answer in found)]
+    write_results(
+        arguments.output, "peers", tables, {"answers": [asdict(answer) for answer in found]}
+    )
+    return 0
+
+
+def able(libraries: Sequence[str]) -> list[Contender]:
+    """Methods that can run here; a library that cannot is told once."""
+    told: set[str] = set()
+    chosen = []
+    for contender in CONTENDERS:
+        if contender.library not in libraries:
+            continue
+        if contender.missing is None:
+            chosen.append(contender)
+        elif contender.library not in told:
+            told.add(contender.library)
+            say(f"{contender.library} is left out: {contender.missing}")
+    return chosen
+
+
+def key_of(answer: Answer) -> tuple[str, str, str, int, int]:
+    """What names an answer."""
+    return answer.set, answer.library, answer.method, answer.labels, answer.draw
+
+
+def tasks(X: object, truth: object, seed: int, draw: int) -> Iterator[tuple[int, Task]]:
+    """One draw of each number of labels a class."""
+    codes = np.asarray(truth)
+    counts = np.bincount(codes)
+    for labels in LABELS_A_CLASS:
+        rng = np.random.default_rng([seed, draw, labels])
+        y = np.full(len(codes), UNLABELED)
+        rows = draw_evenly(np.arange(len(codes)), codes, labels * len(counts), rng)
+        y[rows] = codes[rows]
+        yield labels, Task(X, y, counts / counts.sum())
+
+
+def measured(
+    name: str, contender: Contender, task: Task, truth: object, labels: int, draw: int
+) -> Answer:
+    """One answer; a method that fails is told with what it said."""
+    free = task.y == UNLABELED
+    begun = time.perf_counter()
+    error, failed = None, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of components without a label, say
+        try:
+            codes = contender.answer(task)
+            error = error_rate(np.asarray(truth)[free], codes[free])
+        except Exception as problem:
+            failed = f"{type(problem).__name__}: {problem}"
+            say(f"{name}, {labels} a class: {contender.library}'s {contender.name}: {failed}")
+    seconds = time.perf_counter() - begun
+    return Answer(name, contender.library, contender.name, labels, draw, error, seconds, failed)
+
+
+def table_of(name: str, found: Sequence[Answer]) -> Table:
+    """Errors of all methods on a set by labels a class, and the seconds of a fit."""
+    mine = [answer for answer in found if answer.set == name]
+    rows = []
+    for library, method in dict.fromkeys((answer.library, answer.method) for answer in mine):
+        of_method = [a for a in mine if (a.library, a.method) == (library, method)]
+        cells = [_cell([a for a in of_method if a.labels == labels]) for labels in LABELS_A_CLASS]
+        seconds = float(np.median([answer.seconds for answer in of_method]))
+        rows.append([library, method, *cells, f"{seconds:.2f}"])
+    draws = len({answer.draw for answer in mine})
+    note = (
+        f"Error (%) on the unlabelled points, mean (deviation) over {draws} draws of labels in "
+        "equal numbers; seconds of a whole fit, the median of all." + _release(mine)
+    )
+    header = ["library", "method", *(f"{labels} a class" for labels in LABELS_A_CLASS), "s"]
+    return Table(f"{name}: errors by labels a class", header, rows, [note])
+
+
+def _release(answers: Sequence[Answer]) -> str:
+    """That of the library that a run's own versions do not name."""
+    used = any(answer.library == "GraphLearning" for answer in answers)
+    return f" GraphLearning {version('graphlearning')}." if used else ""
+
+
+def _cell(answers: Sequence[Answer]) -> str:
+    errors = [answer.error for answer in answers if answer.error is not None]
+    lost = len(answers) - len(errors)
+    shown = Stat.of(errors).show(1) if errors else "-"
+    return f"{shown}, {lost} failed" if lost else shown

@@ -1,0 +1,55 @@
+"""Results in the small form that is kept with the project: the run and the tables, nothing raw."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from benchmarks.shared.files import read_json, write_whole
+from benchmarks.shared.run import RunOf
+from benchmarks.shared.tables import Table
+
+DOCS = Path(__file__).parents[2] / "docs" / "measured"
+KEPT = DOCS / "results"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished piece.
+
+    Attributes
+    ----------
+    piece : str
+    run : RunOf
+    tables : tuple of Table
+    """
+
+    piece: str
+    run: RunOf
+    tables: tuple[Table, ...]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """From what was written, by a benchmark or here."""
+        tables = tuple(Table(**table) for table in content["tables"])
+        return cls(content["piece"], RunOf.of(content["run"]), tables)
+
+    def write(self, folder: Path) -> Path:
+        """Keep it, a file a piece."""
+        content = {
+            "piece": self.piece,
+            "run": self.run.as_json(),
+            "tables": [asdict(table) for table in self.tables],
+        }
+        path = folder / f"{self.piece}.json"
+        write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        return path
+
+
+def read_measured(folder: Path) -> dict[str, Measured]:
+    """All that a folder keeps, by piece."""
+    found = [Measured.of(read_json(path)) for path in sorted(folder.glob("*.json"))]
+    return {one.piece: one for one in found}

@@ -1,0 +1,108 @@
+"""What `all` runs, and what the pages are made from: a piece is one command.
+
+A piece takes 50 minutes at most on two quiet cores, so that a machine that is lent by the hour
+finishes some. Minutes were measured or, where they end in 0, are a guess.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LONGEST = 50  # minutes
+
+
+class Piece(NamedTuple):
+    """One command.
+
+    Attributes
+    ----------
+    name : str
+    command : str
+        After ``python -m benchmarks``.
+    minutes : float
+        Forecast, on two quiet cores.
+    """
+
+    name: str
+    command: str
+    minutes: float
+
+    @property
+    def arguments(self) -> list[str]:
+        return self.command.split()
+
+    @property
+    def suite(self) -> str:
+        return self.arguments[0]
+
+
+_SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
+
+# Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
+PIECES: tuple[Piece, ...] = (
+    Piece("reading", "reading", 1),
+    Piece("page", "page", 5),
+    Piece("refits", "refits", 5),
+    Piece("labelling", "labelling", 15),
+    Piece("tuning-cost", "tuning --tables cost", 3),
+    Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),
+    Piece("calibration", "calibration --draws 10", 40),
+    Piece("choosing", "choosing --draws 3", 50),
+    Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text", 40),
+    Piece("volumes-usps", "volumes --sets usps_full", 40),
+    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --draws 5", 40),
+    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --draws 5", 40),
+    Piece("peers-two", "peers --resume --sets g50c pcmac ssl_digit1 ssl_usps ssl_coil2", 20),
+    Piece("peers-more", "peers --resume --sets ssl_g241c ssl_g241n ssl_text uspst coil20", 20),
+    Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
+    Piece("lapsvm-small", f"lapsvm --resume --no-figures --drawings --sets {_SMALL}", 20),
+    Piece("lapsvm-spread", f"lapsvm --resume --no-figures --spread 10 --sets {_SMALL}", 40),
+    Piece("lapsvm-mnist3vs8", "lapsvm --resume --no-figures --sets mnist3vs8 --splits 10", 40),
+    Piece("s3vm-speed", "s3vm --no-figures --tables speed", 1),
+    Piece("s3vm-few", "s3vm --no-figures --tables few", 2),
+    Piece("s3vm-text", "s3vm --no-figures --tables methods --sets text", 2),
+    Piece("s3vm-many", "s3vm --no-figures --tables many --sets usps topics small", 4),
+    Piece("s3vm-hybrid", "s3vm --no-figures --tables hybrid", 10),
+    Piece("s3vm-weights", "s3vm --no-figures --tables weights", 10),
+    Piece("s3vm-widths", "s3vm --no-figures --tables widths", 20),
+    Piece("s3vm-classes", "s3vm --no-figures --tables classes", 20),
+    Piece("s3vm-uspst", "s3vm --no-figures --tables methods --sets uspst", 20),
+    Piece("s3vm-coil", "s3vm --no-figures --tables methods --sets coil20", 20),
+    Piece("s3vm-landmarks", "s3vm --no-figures --tables landmarks", 10),
+    Piece("s3vm-shares", "s3vm --no-figures --tables shares", 10),
+    Piece("qn-gaussian2c", "s3vm --no-figures --tables selection --sets gaussian2c", 5),
+    Piece("qn-gaussian4c", "s3vm --no-figures --tables selection --sets gaussian4c", 5),
+    Piece("qn-coil20", "s3vm --no-figures --tables selection --sets coil20", 10),
+    Piece("qn-usps", "s3vm --no-figures --tables selection --sets usps", 20),
+    Piece("qn-mnist", "s3vm --no-figures --tables selection --sets mnist", 30),
+    Piece("qn-text", "s3vm --no-figures --tables selection --sets text", 30),
+    Piece("qn-amounts", "s3vm --no-figures --tables moons amounts", 20),
+    Piece("qn-times", "s3vm --no-figures --tables times", 5),
+    Piece("qn-scaling", "s3vm --no-figures --tables scaling", 10),
+    Piece("embedded-moons", "embedded --tables moons", 1),
+    Piece("embedded-facemit", "embedded --tables large --sources facemit", 6),
+    Piece("embedded-small", "embedded --tables small", 20),
+    Piece("embedded-usps", "embedded --tables large --sources usps", 30),
+    Piece("embedded-mnist", "embedded --tables large --sources mnist", 40),
+    Piece("embedded-digits", "embedded --tables digits", 30),
+    Piece("embedded-scaling", "embedded --tables scaling", 20),
+)
+
+# Within a quarter of an hour together: that all runs, not what it measures.
+QUICK: tuple[Piece, ...] = tuple(
+    Piece(name, f"{name} --quick", minutes)
+    for name, minutes in {
+        "reading": 0.2,
+        "embedded": 0.3,
+        "tuning": 0.5,
+        "choosing": 0.5,
+        "refits": 0.7,
+        "lapsvm": 1,
+        "peers": 1,
+        "s3vm": 1,
+        "volumes": 1,
+        "page": 1.5,
+        "labelling": 1.5,
+        "calibration": 2,
+    }.items()
+)

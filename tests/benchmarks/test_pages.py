@@ -1,0 +1,255 @@
+"""`all`, which runs everything piece by piece, and `pages`, which shows what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.everything.command import listed, run_all
+from benchmarks.everything.running import Pieces, State
+from benchmarks.pages.command import take
+from benchmarks.pages.layout import PAGES, Page, Section
+from benchmarks.pages.writing import all_pages, merge, page_text
+from benchmarks.shared.measured import DOCS, KEPT, Measured, read_measured
+from benchmarks.shared.pieces import LONGEST, PIECES, QUICK, Piece
+from benchmarks.shared.run import RunOf
+from benchmarks.shared.tables import Table
+
+# Commands that measure nothing by themselves.
+NO_SUITES = {"all", "convert", "pages"}
+RUN = RunOf("python -m benchmarks reading", "2026-01-02T03:04:05+00:00", 60.0, "2 cores", 1,
+            (0.5, 1.5), {"lapwing": "1.0"})  # fmt: skip
+ONE, TWO = Piece("one", "reading --rows 5", 2), Piece("two", "page --quick", 3)
+
+
+# Pieces
+
+
+def test_every_benchmark_has_its_pieces() -> None:
+    """A new benchmark needs a line in PIECES, and one in QUICK of benchmarks/shared/pieces.py."""
+    suites = set(BENCHMARKS) - NO_SUITES
+    assert {piece.suite for piece in PIECES} == suites
+    assert [piece.command for piece in QUICK] == [f"{piece.name} --quick" for piece in QUICK]
+    assert {piece.name for piece in QUICK} == suites
+    assert len({piece.name for piece in PIECES}) == len(PIECES)
+
+
+def test_pieces_are_short_enough() -> None:
+    assert max(piece.minutes for piece in PIECES) <= LONGEST
+    assert sum(piece.minutes for piece in QUICK) <= 15
+
+
+@pytest.mark.parametrize("piece", [*PIECES, *QUICK], ids=lambda piece: piece.command)
+def test_pieces_are_commands(piece: Piece, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    module = BENCHMARKS[piece.suite].module
+    monkeypatch.setattr(f"{module}.run", lambda arguments: seen.append(arguments) or 0)
+    assert main([*piece.arguments, "--output", "somewhere"]) == 0
+    assert seen[0].output == Path("somewhere")
+
+
+def result(rows: Sequence[Sequence[str]] = (("1",),), note: str = "n") -> dict[str, object]:
+    table = {"title": "T", "header": ["a"], "rows": [list(row) for row in rows], "notes": [note]}
+    return {"run": RUN.as_json(), "tables": [table], "raw": [1, 2, 3]}
+
+
+def starter(
+    leave: Callable[[Path], None] = lambda work: (
+        (work / "reading.json").write_text(json.dumps(result()), encoding="utf-8") and None
+    ),
+) -> tuple[Callable[[Sequence[str]], int], list[list[str]]]:
+    """A stand-in for the process of a benchmark, and what it was called with."""
+    calls: list[list[str]] = []
+
+    def start(arguments: Sequence[str]) -> int:
+        calls.append(list(arguments))
+        assert arguments[-2] == "--output"
+        leave(Path(arguments[-1]))
+        return 1  # as benchmarks do whose expectations are missed
+
+    return start, calls
+
+
+def test_finished_pieces_are_found_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start, calls = starter()
+    pieces = Pieces(tmp_path, start)
+    assert pieces.standing(ONE).state is State.OPEN
+    assert run_all(pieces, [ONE, TWO], None) == 0
+    assert [call[:-2] for call in calls] == [ONE.arguments, TWO.arguments]
+    kept = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    assert (kept["piece"], kept["command"], kept["raw"]) == ("one", ONE.command, [1, 2, 3])
+    again = Pieces(tmp_path, start)
+    assert again.standing(ONE).state is State.DONE
+    assert again.standing(ONE).forecast < ONE.minutes
+    assert run_all(again, [ONE, TWO], None) == 0
+    assert len(calls) == 2
+    assert "one: done, 2026-01-02" in capsys.readouterr().err
+    assert run_all(again, [ONE], None, again=True) == 0
+    assert len(calls) == 3
+
+
+def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
+    start, calls = starter()
+    (tmp_path / "one.json").write_text('{"piece": "one", "comm', encoding="utf-8")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "reading.json").write_text('{"run": {', encoding="utf-8")
+    pieces = Pieces(tmp_path, start)
+    assert pieces.standing(ONE).state is State.BEGUN
+    assert pieces.run(ONE)
+    assert len(calls) == 1
+    assert pieces.standing(ONE).state is State.DONE
+
+
+def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
+    def stopped(work: Path) -> None:
+        (work / "kept.jsonl").write_text("1\n", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    pieces = Pieces(tmp_path, starter(stopped)[0])
+    assert run_all(pieces, [ONE, TWO], None) == 130
+    assert pieces.standing(ONE).state is State.BEGUN
+    assert pieces.standing(TWO).state is State.OPEN
+
+    def goes_on(work: Path) -> None:
+        assert (work / "kept.jsonl").read_text(encoding="utf-8") == "1\n"
+        (work / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
+
+    assert run_all(Pieces(tmp_path, starter(goes_on)[0]), [ONE], None) == 0
+
+
+def test_another_command_is_another_measurement(tmp_path: Path) -> None:
+    start, calls = starter()
+    pieces = Pieces(tmp_path, start)
+    assert pieces.run(ONE)
+    (tmp_path / "one" / "kept.jsonl").write_text("1\n", encoding="utf-8")
+    changed = ONE._replace(command="reading --rows 6")
+    assert pieces.standing(changed).state is State.OTHER
+    assert run_all(pieces, [changed], None) == 0
+    assert len(calls) == 2
+    assert not (tmp_path / "one" / "kept.jsonl").exists()
+
+
+def test_a_piece_without_a_result_does_not_stop_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def only_two(work: Path) -> None:
+        if work.name == "two":
+            (work / "page.json").write_text(json.dumps(result()), encoding="utf-8")
+
+    pieces = Pieces(tmp_path, starter(only_two)[0])
+    assert run_all(pieces, [ONE, TWO], None) == 1
+    assert pieces.standing(TWO).state is State.DONE
+    assert "Without a result, for what they said above: one." in capsys.readouterr().err
+
+
+def test_no_piece_is_begun_that_the_time_is_too_short_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start, calls = starter()
+    assert run_all(Pieces(tmp_path, start), [TWO, ONE], 2.5) == 0
+    assert [call[0] for call in calls] == ["reading"]
+    assert "Not begun, for time: two." in capsys.readouterr().err
+
+
+def test_pieces_are_listed_with_state_and_forecast(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pieces = Pieces(tmp_path, starter()[0])
+    pieces.run(ONE)
+    table = listed([pieces.standing(ONE), pieces.standing(TWO)])
+    assert [row[1:3] for row in table.rows] == [["done 2026-01-02", "0.0"], ["-", "3.0"]]
+    assert table.notes == ["3 minutes of two quiet cores are left to run."]
+    assert main(["all", "--list", "--output", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert all(piece.name in printed for piece in PIECES)
+    assert list(tmp_path.iterdir()) == [*tmp_path.glob("one*")]
+
+
+def test_an_unknown_piece_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["all", "iris", "--output", str(tmp_path)]) == 2
+    assert "No piece is called iris. `--list` shows the pieces." in capsys.readouterr().err
+
+
+def test_a_piece_runs_in_a_process_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("polars")
+    piece = Piece("little", "reading --rows 3000 --columns 2 --quick", 1)
+    assert Pieces(tmp_path).run(piece)
+    kept = Measured.of(json.loads((tmp_path / "little.json").read_text(encoding="utf-8")))
+    assert kept.run.command == "python -m benchmarks reading --rows 3000 --columns 2 --quick"
+    assert kept.tables[0].rows[0][0] == "300"
+    assert capfd.readouterr().out == ""
+
+
+# Pages
+
+
+def measured(piece: str, *tables: Table) -> Measured:
+    return Measured(piece, RUN, tables)
+
+
+def test_tables_of_several_pieces_become_one() -> None:
+    a, b = Table("T", ["x"], [["1"]], ["same", "a"]), Table("T", ["x"], [["2"]], ["same", "b"])
+    other = Table("T", ["y"], [["3"]])
+    found = merge([measured("one", a), measured("two", b, other)], ())
+    assert [merged.table.rows for merged in found] == [[["1"], ["2"]], [["3"]]]
+    assert found[0].table.notes == ["same", "a", "b"]
+    assert [source.piece for source in found[0].sources] == ["one", "two"]
+    assert merge([measured("one", a)], ("Other",)) == []
+
+
+def test_a_page_says_of_every_table_where_it_is_from() -> None:
+    page = Page("p", "Title", "Words.", (Section("Part", ("reading", "page"), "More."),))
+    text = page_text(page, {"reading": measured("reading", Table("T", ["x"], [["1"]]))})
+    assert "# Title\n\nWords.\n\n## Part\n\nMore.\n\n### T\n" in text
+    line = "*2026-01-02; 2 cores; 1 BLAS thread; load 0.5 before and 1.5 after; 60 seconds; "
+    assert line + "lapwing 1.0:* `python -m benchmarks reading`" in text
+    assert "Not measured yet:\n\n- `python -m benchmarks page`, about 5 minutes" in text
+
+
+def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> None:
+    pieces = Pieces(tmp_path, starter()[0])
+    known = {piece.name: piece for piece in PIECES}
+    pieces.run(known["reading"])
+    pieces.run(known["page"]._replace(command="page --draws 3"))
+    (path,) = take(tmp_path, tmp_path / "kept")
+    assert path.name == "reading.json"
+    assert set(json.loads(path.read_text(encoding="utf-8"))) == {"piece", "run", "tables"}
+    assert read_measured(tmp_path / "kept")["reading"].run == RUN
+
+
+def test_nothing_to_take_over_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pages", "--take", str(tmp_path), "--output", str(tmp_path)]) == 1
+    assert "run `python -m benchmarks all` first" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:
+    assert main(["pages", "--output", str(tmp_path)]) == 0
+    made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    shown = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}
+    assert made == shown, "run `python -m benchmarks pages`, and commit what it writes"
+
+
+def test_other_results_make_other_pages() -> None:
+    results = read_measured(KEPT)
+    name = next(section.pieces[0] for page in PAGES for section in page.sections if section.pieces)
+    table = Table("T", ["x"], [["4711"]])
+    changed = all_pages({**results, name: measured(name, table)})
+    assert changed != all_pages(results)
+    assert any("4711" in text for text in changed.values())
+
+
+def test_every_result_is_shown_and_every_page_is_reached() -> None:
+    known = {piece.name for piece in PIECES}
+    shown = [name for page in PAGES for section in page.sections for name in section.pieces]
+    assert set(shown) == known
+    assert set(read_measured(KEPT)) <= known
+    assert all(page.name in PAGES[0].text for page in PAGES[1:])
