@@ -207,6 +207,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     _weighs_classes = False
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
+    _fits_again = True
     _kept_values = "virtual_labels_"
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
