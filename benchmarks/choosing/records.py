@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
 
+_DIGITS = string.digits + string.ascii_lowercase
+
 
 @dataclass(frozen=True)
 class Row:
@@ -29,6 +32,12 @@ class Row:
     n_missed : list of float
     n_left_out : list of int
         Labels of each class.
+    shares : list of float
+        Parts of the classes in the answer.
+    fitted : float
+        Share of the given labels that the answer repeats.
+    answer : str
+        The class of every point, a digit of base 36 each.
     error : float
         The true share of wrong answers on the unlabelled points.
     seconds : float
@@ -40,6 +49,9 @@ class Row:
     reproducibility: float
     n_missed: list[float]
     n_left_out: list[int]
+    shares: list[float]
+    fitted: float
+    answer: str
     error: float
     seconds: float
 
@@ -89,7 +101,7 @@ def measured(data: Data, task: Task, size: int, seed: int) -> Record:
 def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     hidden = drawn.y < 0
     found = []
-    for candidate in default_candidates(drawn.data.X):
+    for candidate in default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
             tried = try_out(candidate, drawn.data.X, drawn.y, None, effort)
@@ -102,6 +114,9 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
                 evidence.reproducibility,
                 tried.n_missed.tolist(),
                 tried.n_left_out.tolist(),
+                (np.bincount(tried.codes, minlength=len(tried.n_missed)) / len(hidden)).tolist(),
+                evidence.fitted,
+                "".join(_DIGITS[code] for code in tried.codes),
                 float(np.mean(tried.codes[hidden] != drawn.data.y[hidden])),
                 evidence.seconds,
             )

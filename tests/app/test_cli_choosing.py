@@ -143,10 +143,14 @@ def test_settings_of_the_comparison(blobs: Path, main: Main) -> None:
 def test_fewer_rows_and_then_fewer_methods_where_time_is_short() -> None:
     small = affordable.affordable(Size(300, 10, 1, 10), Effort())
     large = affordable.affordable(Size(100_000, 10, 1, 30), Effort())
-    assert small == Share(2000, True)
+    assert small == Share(2000, True, True)
     assert 500 <= large.rows < 2000
     many = affordable.affordable(Size(5000, 10, 30, 90), Effort())
-    assert not many.refits
+    assert not many.clusters
+    ten = affordable.affordable(Size(2000, 60, 10, 30), Effort())
+    assert ten == Share(2000, False, True)  # where the volumes of the classes help most
+    huge = affordable.affordable(Size(10**6, 60, 500, 5000), Effort())
+    assert huge == Share(2000, False, False)
 
 
 def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +177,7 @@ def replace_n(size: Size, n: int) -> Size:
 def test_methods_that_take_too_long_are_named(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False, False))
     code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", "--report", "r.html")
     assert code == 0
     assert "S3VC() was not compared, as it would take long: lapwing compare does it." in said

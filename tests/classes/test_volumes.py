@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
 from lapwing.classes.transport import transport as exact_transport
-from lapwing.classes.volumes import ClassOffsets, prior_of_classes, prior_offsets, resolve_prior
+from lapwing.classes.volumes import ClassOffsets, prior_offsets
 
 
 def elect(F: Any, offsets: Any) -> Any:
@@ -267,55 +266,6 @@ def test_single_precision_and_lists() -> None:
     found = prior_offsets(F.tolist(), [1, 1, 1])
     assert isinstance(found, ClassOffsets)
     np.testing.assert_array_equal(prior_offsets(F, [1, 1, 1]).offsets, found.offsets)
-
-
-# --- priors as users give them ------------------------------------------------------------------
-
-CODES = np.array([0, 0, 2, -1, 1, -1])
-
-
-def test_prior_from_labels_uniform_and_given() -> None:
-    np.testing.assert_allclose(resolve_prior("labels", CODES, 3), [0.5, 0.25, 0.25])
-    np.testing.assert_allclose(resolve_prior("uniform", CODES, 3), np.full(3, 1 / 3))
-    np.testing.assert_allclose(resolve_prior([10, 30, 60], CODES, 3), [0.1, 0.3, 0.6])
-    np.testing.assert_allclose(resolve_prior([1e308] * 3, CODES, 3), np.full(3, 1 / 3))
-
-
-@pytest.mark.parametrize(
-    ("class_prior", "message"),
-    [
-        ("balanced", "class_prior='balanced' must be 'labels', 'uniform', None or an array"),
-        ([0.5, 0.5], r"its shape is \(2,\), and there are 3 classes"),
-        ([0.5, 0.6, -0.1], "holds -0.1 for class number 2"),
-        ([0.5, 0.5, np.nan], "holds NaN or infinite"),
-        ([0.5, 0.5, np.inf], "holds NaN or infinite"),
-        ([0, 0, 0], "it is 0 for every class"),
-        ([0.5, 0, 0.5], r"is 0 for class number 1 .* which has labels \(1\)"),
-        (["a", "b", "c"], "is no array of numbers"),
-        ({0: 0.5}, "is no array of numbers"),
-    ],
-)
-def test_wrong_priors(class_prior: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        resolve_prior(class_prior, CODES, 3)
-
-
-@pytest.mark.parametrize("classes", [np.array([3, 5, 9]), np.array(["a", "é", "ü"], dtype=object)])
-def test_a_series_is_read_by_class(classes: Any) -> None:
-    counts = pd.Series(np.repeat(classes, [2, 7, 4])).value_counts()
-    assert counts.tolist() == [7, 4, 2]
-    assert prior_of_classes(counts, classes) == [2, 7, 4]
-    in_order = pd.Series([2, 7, 4])
-    assert prior_of_classes(in_order, classes) is in_order
-    with pytest.raises(ValueError, match="has no part for"):
-        prior_of_classes(counts.drop(classes[0]), classes)
-    with pytest.raises(ValueError, match=r"names \['\?'\], which are none"):
-        prior_of_classes(pd.concat([counts, pd.Series({"?": 30})]), classes)
-
-
-def test_prior_from_no_labels() -> None:
-    with pytest.raises(ValueError, match="counts labels, and no point has one"):
-        resolve_prior("labels", np.full(4, -1), 3)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,15 @@ def test_uniform_and_labels(n_classes: int) -> None:
     assert np.abs(volumes - len(X) * frequencies).max() < 1
 
 
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *BASELINES])
+def test_parts_by_class_are_parts_in_order(estimator: Any) -> None:
+    X, y, _ = clusters(3)
+    by_class = clone(estimator).set_params(class_prior={2: 0.2, 0: 0.5, 1: 0.3}).fit(X, y)
+    in_order = clone(estimator).set_params(class_prior=[0.5, 0.3, 0.2]).fit(X, y)
+    np.testing.assert_array_equal(by_class.transduction_, in_order.transduction_)
+    assert counts(by_class.transduction_, 3).tolist() == [60, 36, 24]
+
+
 def test_true_prior_helps_where_a_class_is_small() -> None:
     gains = []
     for seed in range(8):
@@ -107,13 +116,14 @@ def test_true_prior_helps_where_a_class_is_small() -> None:
     assert np.mean(gains) > 0.02
 
 
-def test_none_shifts_nothing() -> None:
+@pytest.mark.parametrize("unknown", [None, "unknown"])
+def test_what_is_not_known_shifts_nothing(unknown: Any) -> None:
     X, y, _ = clusters(3)
     model = LapSVC().fit(X, y)
     assert model.intercept_.tolist() == [0, 0, 0]
     model.set_params(class_prior="uniform").fit(X, y)
     assert np.abs(model.intercept_).max() > 0
-    model.set_params(class_prior=None).fit(X, y)
+    model.set_params(class_prior=unknown).fit(X, y)
     assert model.intercept_.tolist() == [0, 0, 0]
     assert not hasattr(model, "class_offsets_")
     assert not hasattr(model, "class_prior_")
@@ -182,12 +192,12 @@ def test_precomputed_kernel() -> None:
 @pytest.mark.parametrize(
     ("class_prior", "message"),
     [
-        ("balanced", "class_prior='balanced' must be 'labels', 'uniform', None or an array"),
+        ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None"),
         (0.5, "class_prior=0.5 must be 'labels', 'uniform'"),
-        ({0: 0.5, 1: 0.5}, r"class_prior=\{.*must be 'labels', 'uniform'"),
+        ({0: 0.5, 1: 0.5}, r"class_prior=\{.* has no part for \[2\]"),
         ([0.5, 0.5], r"class_prior must be one number >= 0 a class.*shape is \(2,\)"),
-        ([0.5, -0.5, 1], "holds -0.5 for class number 1"),
-        ([1, 0, 1], "class_prior is 0 for class number 1"),
+        ([0.5, -0.5, 1], "holds -0.5 for the class 1"),
+        ([1, 0, 1], "class_prior is 0 for the class 1"),
         (["a", "b", "c"], "no array of numbers"),
     ],
 )
@@ -201,6 +211,6 @@ def test_ties_that_miss_the_prior_are_told() -> None:
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], [30, 10], axis=0)
     y = np.where(np.arange(40) % 10 == 0, (np.arange(40) >= 30).astype(int), -1)
     model = LapSVC(class_prior="uniform", gamma_I=0)
-    with pytest.warns(ClassPriorWarning, match="missed by 10 points: class number 0 got 30"):
+    with pytest.warns(ClassPriorWarning, match="missed by 10 points: the class 0 got 30"):
         model.fit(X, y)
     assert counts(model.transduction_, 2).tolist() == [30, 10]

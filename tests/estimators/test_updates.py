@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from lapwing import (
     AffinityGraph,
+    BalancedGraphClassifier,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
@@ -45,6 +46,8 @@ EXAMPLES: dict[str, Any] = {
     "LapRLSClassifier": LapRLSClassifier(gamma_A=0.01, class_weight="balanced"),
     "LapERLSClassifier": LapERLSClassifier(),
     "LapERLSClassifier, landmarks": LapERLSClassifier(space=Landmarks(20)),
+    "BalancedGraphClassifier": BalancedGraphClassifier(),
+    "BalancedGraphClassifier, prior": BalancedGraphClassifier(class_prior="labels"),
     "LapRLSRegressor": LapRLSRegressor(),
     "LapSVR": LapSVR(),
     "LapERLSRegressor": LapERLSRegressor(),
@@ -71,7 +74,8 @@ def check_same(found: Any, expected: Any, atol: float) -> None:
     """Every fitted attribute and the answers."""
     names = {name for name in vars(expected) if is_fitted_name(name)}
     assert {name for name in vars(found) if is_fitted_name(name)} == names
-    for name in names - {"kernel_", "affinity_", "status_", "solver_", "n_iter_", "history_"}:
+    made_of_points = {"kernel_", "affinity_", "neighbors_"}
+    for name in names - made_of_points - {"status_", "solver_", "n_iter_", "history_"}:
         value, other = getattr(found, name), getattr(expected, name)
         if name == "unlabeled_":
             assert value
@@ -153,7 +157,7 @@ TestLapRLS = machine(LapRLSClassifier(gamma_A=0.01))
 TestLapERLS = machine(LapERLSClassifier())
 
 
-@pytest.mark.parametrize("name", ["LapSVC", "LapERLSClassifier"])
+@pytest.mark.parametrize("name", ["LapSVC", "LapERLSClassifier", "BalancedGraphClassifier"])
 def test_a_class_may_be_new(name: str) -> None:
     X, y, truth = labeled_clusters(3, n_labels=4)
     y[y == 2] = -1

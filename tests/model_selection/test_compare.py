@@ -18,6 +18,7 @@ from scipy.stats import beta
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -189,6 +190,62 @@ def test_a_regression_is_no_candidate() -> None:
     X, y, _ = moons()
     with pytest.raises(TypeError, match="'numbers' is no classifier"):
         compare(X, y.astype(float), candidates=[Candidate("numbers", LapRLSRegressor(), SHEETS)])
+
+
+# --- candidates that cannot be fitted -------------------------------------------------------------
+
+BROKEN = Candidate("broken", LapSVC(gamma_A=-1), SHEETS)
+
+
+def test_one_that_cannot_be_fitted_is_told_by_name_and_the_others_go_on() -> None:
+    X, y, _ = moons()
+    with pytest.warns(FitFailedWarning, match=r"'broken' cannot be fitted, .* gamma_A=-1 must be"):
+        found = compare(X, y, candidates=[SVM, BROKEN, GRAPH], **QUICK)
+    plain = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
+    assert [r.name for r in found.table] == [r.name for r in plain.table]
+    assert found.error == plain.error
+    assert list(found.failed) == ["broken"]
+    assert found.failed["broken"].startswith("gamma_A=-1 must be")
+    assert f"Could not be fitted:\nbroken: {found.failed['broken']}" in str(found)
+    assert "Could not be fitted: broken" in found._repr_html_()
+    assert plain.failed == {}
+    assert "Could not" not in str(plain)
+
+
+def test_a_fit_tells_it_too_and_keeps_it(tmp_path: Path) -> None:
+    X, y, truth = moons()
+    with pytest.warns(FitFailedWarning, match="'broken' cannot be fitted"):
+        model = FewLabelClassifier([BROKEN, GRAPH], **QUICK).fit(X, y)
+    assert error_of(model, y, truth) == 0.0
+    save_model(model, tmp_path / "m.lapwing")
+    loaded = load_model(tmp_path / "m.lapwing").pipeline
+    assert loaded.evidence_.failed == model.evidence_.failed
+
+
+def test_other_errors_say_their_type() -> None:
+    class Odd(LapSVC):
+        def _prepare(self, *_: Any) -> Any:
+            raise ZeroDivisionError("nothing there")
+
+    X, y, _ = moons()
+    with pytest.warns(FitFailedWarning, match="left out: ZeroDivisionError: nothing there"):
+        compare(X, y, candidates=[SVM, Candidate("odd", Odd(), SHEETS)], **QUICK)
+
+
+def test_where_none_can_be_fitted_each_is_named() -> None:
+    X, y, _ = moons()
+    other = Candidate("other", LapSVC(gamma_I=-1), SHEETS)
+    with pytest.raises(ValueError, match=r"No candidate .* 'broken': gamma_A=-1 .* 'other': gamma"):
+        compare(X, y, candidates=[BROKEN, other], **QUICK)
+    with pytest.raises(ValueError, match=r"No candidate can be fitted\. 'broken': gamma_A=-1 must"):
+        compare(X, y, candidates=[BROKEN], **QUICK)
+
+
+def test_what_all_say_of_the_data_is_told_as_a_fit_tells_it() -> None:
+    X, y, _ = moons()
+    X[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN"):
+        compare(X, y, candidates=[SVM, GRAPH], **QUICK)
 
 
 # --- who may be chosen ----------------------------------------------------------------------------
@@ -510,9 +567,29 @@ def test_candidates_suit_the_points() -> None:
     assert all(c.estimator.unlabeled == "?" for c in default_candidates(tall, "?"))
 
 
+def test_volumes_are_tried_for_three_classes_and_more() -> None:
+    points = np.zeros((50, 3))
+    every = {c.name for c in default_candidates(points)}
+    assert {c.name for c in default_candidates(points, n_classes=3)} == every
+    two = {c.name for c in default_candidates(points, n_classes=2)}
+    assert every - two == {"BalancedGraphClassifier()"}
+
+
+def test_volumes_are_chosen_where_one_label_floods_the_others() -> None:
+    """Rings of points, one label each: the true one is stable, and is what the volumes say."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(4), 60)
+    X = 3.2 * np.eye(4)[truth] + rng.standard_normal((240, 4))
+    y = mask_labels(truth, 1, random_state=3)
+    found = compare(X, y, n_draws=3)
+    assert "BalancedGraphClassifier()" in {r.name for r in found.table}
+    best = error_of(found.best.fit(X, y), y, truth)
+    assert best <= error_of(LapSVC().fit(X, y), y, truth)
+
+
 def test_many_points_have_no_matrix_of_all_pairs() -> None:
     found = default_candidates(np.zeros((12_001, 2)))
-    assert [c.assumption for c in found] == [LABELS_ALONE, SHEETS, CLUSTERS]
+    assert [c.assumption for c in found] == [LABELS_ALONE, SHEETS, SHEETS, CLUSTERS]
     assert not any(isinstance(c.estimator, LapSVC) for c in found)
     linear = default_candidates(sp.csr_array((12_001, 2)))
     assert isinstance(linear[0].estimator, LapSVC)  # linear: no matrix at all

@@ -13,6 +13,7 @@ from lapwing._app.forecast import (
     Forecast,
     Size,
     Speed,
+    forecast_balanced,
     forecast_embedded_squared,
     forecast_low_density,
     forecast_manifold,
@@ -54,12 +55,14 @@ class Share:
     ----------
     rows : int
         Rows of the evidence at most.
-    refits : bool
-        Whether methods are tried that have to be fitted again for each label and draw.
+    clusters, volumes : bool
+        Whether S3VC and BalancedGraphClassifier are tried, which have to be fitted again for each
+        label and draw.
     """
 
     rows: int
-    refits: bool
+    clusters: bool
+    volumes: bool
 
 
 def affordable(size: Size, effort: Effort, budget: float = BUDGET) -> Share:
@@ -74,17 +77,29 @@ def affordable(size: Size, effort: Effort, budget: float = BUDGET) -> Share:
     budget : float
         Seconds of the machine of reference.
     """
-    for step in _STEPS:
-        rows = max(min(effort.max_samples, _FEWEST), round(step * effort.max_samples))
-        if seconds_of_refits(size, replace(effort, max_samples=rows), REFERENCE) <= budget:
-            return Share(rows, True)
-    return Share(effort.max_samples, False)
+    for clusters in (True, False):  # with many classes S3VC takes most of the time
+        for step in _STEPS:
+            rows = max(min(effort.max_samples, _FEWEST), round(step * effort.max_samples))
+            share = Share(rows, clusters, True)
+            if seconds_of_refits(size, effort, share, REFERENCE) <= budget:
+                return share
+    return Share(effort.max_samples, False, False)
 
 
-def seconds_of_refits(size: Size, effort: Effort, speed: Speed | None = None) -> float:
+def seconds_of_refits(
+    size: Size, effort: Effort, share: Share, speed: Speed | None = None
+) -> float:
     """Time of the methods that are fitted again for each label and draw."""
-    fits = 1 + effort.n_draws + min(effort.max_left_out, size.n_labels)
-    return fits * forecast_low_density(_used(size, effort), speed).seconds
+    # One label of each class is left out at a time.
+    n_classes = max(2, size.n_columns)
+    rounds = -(-min(effort.max_left_out, size.n_labels) // n_classes)
+    fits = 1 + effort.n_draws + rounds
+    used, seconds = _used(size, share.rows), 0.0
+    if share.clusters:
+        seconds += forecast_low_density(used, speed).seconds
+    if share.volumes and size.n_columns > 1:  # of two classes it is not tried
+        seconds += forecast_balanced(used, speed).seconds
+    return fits * seconds
 
 
 def forecast_comparison(
@@ -107,18 +122,17 @@ def forecast_comparison(
         The times of the methods together; the memory of the largest.
     """
     effort = Effort() if effort is None else effort
-    share = Share(effort.max_samples, True)
+    share = Share(effort.max_samples, True, True)
     if budget is not None:
         share = affordable(size, effort, budget)
-    effort = replace(effort, max_samples=share.rows)
-    used = _used(size, effort)
+    used = _used(size, share.rows)
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
-    seconds += seconds_of_refits(size, effort) if share.refits else 0.0
+    seconds += seconds_of_refits(size, effort, share)
     last = [forecast_embedded_squared(size)]
     if size.n <= _MATRIX:
         last.append(forecast_manifold(size))
-        last += [forecast_low_density(size)] if share.refits else []
+        last += [forecast_low_density(size)] if share.clusters else []
     return Forecast(
         max(one.memory for one in (*tried, *last)),
         seconds + max(one.seconds for one in last),
@@ -126,8 +140,8 @@ def forecast_comparison(
     )
 
 
-def _used(size: Size, effort: Effort) -> Size:
+def _used(size: Size, rows: int) -> Size:
     """The size of the rows of the evidence: labelled ones, and at least as many others."""
-    n = min(size.n, max(effort.max_samples, 2 * size.n_labels))
+    n = min(size.n, max(rows, 2 * size.n_labels))
     stored = None if size.n_stored is None else round(size.n_stored * n / max(1, size.n))
     return replace(size, n=n, n_stored=stored)

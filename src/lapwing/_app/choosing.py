@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing._app.affordable import Effort, affordable, forecast_comparison
+from lapwing._app.affordable import Effort, Share, affordable, forecast_comparison
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
@@ -23,9 +23,10 @@ from lapwing.classes.voting import n_columns
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.candidates import (
+    CLUSTERS,
     Candidate,
     default_candidates,
-    without_clusters,
+    quick_candidates,
 )
 from lapwing.model_selection.comparison import Comparison, compare
 
@@ -112,11 +113,9 @@ def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
     if not request.parameters:  # who asks for more gets it
         share = affordable(size_of(table), effort)
         effort = Effort(effort.n_draws, effort.max_left_out, share.rows)
-        if not share.refits:
-            # The others leave all labels out at once.
-            kept = without_clusters(candidates)
-            skipped = tuple(one.name for one in candidates if one not in kept)
-            candidates = kept
+        kept = _affordable_of(candidates, share)
+        skipped = tuple(one.name for one in candidates if one not in kept)
+        candidates = kept
     with warnings.catch_warnings():
         # The last fit tells what there is to tell of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
@@ -248,8 +247,16 @@ def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
 
 
 def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:
-    found = default_candidates(points, table.unlabeled)
-    return without_clusters(found) if table.labeled.all() else found
+    found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
+    return quick_candidates(found) if table.labeled.all() else found
+
+
+def _affordable_of(candidates: tuple[Candidate, ...], share: Share) -> tuple[Candidate, ...]:
+    if not share.volumes:
+        return quick_candidates(candidates)
+    if not share.clusters:
+        return tuple(one for one in candidates if one.assumption != CLUSTERS)
+    return candidates
 
 
 def _compare(

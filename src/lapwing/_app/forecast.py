@@ -331,13 +331,15 @@ def forecast_anchors(size: Size) -> Forecast:
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
 
-def forecast_balanced(size: Size) -> Forecast:
+def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     """Forecast a fit of the balanced flow with its default graph and landmarks.
 
     Parameters
     ----------
     size : Size
         Of the fit.
+    speed : Speed, optional
+        Of the machine; None means this one.
 
     Returns
     -------
@@ -345,7 +347,7 @@ def forecast_balanced(size: Size) -> Forecast:
         The neighbours, some 1500 sparse products with a column a class, and a regression on the
         landmarks.
     """
-    speed, _ = machine_speed()
+    operations_a_second = (speed or machine_speed()).operations
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
     # A sparse product waits for memory: some 20 operations an entry.
@@ -353,7 +355,7 @@ def forecast_balanced(size: Size) -> Forecast:
     operations = _neighbors(size) + flow + 4.0 * n * m**2
     blocks = min(_BLOCKS, 16.0 * n * n)
     memory = blocks + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
-    return Forecast(int(memory), 0.05 + operations / speed, "flow")
+    return Forecast(int(memory), 0.05 + operations / operations_a_second, "flow")
 
 
 def forecast_eigenfunctions(size: Size) -> Forecast:

@@ -16,22 +16,20 @@ of X. Zhu, Z. Ghahramani and J. Lafferty (2003), which meets no volume.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.priors import as_parts
 from lapwing.classes.transport import Plan, transport
 from lapwing.classes.voting import elect
 from lapwing.problem import distinct_rows
 
 __all__ = [
     "ClassOffsets",
-    "prior_of_classes",
     "prior_offsets",
-    "resolve_prior",
     "whole_volumes",
 ]
 
@@ -64,86 +62,6 @@ class ClassOffsets:
     gap: float
     n_iter: int
     converged: bool
-
-
-def resolve_prior(class_prior: Any, codes: Array, n_classes: int) -> Array:
-    """Class prior as a user gives it, as probabilities.
-
-    Parameters
-    ----------
-    class_prior : {'labels', 'uniform'} or array-like of shape (n_classes,)
-        Frequencies of the classes among the labels, all equal, or numbers in proportion to the
-        volumes, such as probabilities or numbers of points.
-    codes : ndarray of int of shape (n_samples,)
-        Class of every point, negative where it has no label.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Sums to 1.
-
-    Raises
-    ------
-    ValueError
-        Another text, a wrong number of entries, an entry that is negative or no number, or 0 for a
-        class that has labels.
-    """
-    counts = np.bincount(codes[codes >= 0], minlength=n_classes)
-    if isinstance(class_prior, str):
-        if class_prior == "uniform":
-            return np.full(n_classes, 1 / n_classes)
-        if class_prior != "labels":
-            raise ValueError(
-                f"class_prior={class_prior!r} must be 'labels', 'uniform', None or an array of "
-                "one number a class."
-            )
-        if not counts.any():
-            raise ValueError("class_prior='labels' counts labels, and no point has one.")
-        return np.asarray(counts / counts.sum())
-    prior = _check_prior(class_prior, n_classes, "class_prior")
-    empty = np.flatnonzero((prior == 0) & (counts > 0))
-    if len(empty):
-        raise ValueError(
-            f"class_prior is 0 for class number {empty[0]} (in the order of the sorted labels), "
-            f"which has labels ({counts[empty[0]]}). Give it a part > 0, or remove its rows."
-        )
-    return prior
-
-
-def prior_of_classes(class_prior: Any, classes: Array) -> Any:
-    """Parts of the classes in their order, from a mapping or a pandas Series by class.
-
-    Parameters
-    ----------
-    class_prior : mapping, Series or any other
-        A part for every class. Any other stays as it is, and so does a Series that only counts its
-        entries from 0.
-    classes : ndarray of shape (n_classes,)
-
-    Raises
-    ------
-    ValueError
-        If a class has no part, or a key is no class.
-    """
-    parts = class_prior
-    if not isinstance(parts, Mapping):
-        # Such as `value_counts`, whose order is that of the counts.
-        if getattr(parts, "ndim", 0) != 1 or not hasattr(parts, "to_dict"):
-            return class_prior
-        parts = parts.to_dict()
-        if list(parts) == list(range(len(parts))):
-            return class_prior
-    known = classes.tolist()
-    missing = [k for k in known if k not in parts]
-    others = [k for k in parts if k not in known]
-    if missing or others:
-        which = f"has no part for {missing}" if missing else f"names {others}, which are none"
-        raise ValueError(
-            f"class_prior={dict(parts)!r} {which}. "
-            f"Give every class a part. The classes are {known}."
-        )
-    return [parts[k] for k in known]
 
 
 def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
@@ -181,7 +99,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     """
     F = _check_values(F)
     n, c = F.shape[0], max(2, F.shape[1])
-    prior = _check_prior(prior, c, "prior")
+    prior = as_parts(prior, c, "prior")
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
     targets = whole_volumes(prior, n, np.bincount(elect(F), minlength=c))
@@ -265,25 +183,3 @@ def _check_values(F: Any) -> Array:
     if not np.isfinite(F).all():
         raise ValueError("F holds NaN or infinite values; class volumes need finite ones.")
     return np.asarray(F)
-
-
-def _check_prior(prior: Any, n_classes: int, name: str) -> Array:
-    try:
-        parts = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError):
-        parts = np.full(1, np.nan)
-        wrong = f"{prior!r} is no array of numbers"
-    else:
-        wrong = ""
-        if parts.shape != (n_classes,):
-            wrong = f"its shape is {parts.shape}, and there are {n_classes} classes"
-        elif not np.isfinite(parts).all():
-            wrong = "it holds NaN or infinite entries"
-        elif (parts < 0).any():
-            wrong = f"it holds {parts.min():g} for class number {parts.argmin()}"
-        elif not parts.any():
-            wrong = "it is 0 for every class"
-    if wrong:
-        raise ValueError(f"{name} must be one number >= 0 a class, not all 0: {wrong}.")
-    parts = parts / parts.max()  # whose sum does not overflow
-    return np.asarray(parts / parts.sum())

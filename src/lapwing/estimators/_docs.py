@@ -172,12 +172,12 @@ class_weight : dict, 'balanced' or None, default=None
     Factors of the sample weights by class; 'balanced' is inverse to the numbers of labels.
 """,
     "class_prior": """
-class_prior : {'labels', 'uniform'}, array-like of shape (n_classes,) or None, default=None
+class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
     Parts of the classes in X. After the solve every column is shifted by a constant, so that each
     class is predicted for as many rows of X, labelled ones included, as its part says, to one row
     (equal rows move together). 'labels' takes the frequencies of the labels, 'uniform' equal
-    parts; numbers are in proportion and in the order of `classes_`, or a pandas Series by class. A
-    wrong prior is met as well. None shifts nothing.
+    parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series by
+    class. A wrong prior is met as well. 'unknown', or None, shifts nothing.
 """,
     "refine": """
 refine : {'cut', None}, default=None

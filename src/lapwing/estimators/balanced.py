@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.labels import ClassLabels
-from lapwing.classes.volumes import prior_of_classes, resolve_prior
 from lapwing.classes.voting import elect, n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
@@ -20,6 +18,7 @@ from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import Refits
+from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, KNNGraph, Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem
@@ -88,14 +87,8 @@ class BalancedSolution(Solution):
     posed: VolumeProblem
 
 
-def _prior_like(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return value in (None, "unknown", "labels", "uniform")
-    return isinstance(value, (Mapping, Sequence, np.ndarray)) or hasattr(value, "__len__")
-
-
 @document
-class BalancedGraphClassifier(SemiSupervisedClassifier):
+class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     r"""Classifier that parts a graph into classes whose volumes are held.
 
     With one or two labels a class, labels alone leave open how far each class reaches. Here the
@@ -140,6 +133,10 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         'random-walk' are learning without volumes, whose answers are moved to a known prior at the
         end.
     {unlabeled}
+    updatable : bool, default=False
+        Whether to keep the points, the graph and the landmarks after the fit, so that `add_labels`,
+        `suggest` and `suspicious_labels` work. The points are parted anew for other labels: each
+        added label costs that, and `suspicious_labels` once a label.
 
     Attributes
     ----------
@@ -210,15 +207,12 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     _weighs_classes = False
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
+    _fits_again = True
     _kept_values = "virtual_labels_"
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
             lambda v: isinstance(v, str) and v in PARTITIONS,
             f"one of {', '.join(map(repr, PARTITIONS))}",
-        ),
-        "class_prior": (
-            _prior_like,
-            "'unknown', 'labels', 'uniform', None, a dict or an array of one number a class",
         ),
     }
 
@@ -236,6 +230,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         class_prior: Any = "unknown",
         method: str = "flow",
         unlabeled: Any = "auto",
+        updatable: bool = False,
     ) -> None:
         self.graph = graph
         self.kernel = kernel
@@ -248,16 +243,10 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         self.class_prior = class_prior
         self.method = method
         self.unlabeled = unlabeled
+        self.updatable = updatable
 
     def _check_wishes(self) -> None:
         check_space_or_auto(self.space)
-
-    def _prior(self, labels: ClassLabels) -> Array | None:
-        prior = self.class_prior
-        if prior is None or (isinstance(prior, str) and prior == "unknown"):
-            return None
-        prior = prior_of_classes(prior, labels.classes)
-        return resolve_prior(prior, labels.codes, len(labels.classes))
 
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
         if graph.given is None and problem.n_points > 1:
@@ -374,7 +363,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         if posed.exact:
             codes = solution.partition.scores.argmax(axis=1)
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)
-            missed = diagnostics.warn_missed_prior(volumes, posed.sizes.sum() * posed.prior)
+            targets = posed.sizes.sum() * posed.prior
+            missed = diagnostics.warn_missed_prior(volumes, targets, self.classes_)
             if solution.partition.loosened is not None and not missed:
                 diagnostics.warn_contradicted_prior(solution.partition.loosened, posed.prior)
         if len(posed.free):
@@ -391,7 +381,22 @@ def _posed(prepared: Prepared) -> VolumeProblem:
     n_classes = len(attributes["classes_"])
     prior = np.full(n_classes, 1 / n_classes) if known is None else known
     posed = volume_problem(prepared.problem, graph, prior, exact=known is not None)
-    return posed if known is not None else posed.with_prior(_believed(posed.labels), exact=False)
+    if known is None:
+        return posed.with_prior(_believed(posed.labels), exact=False)
+    _check_room(posed, attributes["classes_"])
+    return posed
+
+
+def _check_room(posed: VolumeProblem, classes: Array) -> None:
+    """Refuse a prior that leaves a class less than its labels alone are."""
+    labeled = posed.known / posed.sizes.sum()
+    full = np.flatnonzero(labeled >= posed.prior)
+    if len(posed.free) and len(full):
+        k = int(full[0])
+        raise ValueError(
+            f"class_prior leaves the class {classes.tolist()[k]!r} a part of {posed.prior[k]:.3g} "
+            f"of all rows, and its labels alone are {labeled[k]:.3g}. Give it a larger part."
+        )
 
 
 def _believed(shares: Array) -> Array:

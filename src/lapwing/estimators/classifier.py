@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, read_known
+from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import (
     GRAPH_PRIOR,
     SharpnessPrior,
     class_probabilities,
     fit_sharpness,
 )
-from lapwing.classes.volumes import prior_of_classes, prior_offsets, resolve_prior
+from lapwing.classes.volumes import prior_offsets
 from lapwing.classes.voting import as_decisions, coded_columns, elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
@@ -78,10 +79,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
 
     def _prior(self, labels: ClassLabels) -> Array | None:
         """The class prior to be met; None: there is none."""
-        if not self._holds_prior or self.class_prior is None:
+        if not self._holds_prior:
             return None
-        prior = prior_of_classes(self.class_prior, labels.classes)
-        return resolve_prior(prior, labels.codes, len(labels.classes))
+        return read_prior(self.class_prior, labels.codes, labels.classes)
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Factors of the sample weights, a row."""
@@ -134,7 +134,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         if not hasattr(self, "class_prior_"):
             return values
         found = prior_offsets(values, self.class_prior_)
-        diagnostics.warn_missed_prior(found.volumes, found.targets)
+        diagnostics.warn_missed_prior(found.volumes, found.targets, self.classes_)
         self.class_offsets_ = found.offsets
         # One bias: whatever evaluates or exports the function needs to know nothing more.
         self.intercept_ = (self.intercept_ + found.offsets).astype(self.intercept_.dtype)

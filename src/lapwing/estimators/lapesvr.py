@@ -120,6 +120,7 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     """
 
     _refines = True
+    _fits_again = True
 
     def __init__(
         self,

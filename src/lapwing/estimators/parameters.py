@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from lapwing.classes.priors import PRIOR_WISHES, is_prior_like
 from lapwing.estimators.choice import SOLVERS
 from lapwing.estimators.early import STOPPING
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
@@ -78,12 +79,6 @@ def _optional(
 _FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "True or False")
 
 
-def _prior(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return value in (None, "labels", "uniform")
-    return hasattr(value, "__len__") and not isinstance(value, Mapping)  # read in `resolve_prior`
-
-
 _RULES: dict[str, Rule] = {
     "kernel": (
         lambda v: isinstance(v, str) or callable(v),
@@ -139,7 +134,7 @@ _RULES: dict[str, Rule] = {
         "a number between 0 and 1, or None",
     ),
     "loss": _named(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
-    "class_prior": (_prior, "'labels', 'uniform', None or an array of one number a class"),
+    "class_prior": (is_prior_like, PRIOR_WISHES),
     "refine": _one_of("cut", None),
     "solver": _one_of(*SOLVERS),
     "stopping": _one_of(*STOPPING),

@@ -278,6 +278,7 @@ class S3VC(SemiSupervisedClassifier):
 
     _functions = (VotedFunction, LinearFunction, KernelExpansion)
     _holds_prior = False
+    _fits_again = True
     _sharpness_prior = LOW_DENSITY_PRIOR
 
     def __init__(

@@ -127,6 +127,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     _regression: ClassVar[bool] = False
     _functions: ClassVar[tuple[type[FittedFunction], ...]] = (LinearFunction, KernelExpansion)
     _n_stages: ClassVar[int]
+    # Whether other labels cost a whole fit, so that `compare` tries others first.
+    _fits_again: ClassVar[bool] = False
     # The attribute that keeps the decision values of all rows, if any does.
     _kept_values: ClassVar[str | None] = None
     # Parameters that hold several values to try under the name that holds one elsewhere.

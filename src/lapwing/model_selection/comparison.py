@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -20,16 +20,23 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
 from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
-    CLUSTERS,
     LABELS_ALONE,
     Candidate,
     default_candidates,
-    without_clusters,
+    fits_again,
+    last_step,
+    quick_candidates,
 )
 from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
+from lapwing.model_selection.failures import (
+    refuse_if_all_failed,
+    told,
+    warn_of_failures,
+)
 from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
 
 __all__ = ["Comparison", "compare", "in_order"]
@@ -55,6 +62,8 @@ class Comparison:
         Rows that the evidence was taken from.
     n_labeled : int
         Given labels.
+    failed : mapping of str to str
+        Candidates that could not be fitted, and what their fits said. The table is of the others.
     """
 
     table: tuple[Evidence, ...]
@@ -63,6 +72,7 @@ class Comparison:
     n_samples: int
     n_used: int
     n_labeled: int
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Evidence:
@@ -131,6 +141,8 @@ class Comparison:
         objections = [f"{row.name}: {row.objection}." for row in self.table if row.objection]
         if objections:
             text += ["", "Not to be chosen:", *objections]
+        if self.failed:
+            text += ["", "Could not be fitted:", *map(": ".join, self.failed.items())]
         return "\n".join([*text, "", self.verdict, *self.notes])
 
     def _repr_html_(self) -> str:
@@ -138,7 +150,9 @@ class Comparison:
             return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
         rows = "".join(line(_cells(row), "td") for row in self.table)
-        said = "".join(f"<p>{escape(text)}</p>" for text in (self.verdict, *self.notes))
+        failed = (f"Could not be fitted: {name}: {error}" for name, error in self.failed.items())
+        texts = (self.verdict, *self.notes, *failed)
+        said = "".join(f"<p>{escape(text)}</p>" for text in texts)
         return f"<table>{line(_HEADER, 'th')}{rows}</table>{said}"
 
 
@@ -237,7 +251,13 @@ def compare(
     TypeError
         If a candidate is no classifier of this library.
     ValueError
-        If no candidate is given, two have one name, or a number is out of its range.
+        If no candidate is given or can be fitted, two have one name, or a number is out of its
+        range.
+
+    Warns
+    -----
+    FitFailedWarning
+        For each candidate that cannot be fitted: the comparison goes on without it.
 
     See Also
     --------
@@ -261,7 +281,9 @@ def compare(
     """
     effort = Effort(n_draws, max_left_out, 0)
     asked = Asked(candidates, effort, max_samples, unlabeled, random_state)
-    return compared(X, y, sample_weight, asked, SILENT)
+    found = compared(X, y, sample_weight, asked, SILENT)
+    warn_of_failures(found.failed, stacklevel=2)
+    return found
 
 
 class Asked(NamedTuple):
@@ -286,9 +308,9 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     check_consistent_length(X, y, sample_weight)
     labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
     if candidates is None:
-        candidates = default_candidates(X, asked.unlabeled)
+        candidates = default_candidates(X, asked.unlabeled, len(labels.classes))
         if labels.labeled.all():
-            candidates = without_clusters(candidates)
+            candidates = quick_candidates(candidates)
     _check_candidates(candidates)
     rng = check_random_state(asked.random_state)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
@@ -296,7 +318,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     if rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    tried = _try_all(candidates, Data(X, y, sample_weight), effort, progress)
+    tried, failed = _try_all(candidates, Data(X, y, sample_weight), effort, progress)
     table = tuple(in_order(_with_agreement(tried), len(labels.classes)))
     setting = Setting(
         classes=labels.classes,
@@ -311,6 +333,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         setting.n_samples,
         setting.n_used,
         int(labels.labeled.sum()),
+        failed,
     )
 
 
@@ -326,6 +349,12 @@ def _check_candidates(candidates: Any) -> None:
     names = [candidate.name for candidate in candidates]
     if not names:
         raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
+    for one in candidates:
+        if not isinstance(last_step(one.estimator), SemiSupervisedClassifier):
+            raise TypeError(
+                f"The candidate {one.name!r} is no classifier of lapwing. compare chooses among "
+                "those, and Pipelines that end in one."
+            )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"Two candidates are called {twice[0]!r}. Give each a name of its own.")
@@ -356,28 +385,33 @@ class Data(NamedTuple):
 
 def _try_all(
     candidates: Sequence[Candidate], data: Data, effort: Effort, progress: Stages
-) -> list[Tried]:
-    """Evidence of all; what is warned of the data is told once.
+) -> tuple[list[Tried], dict[str, str]]:
+    """Evidence of all that can be fitted; what is warned of the data is told once.
 
-    `S3VC` comes last: each of its fits takes as long as all that is asked of the others, and by
-    then it may be clear that it cannot be chosen.
+    Those that are fitted again for other labels come last: each of these fits takes as long as all
+    that is asked of the others, and by then it may be clear that they cannot be chosen.
     """
     tried: dict[str, Tried] = {}
-    with warnings.catch_warnings(record=True) as told:
+    errors: dict[str, Exception] = {}
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
-        for late in (False, True):
-            bar = _bar(list(tried.values())) if late else math.inf
-            for one in candidates:
-                if (one.assumption == CLUSTERS) == late:
-                    with progress.stage(one.name):
-                        tried[one.name] = try_out(one, *data, effort, bar)
-                    _LOG.info("%s: %s", one.name, " ".join(_cells(tried[one.name].evidence)[2:]))
+        for one in sorted(candidates, key=fits_again):
+            bar = _bar(list(tried.values())) if fits_again(one) else math.inf
+            with progress.stage(one.name):
+                try:
+                    tried[one.name] = try_out(one, *data, effort, bar)
+                except Exception as error:
+                    errors[one.name] = error
+                    continue
+            _LOG.info("%s: %s", one.name, " ".join(_cells(tried[one.name].evidence)[2:]))
+    refuse_if_all_failed(errors, len(candidates))
     texts: set[tuple[type[Warning], str]] = set()
-    for warning in told:
+    for warning in warned:
         if (key := (warning.category, str(warning.message))) not in texts:
             texts.add(key)
             warnings.warn(warning.message, stacklevel=4)
-    return [tried[one.name] for one in candidates]
+    kept = [tried[one.name] for one in candidates if one.name in tried]
+    return kept, {name: told(error) for name, error in errors.items()}
 
 
 def _bar(tried: Sequence[Tried]) -> float:

@@ -141,10 +141,6 @@ def try_out(
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
-    if trial.regression:
-        raise TypeError(
-            f"The candidate {candidate.name!r} is no classifier. compare chooses among classifiers."
-        )
     problem = trial.prepared.problem
     codes = np.where(problem.vertex >= 0, trial.answers(trial.values)[problem.vertex], -1)
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))

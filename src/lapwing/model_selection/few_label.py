@@ -18,8 +18,10 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.progress import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection.candidates import last_step
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.evidence import Effort
+from lapwing.model_selection.failures import warn_of_failures
 
 __all__ = ["FewLabelClassifier"]
 
@@ -143,6 +145,11 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             For points or labels that no candidate can be fitted to.
+
+        Warns
+        -----
+        FitFailedWarning
+            For each candidate that cannot be fitted: the choice is among the others.
         """
         if y is None:
             raise ValueError(
@@ -162,6 +169,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
             warnings.simplefilter("ignore", LapwingWarning)
             evidence = compared(points, y, sample_weight, asked, progress)
+        warn_of_failures(evidence.failed, stacklevel=2)
         best = evidence.best
         weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
         with progress.stage(f"fit {evidence.chosen.name}"):
@@ -169,7 +177,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.evidence_ = evidence
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval
-        fitted = _last(best)
+        fitted = last_step(best)
         self.classes_ = fitted.classes_
         self.labeled_ = fitted.labeled_
         self.transduction_ = fitted.transduction_
@@ -264,11 +272,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _last(estimator: Any) -> Any:
-    """The estimator of lapwing at the end of a pipeline."""
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _weights_of(estimator: Any) -> str:

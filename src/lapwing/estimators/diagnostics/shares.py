@@ -19,13 +19,14 @@ _CONTRADICTED_PRIOR = 0.1  # of the rows
 _MISSED = 0.01  # of the points
 
 
-def warn_missed_prior(volumes: Array, targets: Array) -> bool:
+def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
     """Warn if more than 1 % of the points are in other classes than the prior wants, by ties.
 
     Parameters
     ----------
     volumes, targets : ndarray of shape (n_classes,)
         Numbers of points.
+    classes : ndarray of shape (n_classes,)
 
     Returns
     -------
@@ -37,10 +38,10 @@ def warn_missed_prior(volumes: Array, targets: Array) -> bool:
         return False
     k = int(np.abs(volumes - targets).argmax())
     warn(
-        f"class_prior is missed by {misplaced:g} points: class number {k} got {volumes[k]:g} "
-        f"instead of {targets[k]:g}. Points with equal decision values can only move together. "
-        "Usual causes: many rows that are all alike, or points that no label reaches, all of "
-        "value 0 (connect the graph with more neighbours).",
+        f"class_prior is missed by {misplaced:g} points: the class {classes.tolist()[k]!r} got "
+        f"{volumes[k]:g} instead of {targets[k]:g}. Points with equal decision values can only "
+        "move together. Usual causes: many rows that are all alike, or points that no label "
+        "reaches, all of value 0 (connect the graph with more neighbours).",
         ClassPriorWarning,
     )
     return True

@@ -1,0 +1,75 @@
+"""Class priors as users give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lapwing.classes.priors import as_parts, is_prior_like, read_prior
+
+CODES = np.array([0, 0, 2, -1, 1, -1])
+NAMES = np.array(["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "parts"),
+    [
+        ("labels", [0.5, 0.25, 0.25]),
+        ("uniform", [1 / 3] * 3),
+        ([10, 30, 60], [0.1, 0.3, 0.6]),
+        ((1, 3, 6), [0.1, 0.3, 0.6]),
+        ([1e308] * 3, [1 / 3] * 3),
+        ({"c": 6, "a": 1, "b": 3}, [0.1, 0.3, 0.6]),
+        (pd.Series({"c": 6, "a": 1, "b": 3}), [0.1, 0.3, 0.6]),
+        (pd.Series([1, 3, 6]), [0.1, 0.3, 0.6]),  # counts its entries: in order
+    ],
+)
+def test_what_a_prior_is(class_prior: Any, parts: list[float]) -> None:
+    assert is_prior_like(class_prior)
+    np.testing.assert_allclose(read_prior(class_prior, CODES, NAMES), parts)
+
+
+@pytest.mark.parametrize("class_prior", [None, "unknown"])
+def test_what_is_not_known(class_prior: Any) -> None:
+    assert is_prior_like(class_prior)
+    assert read_prior(class_prior, CODES, NAMES) is None
+
+
+@pytest.mark.parametrize("value", ["balanced", 0.5, True])
+def test_what_is_no_prior_whatever_the_classes(value: Any) -> None:
+    assert not is_prior_like(value)
+
+
+@pytest.mark.parametrize(
+    ("class_prior", "message"),
+    [
+        ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None, a dict"),
+        ([0.5, 0.5], r"its shape is \(2,\), and there are 3 classes"),
+        ([0.5, 0.6, -0.1], "holds -0.1 for the class 'c'"),
+        ({"c": -1, "a": 1, "b": 3}, "holds -1 for the class 'c'"),
+        ([0.5, 0.5, np.nan], "holds NaN or infinite"),
+        ([0.5, 0.5, np.inf], "holds NaN or infinite"),
+        ([0, 0, 0], "it is 0 for every class"),
+        ([0.5, 0, 0.5], r"is 0 for the class 'b', which has labels \(1\)"),
+        (["x", "y", "z"], "is no array of numbers"),
+        ({"a": 1, "b": 2}, r"has no part for \['c'\]. Give every class a part. The classes are"),
+        ({"a": 1, "b": 2, "c": 3, "?": 9}, r"names \['\?'\], which are none"),
+        (pd.Series({"a": 1, "b": 2}), r"has no part for \['c'\]"),
+    ],
+)
+def test_wrong_priors(class_prior: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_prior(class_prior, CODES, NAMES)
+
+
+def test_labels_that_are_not_there_cannot_be_counted() -> None:
+    with pytest.raises(ValueError, match="counts labels, and no point has one"):
+        read_prior("labels", np.full(4, -1), NAMES)
+
+
+def test_entries_without_names_are_told_by_number() -> None:
+    with pytest.raises(ValueError, match=r"prior must be .* holds -1 for class number 1"):
+        as_parts([1, -1], 2, "prior")
