@@ -15,6 +15,7 @@ from lapwing.linalg import (
     pivoted_cholesky,
     spd_factor,
     spd_halves,
+    summed_gram,
     to_host,
 )
 from tests.helpers.spaces import random
@@ -111,6 +112,18 @@ def test_normal_matrix(container, weighted, bias, n_blocks, dtype):
     np.testing.assert_allclose(H, B.T @ D @ B, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(H, H.T)
     np.testing.assert_array_equal(Z, before)
+
+
+def test_a_summed_gram_matrix_is_the_same_for_any_number_of_threads(monkeypatch):
+    A = random(40, 6)
+    parts = [slice(start, start + 7) for start in range(0, 40, 7)]
+    found = []
+    for n_threads in (1, 2, 5):
+        monkeypatch.setattr("lapwing.linalg.available_threads", lambda n=n_threads: n)
+        found.append(summed_gram(iter(parts), lambda rows: A[rows], 6))
+    np.testing.assert_allclose(found[0], A.T @ A, rtol=1e-13, atol=1e-13)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

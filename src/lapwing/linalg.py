@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from array_api_compat import array_namespace, to_device
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._host.threads import available_threads, share, single_blas_thread
 
 __all__ = [
     "Solve",
@@ -27,6 +29,7 @@ __all__ = [
     "shifted",
     "spd_factor",
     "spd_halves",
+    "summed_gram",
     "to_host",
 ]
 
@@ -258,6 +261,33 @@ def normal_matrix(
     if bias:
         H[size, :size] = H[:size, size]
     return H
+
+
+def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int) -> Array:
+    """The sum of B'B over row blocks B of a matrix, each made by the thread that multiplies it.
+
+    So the threads share all that a block takes, where those of BLAS share the product alone. The
+    sum is the same for any number of them: blocks are added in their order.
+
+    Parameters
+    ----------
+    parts : iterable
+        What the blocks are made of.
+    rows_of : callable
+        part -> B (b, size), float64.
+    size : int
+    """
+    n_threads, total, parts = available_threads(), np.zeros((size, size)), iter(parts)
+
+    def gram(part: Any) -> Array:
+        B = rows_of(part)
+        return np.asarray(B.T @ B)  # itself, transposed: BLAS then does half of the work (syrk)
+
+    with single_blas_thread():
+        while some := list(islice(parts, n_threads)):
+            for product in share(n_threads, gram, some):
+                total += product
+    return total
 
 
 def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:

@@ -100,6 +100,17 @@ def test_gram_is_the_kernel_matrix_in_float64(known):
     np.testing.assert_allclose(K, known.k, atol=1e-11)
 
 
+def test_a_design_is_what_it_is_summed_as(known, monkeypatch):
+    monkeypatch.setattr("lapwing.spaces.mapped._PART_BYTES", 3 * 8 * N)
+    design = known.space.design()
+    parts = list(design.parts())
+    assert [i for rows, _ in parts for i in range(rows.start, rows.stop)] == list(range(N))
+    P = np.vstack([design.rows_of(made_of) for _, made_of in parts])
+    assert P.shape == (N, design.width)
+    Phi = P if design.lift is None else P @ design.lift
+    np.testing.assert_allclose(Phi, known.Phi, atol=1e-12)
+
+
 def test_blocks_put_together_are_the_design(known, monkeypatch):
     monkeypatch.setattr(mapped, "_KEPT_BYTES", 0)  # few coordinates are held, and are one block
     blocks = list(known.space.blocks())

@@ -15,6 +15,7 @@ this is the LapSVM paper's preconditioning by K (Section 3.2), at no cost.
     system(...)    direct solver of quadratic models (Newton, dual, closed forms)
     gram()         the kernel matrix of the points, for solvers that factor it
     blocks()       row blocks of the design Phi, for methods that only sum over points
+    design()       the design as what sums over points are cheapest with
     restrict(rows) the space on some of the points, and the way back from its coefficients
     function(...)  the fitted functions, for new points
 
@@ -34,6 +35,7 @@ from lapwing.spaces.functions import FittedFunction
 __all__ = [
     "Array",
     "CoordinateSpace",
+    "Design",
     "Quadratic",
     "QuadraticSystem",
     "Restriction",
@@ -56,6 +58,22 @@ class Solution(NamedTuple):
 
 Quadratic: TypeAlias = Callable[[Array], Solution]
 """u (n, c) -> argmin 1/2 [f'(D + gamma_I L)f + gamma_A |h|^2] - u'f with f = h + b."""
+
+
+class Design(NamedTuple):
+    """A design Phi = P A, P in row blocks: sums over points can be taken of P and then lifted.
+
+    A Gram matrix of P costs a third of one of P A, whose rows are lifted one by one. But where A is
+    large, the small directions of P'P drown in its rounding, and rows have to be lifted.
+    """
+
+    parts: Callable[[], Iterator[tuple[slice, Any]]]
+    """() -> (rows, what those rows of P are made of), of all points in order."""
+    rows_of: Callable[[Any], Array]
+    """What rows are made of -> rows of P (b, width), dense; threads may share the calls."""
+    width: int
+    lift: Array | None = None  # A (width, m); None: the identity
+    rounding: float = 0.0  # of A'(P'DP)A for weights that sum to one, about
 
 
 class QuadraticSystem(Protocol):
@@ -93,6 +111,9 @@ class Space(Protocol):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Row blocks of Phi, dense, one in memory at a time."""
+
+    def design(self) -> Design:
+        """Phi as it is summed over points."""
 
     def stored(self) -> Self:
         """The same with what is computed block by block held in memory, for many passes."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing._arrays import is_sparse, row_blocks
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Array, QuadraticSystem, Smoothness
+from lapwing.spaces.base import Array, Design, QuadraticSystem, Smoothness
 from lapwing.spaces.systems import PrimalSystem, PushedSystem
 
 __all__ = ["Coordinates"]
@@ -56,6 +56,10 @@ class Coordinates:
         for rows in row_blocks(self.n_points, 8 * self.n_coef):
             block = features[rows]
             yield rows, block.toarray() if is_sparse(block) else block
+
+    def design(self) -> Design:
+        # Its blocks are there already.
+        return Design(self.blocks, np.asarray, self.n_coef)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool

@@ -15,7 +15,7 @@ from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Array, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.base import Array, Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
@@ -140,6 +140,9 @@ class FullKernelSpace:
         for rows in row_blocks(self.n_points, 8 * self.n_points):
             block = self.K[rows]
             yield rows, block.toarray() if is_sparse(block) else block
+
+    def design(self) -> Design:
+        return Design(self.blocks, np.asarray, self.n_coef)
 
     def stored(self) -> FullKernelSpace:
         if not isinstance(self.K, ComputedKernel):

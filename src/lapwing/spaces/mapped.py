@@ -33,6 +33,7 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import (
     Array,
     CoordinateSpace,
+    Design,
     QuadraticSystem,
     Restriction,
     Smoothness,
@@ -55,6 +56,8 @@ __all__ = [
 # then cost less than the factorisation within some hundred of them.
 _SMALL = 0.25
 _KEPT_BYTES = 2**28  # of coordinates that are kept once they are known, to be solved with again
+_PART_BYTES = 2**24  # of kernel values that a thread computes at a time
+_SAMPLE = 256  # rows of kernel values whose size stands for that of all
 
 
 class KernelFeatures(LinearOperator):
@@ -79,6 +82,32 @@ class KernelFeatures(LinearOperator):
         if "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES:
             return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
         return self._computed()
+
+    def design(self) -> Design:
+        """The kernel values and A: coordinates that are not held are not computed for a sum."""
+        n, r = self.shape
+        if "held" in vars(self) or callable(self._kernel.name):  # which threads may not share
+            return Design(self.blocks, np.asarray, r)
+        m = len(self._lift)
+
+        def parts() -> Iterator[tuple[slice, Any]]:
+            for rows in row_blocks(n, m * self.dtype.itemsize, _PART_BYTES):
+                yield rows, self._X[rows]
+
+        return Design(parts, self._values, m, self._lift, self._rounding())
+
+    def _values(self, points: Any) -> Array:
+        return np.concatenate(
+            [block for _, block in self._kernel.cross_blocks(points, self._basis)]
+        )
+
+    def _rounding(self) -> float:
+        """Of A'(K'DK)A for weights that sum to one: eps |A|^2 and the square of a row of K."""
+        some = self._values(self._X[:: -(-self.shape[0] // _SAMPLE)])
+        size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
+        square = self._lift.T @ self._lift
+        norm = float(np.linalg.norm(square @ square)) ** 0.5  # |A|^2, or little more
+        return float(np.finfo(np.float64).eps) * size * norm
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
         right = self._lift.astype(self.dtype, copy=False)
@@ -170,6 +199,9 @@ class MappedSpace(Coordinates):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         return self.psi.blocks() if isinstance(self.psi, KernelFeatures) else super().blocks()
+
+    def design(self) -> Design:
+        return self.psi.design() if isinstance(self.psi, KernelFeatures) else super().design()
 
     def stored(self) -> MappedSpace:
         if not isinstance(self.psi, KernelFeatures):

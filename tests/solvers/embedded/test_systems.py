@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.svm import SVR
 
 from lapwing._host.threads import single_blas_thread
+from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
 from lapwing.solvers.base import Status
@@ -27,7 +28,7 @@ from lapwing.solvers.embedded.graph_cg import graph_least_squares
 from lapwing.solvers.embedded.least_squares import least_squares
 from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
-from lapwing.spaces import LinearSpace
+from lapwing.spaces import LinearSpace, landmark_map
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0
@@ -226,6 +227,29 @@ def test_features_are_the_kernel_matrix(name: str, bias: bool) -> None:
     np.testing.assert_allclose(result.virtual, dense.virtual, atol=1e-9)
     np.testing.assert_allclose(result.intercept, dense.intercept, atol=1e-9)
     np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-9)
+
+
+@every_bias
+@pytest.mark.parametrize("near", [False, True])
+def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
+    monkeypatch: pytest.MonkeyPatch, near: bool, bias: bool
+) -> None:
+    """Of two landmarks that nearly agree the rows are lifted one by one."""
+    monkeypatch.setattr("lapwing.spaces.mapped._PART_BYTES", 20 * 8 * 5)
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 2))
+    landmarks = np.vstack([X[:19], X[:1] + (1e-6 if near else 1.0)])
+    space = landmark_map(make_kernel("rbf", X, gamma=0.5), X, landmarks)
+    basis = np.linalg.qr(rng.standard_normal((60, 4)))[0]
+    side = spectral_side(basis, np.ones(4), np.arange(3), np.ones(3), np.ones((3, 1)))
+    q = rng.uniform(0.5, 1.5, 60) * 1e3
+    system = FeatureSystem(space, side, bias)
+    assert (system._summable(q).lift is None) == near
+    Z = space.psi.held  # not before: features that are held are summed as they are
+    B = np.hstack([Z, -basis, np.ones((60, int(bias)))])
+    expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])
+    replaced = FeatureSystem(landmark_map(space.psi._kernel, X, landmarks), side, bias)
+    np.testing.assert_allclose(replaced.normal_matrix(q), expected, atol=1e-7)
 
 
 @every_bias
