@@ -2,11 +2,13 @@
 
 from lapwing._rows.array import ArrayRows
 from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, rows_of
+from lapwing._rows.moments import Moments, moments_of
 from lapwing._rows.picked import PickedRows
 from lapwing._rows.registry import as_rows, is_source, open_rows
 
 __all__ = [
     "ArrayRows",
+    "Moments",
     "PickedRows",
     "Rows",
     "as_rows",
@@ -14,6 +16,7 @@ __all__ = [
     "blocks_of",
     "is_rows",
     "is_source",
+    "moments_of",
     "open_rows",
     "rows_of",
 ]
