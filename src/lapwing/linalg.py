@@ -29,6 +29,7 @@ __all__ = [
     "shifted",
     "spd_factor",
     "spd_halves",
+    "spread_rows",
     "to_host",
 ]
 
@@ -128,7 +129,7 @@ def center_of(X: Any) -> Array:
     median = medians(X)
     if is_sparse(X):
         return median
-    sample = _sampled(X)
+    sample = spread_rows(X, _SAMPLE_ROWS)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
         dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
@@ -142,7 +143,7 @@ def medians(X: Any) -> Array:
     ----------
     X : ndarray, sparse or Rows of shape (n, d), n >= 1
     """
-    sample = _sampled(X)
+    sample = spread_rows(X, _SAMPLE_ROWS)
     if not is_sparse(sample):
         return np.asarray(np.median(sample, axis=0).astype(X.dtype))
     stored = np.bincount(sample.indices, minlength=X.shape[1])
@@ -153,9 +154,9 @@ def medians(X: Any) -> Array:
     return values
 
 
-def _sampled(X: Any) -> Any:
-    # Evenly spaced rows, not drawn ones: every run has the same centre, which only has to be near.
-    step = -(-X.shape[0] // _SAMPLE_ROWS)
+def spread_rows(X: Any, most: int) -> Any:
+    """At most so many of the points, evenly spaced and not drawn: every run has the same."""
+    step = -(-X.shape[0] // most)
     if is_rows(X):
         return rows_of(X, np.arange(0, X.shape[0], step))
     return (X.tocsr() if is_sparse(X) else X)[::step]

@@ -14,7 +14,12 @@ from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.spaces.base import Array
 
-__all__ = ["BlockOperator", "RowFeatures"]
+__all__ = ["BlockOperator", "RowFeatures", "is_read"]
+
+
+def is_read(features: Any) -> bool:
+    """Whether a design is read from disk whenever it is applied."""
+    return isinstance(features, RowFeatures)
 
 
 class BlockOperator(LinearOperator):
@@ -60,6 +65,18 @@ class RowFeatures(BlockOperator):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         return blocks_of(self.X)
+
+    def __getitem__(self, key: Any) -> Array:
+        """Some rows by number, or some columns of all rows: ``features[i]``, ``features[:, j]``."""
+        if not isinstance(key, tuple):
+            return self.X.take(key)
+        every, columns = key
+        assert every == slice(None)
+        n = self.shape[0]
+        found = np.empty((n, len(range(*columns.indices(self.shape[1])))), dtype=self.dtype)
+        for rows, block in self.blocks():
+            found[rows] = block[:, columns]
+        return found
 
     @cached_property
     def held(self) -> Array:
