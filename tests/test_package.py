@@ -65,8 +65,8 @@ PUBLIC = {
         BalanceWarning ClassPriorWarning ConstantFitWarning DataChangedError
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
         LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
-        NothingUnlabeledWarning OutlierWarning SingleClassWarning TiedPointsWarning UnlabeledComponentWarning
-        UnlabeledMarkerWarning
+        NothingUnlabeledWarning OutlierWarning SingleClassWarning TiedPointsWarning
+        UnlabeledComponentWarning UnlabeledMarkerWarning
     """,
 }
 

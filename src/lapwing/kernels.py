@@ -21,8 +21,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse, row_blocks, times_power_of_2
+from lapwing._arrays import Array, is_sparse, times_power_of_2
 from lapwing._host.memory import require_memory
+from lapwing._rows import blocks_of
 from lapwing.linalg import center_of, column_variances, shifted
 
 __all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "scale_gamma"]
@@ -386,7 +387,7 @@ class Kernel:
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, n_features)
+        X : ndarray, sparse or Rows of shape (n, n_features)
             Points of the rows.
         Z : array-like or sparse of shape (m, n_features)
             Points of the columns.
@@ -398,19 +399,19 @@ class Kernel:
         block : ndarray of shape (n_rows, m)
             Their kernel values.
         """
-        blocks = row_blocks(X.shape[0], Z.shape[0] * X.dtype.itemsize)
+        blocks = blocks_of(X, Z.shape[0] * X.dtype.itemsize)
         if callable(self.name):
-            for rows in blocks:
+            for rows, points in blocks:
                 shape = (rows.stop - rows.start, Z.shape[0])
-                yield rows, _checked_block(self.name(X[rows], Z), shape, X.dtype)
+                yield rows, _checked_block(self.name(points, Z), shape, X.dtype)
             return
         formula = KERNELS[self.name]
         with np.errstate(over="ignore", invalid="ignore"):
             right = formula.prepare(Z, self)
         self._refuse_overflow(right.norms)
-        for rows in blocks:
+        for rows, points in blocks:
             with np.errstate(over="ignore", invalid="ignore"):  # of new points very far off
-                block = formula.block(formula.prepare(X[rows], self), right, self)
+                block = formula.block(formula.prepare(points, self), right, self)
             yield rows, block
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
+from lapwing._rows import is_rows, moments_of, rows_of
 
 __all__ = [
     "Solve",
@@ -23,12 +24,14 @@ __all__ = [
     "column_variances",
     "equal_columns",
     "extreme_eigenvalues",
+    "largest_value",
     "medians",
     "normal_matrix",
     "pivoted_cholesky",
     "shifted",
     "spd_factor",
     "spd_halves",
+    "spread_rows",
     "summed_gram",
     "to_host",
 ]
@@ -72,7 +75,8 @@ def column_variances(X: Any) -> Array:
 
     Parameters
     ----------
-    X : ndarray or sparse of shape (n, d)
+    X : ndarray, sparse or Rows of shape (n, d)
+        Rows have no missing cells, and take one pass.
 
     Returns
     -------
@@ -80,6 +84,8 @@ def column_variances(X: Any) -> Array:
         Exactly 0 for a constant column, whatever its rounded mean; NaN for one without a finite
         variance.
     """
+    if is_rows(X):
+        return moments_of(X).variances
     if is_sparse(X):
         X = X.tocsr()
         low, high = min_max_axis(X, axis=0, ignore_nan=True)
@@ -100,6 +106,11 @@ def column_variances(X: Any) -> Array:
     return variances
 
 
+def largest_value(X: Any) -> float:
+    """Largest absolute value in points, an array, sparse or rows."""
+    return moments_of(X).largest if is_rows(X) else float(abs(X).max())
+
+
 def center_of(X: Any) -> Array:
     """A point amid points, from where squared distances lose few digits.
 
@@ -111,7 +122,7 @@ def center_of(X: Any) -> Array:
 
     Parameters
     ----------
-    X : ndarray or sparse of shape (n, d), n >= 1
+    X : ndarray, sparse or Rows of shape (n, d), n >= 1
 
     Returns
     -------
@@ -121,9 +132,9 @@ def center_of(X: Any) -> Array:
     median = medians(X)
     if is_sparse(X):
         return median
-    sample = X[:: -(-X.shape[0] // _SAMPLE_ROWS)]
+    sample = spread_rows(X, _SAMPLE_ROWS)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0, dtype=np.float64)
+        mean = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
         dragged = _typical_square(sample - mean) > _DRAGGED * _typical_square(sample - median)
     return median if dragged else np.asarray(mean.astype(X.dtype))
 
@@ -133,19 +144,25 @@ def medians(X: Any) -> Array:
 
     Parameters
     ----------
-    X : ndarray or sparse of shape (n, d), n >= 1
+    X : ndarray, sparse or Rows of shape (n, d), n >= 1
     """
-    # Evenly spaced rows, not drawn ones: every run has the same centre, which only has to be near.
-    step = -(-X.shape[0] // _SAMPLE_ROWS)
-    if not is_sparse(X):
-        return np.asarray(np.median(X[::step], axis=0).astype(X.dtype))
-    sample = X.tocsr()[::step]
+    sample = spread_rows(X, _SAMPLE_ROWS)
+    if not is_sparse(sample):
+        return np.asarray(np.median(sample, axis=0).astype(X.dtype))
     stored = np.bincount(sample.indices, minlength=X.shape[1])
     crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # all others have the median 0
     values = np.zeros(X.shape[1], dtype=X.dtype)
     if len(crowded):
         values[crowded] = np.median(sample[:, crowded].toarray(), axis=0)
     return values
+
+
+def spread_rows(X: Any, most: int) -> Any:
+    """At most so many of the points, evenly spaced and not drawn: every run has the same."""
+    step = -(-X.shape[0] // most)
+    if is_rows(X):
+        return rows_of(X, np.arange(0, X.shape[0], step))
+    return (X.tocsr() if is_sparse(X) else X)[::step]
 
 
 def _typical_square(X: Array) -> float:

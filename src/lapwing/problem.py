@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from lapwing._arrays import Array, is_sparse, refuse_masked
+from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
+from lapwing._rows import PickedRows, blocks_of, is_rows, rows_of
 
 __all__ = ["Problem", "check_weight_sizes", "check_weights", "distinct_rows", "make_problem"]
 
+# Of hashes, fixed: the same rows have the same ones in every process.
+_SEED, _SECOND_SEED = 0x1AB, 0x2CD
 _LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64
 
 
@@ -27,7 +30,7 @@ class Problem:
 
     Attributes
     ----------
-    X : ndarray or CSR of shape (n, n_features); (n, n) if precomputed
+    X : ndarray, CSR or Rows of shape (n, n_features); (n, n) if precomputed
         The vertices.
     vertex : ndarray of shape (n_rows,)
         Vertex of each row; -1 for rows left out.
@@ -154,7 +157,7 @@ def make_problem(
 
     Parameters
     ----------
-    X : ndarray or CSR of shape (n_rows, n_features); (n_rows, n_rows) if pairwise
+    X : ndarray, CSR or Rows of shape (n_rows, n_features); (n_rows, n_rows) if pairwise
     labeled : ndarray of bool of shape (n_rows,)
     targets : ndarray of shape (n_rows, c)
         Only read where labelled.
@@ -169,18 +172,25 @@ def make_problem(
     rows = np.flatnonzero(kept)
     position = np.arange(len(rows))
     if merge:
-        first, position = distinct_rows(X if len(rows) == n_rows else X[rows])
+        first, position = distinct_rows(_some_rows(X, rows))
         rows = rows[first]
     vertex = np.full(n_rows, -1, dtype=np.intp)
     vertex[kept] = position
     points = X
     if len(rows) < n_rows:
-        points = _submatrix(X, rows) if pairwise else X[rows]
+        points = _submatrix(X, rows) if pairwise else _some_rows(X, rows)
     observed = np.flatnonzero(labeled & kept)
     index, values, summed = _merge_observations(
         vertex[observed], targets[observed], weights[observed]
     )
     return Problem(points, vertex, rows, index, values, summed, labeled, weights)
+
+
+def _some_rows(X: Any, rows: Array) -> Any:
+    """Points by their numbers, ascending; all of them are X itself."""
+    if len(rows) == X.shape[0]:
+        return X
+    return PickedRows(X, rows) if is_rows(X) else X[rows]
 
 
 def _submatrix(K: Any, rows: Array) -> Any:
@@ -209,8 +219,11 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     inverse = inverse.ravel()
     if len(first) < len(keys) and not _rows_equal(X, np.arange(len(keys)), first[inverse]):
-        dense = X.toarray() if is_sparse(X) else X
-        _, first, inverse = np.unique(dense, axis=0, return_index=True, return_inverse=True)
+        if is_rows(X):
+            keys = np.stack([keys, _row_hashes(X, _SECOND_SEED)], axis=1)  # 128 bits are enough
+        else:
+            keys = X.toarray() if is_sparse(X) else X
+        _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
     # In order of appearance: without repeated rows the points are X itself, not X sorted.
     rank = np.empty(len(first), dtype=np.intp)
@@ -219,10 +232,9 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
     return first[order], rank[inverse]
 
 
-def _row_hashes(X: Any) -> Array:
+def _row_hashes(X: Any, seed: int = _SEED) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
-    # A fixed seed: the same rows have the same hashes in every process.
-    rng = np.random.default_rng(0x1AB)
+    rng = np.random.default_rng(seed)
     odd = rng.integers(0, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if is_sparse(X):
         bits = _bits(X.data) * odd[X.indices]
@@ -230,9 +242,8 @@ def _row_hashes(X: Any) -> Array:
         return np.asarray(total[X.indptr[1:]] - total[X.indptr[:-1]])
     hashes = np.empty(X.shape[0], dtype=np.uint64)
     # Blocks of some 32 MB, as the bits are a copy of the values.
-    step = max(1, 2**22 // max(1, X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        hashes[start : start + step] = _bits(X[start : start + step]) @ odd
+    for rows, points in blocks_of(X, 8 * X.shape[1], 2**25):
+        hashes[rows] = _bits(points) @ odd
     return hashes
 
 
@@ -250,4 +261,8 @@ def _rows_equal(X: Any, a: Array, b: Array) -> bool:
         return True
     if is_sparse(X):
         return int((X[a[differ]] != X[b[differ]]).nnz) == 0
-    return bool((X[a[differ]] == X[b[differ]]).all())
+    if not is_rows(X):
+        return bool((X[a[differ]] == X[b[differ]]).all())
+    a, b = a[differ], b[differ]
+    blocks = row_blocks(len(a), X.shape[1] * X.dtype.itemsize, 2**25)
+    return all((rows_of(X, a[some]) == rows_of(X, b[some])).all() for some in blocks)

@@ -2,18 +2,23 @@
 
 from lapwing._rows.array import ArrayRows
 from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, rows_of
+from lapwing._rows.moments import Moments, moments_of
 from lapwing._rows.picked import PickedRows
-from lapwing._rows.registry import as_rows, is_source, open_rows
+from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, with_names
 
 __all__ = [
     "ArrayRows",
+    "Moments",
     "PickedRows",
     "Rows",
     "as_rows",
     "block_height",
     "blocks_of",
+    "header_of",
     "is_rows",
     "is_source",
+    "moments_of",
     "open_rows",
     "rows_of",
+    "with_names",
 ]

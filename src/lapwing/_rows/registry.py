@@ -8,15 +8,31 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from lapwing._host.optional import require
 from lapwing._rows.base import Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 
-__all__ = ["FORMATS", "as_rows", "is_source", "open_rows"]
+__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows", "with_names"]
 
 _PARQUET = (".parquet", ".pq")
 _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
+
+
+def with_names(rows: Rows, values: Any) -> Any:
+    """Values, as a frame if columns of the rows have names, as those of Parquet files do."""
+    if not isinstance(rows, ParquetRows):
+        return values
+    pl = require("polars", extra="disk", purpose=f"reading {rows.name}")
+    return pl.DataFrame(values, schema=rows.columns)
+
+
+def header_of(rows: Rows) -> Any:
+    """What scikit-learn counts and names the features by, without their values."""
+    return with_names(rows, np.empty((0, rows.shape[1]))) if isinstance(rows, ParquetRows) else rows
 
 
 def _opened(source: Any) -> Rows | None:

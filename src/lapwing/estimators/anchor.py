@@ -10,6 +10,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
+from lapwing._rows import Rows
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
@@ -142,6 +143,9 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
         self.class_mass_normalization = class_mass_normalization
         self.class_prior = class_prior
         self.unlabeled = unlabeled
+
+    def _reads_blocks(self, rows: Rows) -> bool:
+        return True
 
     def _graph(self) -> WantedGraph:
         return WantedGraph(True, self._recipe())

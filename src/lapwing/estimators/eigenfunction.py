@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._rows import Rows, rows_of
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
@@ -17,7 +18,7 @@ from lapwing.estimators.refits import Refits
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import LeastSquares, penalized_least_squares
-from lapwing.spaces import EigenfunctionSum
+from lapwing.spaces import EigenfunctionSum, evaluate
 
 __all__ = ["EigenfunctionClassifier"]
 
@@ -177,6 +178,9 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     def _wants_graph(self) -> bool:
         return False
 
+    def _reads_blocks(self, rows: Rows) -> bool:
+        return True
+
     def _graph(self) -> WantedGraph:
         # Densities along directions stand in for the graph: no neighbours are searched.
         return WantedGraph(False)
@@ -204,9 +208,9 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ) -> Solution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
-            fit = self._fit_labels(prepared, functions.evaluate(problem.X[problem.index]))
+            fit = self._fit_labels(prepared, functions.evaluate(rows_of(problem.X, problem.index)))
         function = _function(functions, fit)
-        return Solution(function, function(problem.X), {"objective_": fit.objective})
+        return Solution(function, evaluate(function, problem.X), {"objective_": fit.objective})
 
     def _fit_labels(self, prepared: Prepared, rows: Array) -> LeastSquares:
         """Coefficients of the functions, given their values at the observations."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._rows import Rows, is_rows
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
@@ -31,6 +32,7 @@ from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.refits import Refits, removable, without
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
+from lapwing.graphs.registry import graph_reads_rows
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
@@ -253,8 +255,20 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _takes_full_kernel(self, problem: Problem) -> bool:
         if not isinstance(self.space, str):
             return self.space is None
+        if is_rows(problem.X):
+            return False
         # A matrix that was given is there already: landmarks would save nothing.
         return self._pairwise() or problem.n_points <= matrix_points(self._loss())
+
+    def _reads_blocks(self, rows: Rows) -> bool:
+        if self._pairwise() or not graph_reads_rows(self.graph):
+            return False
+        if self._linear():
+            return True
+        if isinstance(self.space, str):
+            # Of so few points the kernel matrix is the default, whatever their features take.
+            return rows.shape[0] > matrix_points(self._loss())
+        return isinstance(self.space, Landmarks)
 
     def _linear(self) -> bool:
         named = isinstance(self.kernel, str) and self.kernel == "linear"

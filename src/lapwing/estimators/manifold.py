@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
 from lapwing._host.threads import available_threads
+from lapwing._rows import Rows
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
@@ -32,6 +33,7 @@ from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.refits import Refits, removable
 from lapwing.estimators.template import SemiSupervisedEstimator
+from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel
 from lapwing.linalg import to_host
 from lapwing.losses.base import Loss
@@ -172,6 +174,15 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         with progress.stage("kernel"):
             space = self._make_space(kernel, problem)
         return Prepared(targets, problem, laplacian, space)
+
+    def _reads_blocks(self, rows: Rows) -> bool:
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        # What is a matrix of the points' own products stays in memory.
+        primal = self.solver in ("newton", "pcg") or (
+            self.solver == "auto" and rows.shape[0] > rows.shape[1]
+        )
+        smooth = self._loss().kind.differentiable
+        return linear and primal and smooth and graph_reads_rows(self.graph)
 
     @property
     def _tolerance(self) -> float:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
+from lapwing._rows import Rows, is_rows
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.voting import elect, n_columns, votes
 from lapwing.estimators import diagnostics
@@ -53,6 +54,7 @@ from lapwing.spaces import (
     FittedFunction,
     FullKernelSpace,
     KernelExpansion,
+    Linear,
     LinearFunction,
     LinearSpace,
     MappedSpace,
@@ -364,6 +366,10 @@ class S3VC(SemiSupervisedClassifier):
     def _wants_graph(self) -> bool:
         return bool(self.gamma_I > 0)
 
+    def _reads_blocks(self, rows: Rows) -> bool:
+        linear = isinstance(self.kernel, str) and self.kernel == "linear" and self.space is None
+        return (linear or isinstance(self.space, Linear)) and not self._wants_graph()
+
     def _read_targets(self, y: Any) -> Targets:
         targets = super()._read_targets(y)
         self._read_balance(targets)  # refused before anything that takes time
@@ -409,7 +415,8 @@ class S3VC(SemiSupervisedClassifier):
             diagnostics.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
         space: Space
         if self.space is not None:
-            space = make_space(self.space, kernel, X).stored()
+            space = make_space(self.space, kernel, X)
+            space = space if is_rows(X) else space.stored()
         elif kernel is None:
             diagnostics.check_linear_scale(X)
             space = LinearSpace(X)

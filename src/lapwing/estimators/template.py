@@ -23,9 +23,11 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
+from lapwing._rows import PickedRows, Rows, as_rows, header_of, is_rows, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
+from lapwing.estimators.points import check_rows, read_points
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
@@ -39,7 +41,7 @@ from lapwing.graphs import (
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
-from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, function_from
+from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from
 
 __all__ = [
     "SemiSupervisedEstimator",
@@ -98,7 +100,8 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     ValueError
         If no row is labelled.
     """
-    check_consistent_length(X, labeled, sample_weight)
+    on_disk = as_rows(X)
+    check_consistent_length(X if on_disk is None else on_disk, labeled, sample_weight)
     if labeled.all():
         return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
@@ -109,7 +112,8 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    return _safe_indexing(X, rows), weights
+    some = _safe_indexing(X, rows) if on_disk is None else PickedRows(on_disk, rows)
+    return some, weights
 
 
 def is_fitted_name(name: str) -> bool:
@@ -287,6 +291,17 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
         refuse_masked(X, "X", MASK_CURE)
+        # Every function is evaluated in blocks; not every fit is.
+        X = read_points(
+            X,
+            in_blocks=self._reads_blocks if reset else lambda rows: True,
+            name=type(self).__name__,
+        )
+        if is_rows(X):
+            validate_data(self, header_of(X), reset=reset, skip_check_array=True)
+            if reset:
+                check_rows(X)
+            return X
         X = validate_data(
             self,
             X,
@@ -296,6 +311,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             ensure_min_samples=2 if reset else 1,
         )
         return _canonical(X) if is_sparse(X) else X
+
+    def _reads_blocks(self, rows: Rows) -> bool:
+        """Whether a fit to points that are larger than memory reads them in blocks."""
+        return False
 
     def _graph(self) -> WantedGraph:
         wanted = self._wants_graph()
@@ -375,7 +394,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         left_out = np.flatnonzero(problem.vertex < 0)
         if len(left_out):
             # Rows of weight 0 are no points of the problem: they are answered as new ones.
-            values[left_out] = solution.function(X[left_out])
+            values[left_out] = solution.function(rows_of(X, left_out))
         if not solution.holds_prior:
             values = self._shift(values)
         if self._kept_values is not None:
@@ -394,7 +413,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         if told or self._kept_values is None or _is_bare(solution.function):
             return
         some = slice(None, None, -(-len(problem.index) // _LOOKED_AT))
-        predicted = solution.function(X[problem.rows[problem.index[some]]])
+        predicted = solution.function(rows_of(X, problem.rows[problem.index[some]]))
         told = warn_of(
             predicted, problem.targets[some], what="What `predict` rests on, the values of f,"
         )
@@ -408,7 +427,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _decision_values(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._function()(self._read_points(X, reset=False))
+        return evaluate(self._function(), self._read_points(X, reset=False))
 
     def _function(self) -> FittedFunction:
         return function_from(vars(self), self._functions)
@@ -433,6 +452,8 @@ def _is_bare(function: FittedFunction) -> bool:
 
 def _own(attributes: Mapping[str, Any], X: Any) -> Mapping[str, Any]:
     """Attributes that do not change when the user writes into X later."""
+    if is_rows(X):
+        return attributes  # what was read of a file is nobody else's
     memory = X.data if is_sparse(X) else X
 
     def shared(value: Any) -> bool:

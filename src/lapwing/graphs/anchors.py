@@ -29,6 +29,7 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
+from lapwing._rows import blocks_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.base import CSR, check_points, tidy
@@ -164,8 +165,8 @@ class Anchors:
 
     def _blocks(self, X: Any, width: int) -> Iterator[tuple[slice, Array]]:
         """Row blocks of X, dense: a difference to `width` anchors for each row fits in memory."""
-        for block in row_blocks(X.shape[0], 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
-            yield block, X[block].toarray() if is_sparse(X) else X[block]
+        for block, points in blocks_of(X, 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
+            yield block, points.toarray() if is_sparse(points) else points
 
     def _weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
         n, s = squared.shape
@@ -433,7 +434,7 @@ class AnchorGraph(BaseEstimator):
             )
         choice = ANCHORS[self.anchors]
         n_drawn = min(len(order), choice.drawn * m)
-        drawn = X[order[np.sort(rng.choice(len(order), n_drawn, replace=False))]]
+        drawn = rows_of(X, order[np.sort(rng.choice(len(order), n_drawn, replace=False))])
         return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
 
 

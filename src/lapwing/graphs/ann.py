@@ -24,7 +24,7 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
 
-__all__ = ["faiss_approximate", "faiss_exact", "load_faiss"]
+__all__ = ["faiss_approximate", "faiss_exact", "load_faiss", "warn_low_recall"]
 
 _LOGGER = logging.getLogger("lapwing")
 
@@ -201,15 +201,20 @@ def _raise_recall(
     text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
     level = logging.INFO if recall >= target_recall else logging.WARNING
     _LOGGER.log(level, text, recall, target_recall, n_read, index.nlist)
+    warn_low_recall(recall, target_recall, points.n)
+    return recall
+
+
+def warn_low_recall(recall: float, target_recall: float, n: int) -> None:
+    """Warn of a search that found too few of the neighbours of n points."""
     if recall < min(target_recall, _LOW_RECALL):
         warn(
-            f"The search finds {recall:.0%} of the nearest neighbours of {points.n} points: more "
+            f"The search finds {recall:.0%} of the nearest neighbours of {n} points: more "
             "would take many minutes. Reduce the features first, e.g. "
             "KNNGraph(n_components=30), or use an estimator that searches no neighbours "
             "(AnchorGraphClassifier, EigenfunctionClassifier).",
             LowRecallWarning,
         )
-    return recall
 
 
 def _affordable(index: Any, points: Points) -> int:

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from lapwing._arrays import MASK_CURE, Array, refuse_masked
+from lapwing._rows import is_rows
 
 __all__ = [
     "CSR",
@@ -83,7 +84,12 @@ def check_normalized(normalized: Any) -> bool:
 
 
 def check_points(X: Any, owner: str) -> Any:
-    """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty."""
+    """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty.
+
+    Rows were checked where they were read for the first time.
+    """
+    if is_rows(X):
+        return X
     refuse_masked(X, "X", MASK_CURE)
     return check_array(
         X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner

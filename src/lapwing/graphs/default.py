@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing._rows import is_rows
 from lapwing.graphs.affinity import AffinityGraph
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.neighbors import KNNGraph
@@ -44,7 +45,7 @@ def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
     k = 10, p = 1 on 20.0 %; on six sets of 2 and 3 features (moons, circles, clock, blobs, rolls)
     the same two on 21.2 % and 4.7 %.
     """
-    n, n_features = np.shape(X)
+    n, n_features = _shape(X)
     if n == 1:
         return AffinityGraph(sp.csr_array((1, 1), dtype=np.float64))
     if regression:
@@ -52,6 +53,10 @@ def default_graph(X: Any, *, regression: bool = False) -> GraphRecipe:
     if n_features <= _FEW_FEATURES:
         return KNNGraph(min(10, n - 1), power=1)
     return KNNGraph(min(5, n - 1), power=2)
+
+
+def _shape(X: Any) -> tuple[int, ...]:
+    return X.shape if is_rows(X) else np.shape(X)
 
 
 # k and p that paths of parameters try: few neighbours for series of images, p = 3 for clusters in
@@ -78,7 +83,7 @@ def default_graphs(X: Any, *, regression: bool = False) -> list[GraphRecipe]:
     first = default_graph(X, regression=regression)
     if not isinstance(first, KNNGraph):
         return [first]
-    most = np.shape(X)[0] - 1
+    most = _shape(X)[0] - 1
     tried = [(first.n_neighbors, first.power)]
     tried += [(min(k, most), p) for k, p in _TRIED]
     return [KNNGraph(k, power=p, normalized=first.normalized) for k, p in dict.fromkeys(tried)]

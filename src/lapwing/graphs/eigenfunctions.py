@@ -18,6 +18,7 @@ not independent the functions are no eigenfunctions of anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +28,10 @@ import scipy.linalg as sla
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
+from lapwing._rows import is_rows
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.order_statistics import quantiles
 from lapwing.graphs.rotation import FLAT, Rotation, coordinates, principal_rotation
 
 __all__ = ["Eigenfunctions", "density_eigenfunctions", "fit_eigenfunctions"]
@@ -83,7 +86,7 @@ class Eigenfunctions:
 
         Parameters
         ----------
-        X : ndarray or csr of shape (n, n_features)
+        X : ndarray, csr or Rows of shape (n, n_features)
             The points.
 
         Returns
@@ -103,7 +106,7 @@ class Eigenfunctions:
 
         Parameters
         ----------
-        X : ndarray or csr of shape (n, n_features)
+        X : ndarray, csr or Rows of shape (n, n_features)
             The points.
         alpha : ndarray of shape (k, c)
             Coefficients, a column a function.
@@ -138,7 +141,7 @@ def fit_eigenfunctions(
 
     Parameters
     ----------
-    X : ndarray or csr of shape (n, n_features)
+    X : ndarray, csr or Rows of shape (n, n_features)
         The points; only passed over in blocks.
     n_components : int, default=64
         q, principal directions; fewer where there are no more, more where the last ones tie.
@@ -308,6 +311,8 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[A
     A few directions at a time: their coordinates of all points are alive at once for the quantiles.
     """
     n, q = X.shape[0], len(rotation.deviations)
+    if is_rows(X):
+        return _histograms_in_passes(X, rotation, n_bins, clip)
     shares, starts, widths = np.empty((q, n_bins)), np.empty(q), np.empty(q)
     for group in row_blocks(q, 4 * 8 * n, _BLOCK_BYTES):
         some = np.arange(q)[group]
@@ -315,13 +320,45 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[A
         for block, rows in coordinates(X, rotation, some):
             along[block] = rows
         low, high = np.quantile(along, [clip, 1 - clip], axis=0)
-        # A coordinate that nearly all points share has no quantiles to speak of.
-        lumped = high - low <= FLAT * rotation.deviations[some]
-        low = np.where(lumped, along.min(axis=0), low)
-        high = np.where(lumped, along.max(axis=0), high)
-        width = (high - low) / n_bins
-        starts[some], widths[some] = low + width / 2, width
-        position = (along - starts[some]) / width
+        ends = along.min(axis=0), along.max(axis=0)
+        starts[some], widths[some] = _bins((low, high), ends, rotation.deviations[some], n_bins)
+        position = (along - starts[some]) / widths[some]
         for column, j in enumerate(some):
             shares[j] = _divided(position[:, column], n_bins) / n
     return shares, starts, widths
+
+
+def _histograms_in_passes(
+    X: Any, rotation: Rotation, n_bins: int, clip: float
+) -> tuple[Array, Array, Array]:
+    """The same where a pass over the points is cheaper than their coordinates in memory."""
+    n, q = X.shape[0], len(rotation.deviations)
+    every = np.arange(q)
+
+    def along() -> Iterator[Array]:
+        return (rows for _, rows in coordinates(X, rotation, every))
+
+    ends = np.full(q, np.inf), np.full(q, -np.inf)
+    for rows in along():
+        np.minimum(ends[0], rows.min(axis=0), out=ends[0])
+        np.maximum(ends[1], rows.max(axis=0), out=ends[1])
+    low, high = quantiles(along, *ends, n, [clip, 1 - clip])
+    starts, widths = _bins((low, high), ends, rotation.deviations, n_bins)
+    counts = np.zeros((q, n_bins))
+    for rows in along():
+        position = (rows - starts) / widths
+        for j in every:
+            counts[j] += _divided(position[:, j], n_bins)
+    return counts / n, starts, widths
+
+
+def _bins(
+    quantile: tuple[Array, Array], ends: tuple[Array, Array], deviations: Array, n_bins: int
+) -> tuple[Array, Array]:
+    """First centres and widths of the bins between two quantiles of each direction."""
+    low, high = quantile
+    # A coordinate that nearly all points share has no quantiles to speak of.
+    lumped = high - low <= FLAT * deviations
+    low, high = np.where(lumped, ends[0], low), np.where(lumped, ends[1], high)
+    width = (high - low) / n_bins
+    return low + width / 2, width

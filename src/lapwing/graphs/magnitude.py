@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lapwing.linalg import largest_value
+
 __all__ = ["check_magnitude"]
 
 _LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite
@@ -14,14 +16,14 @@ def check_magnitude(X: Any) -> None:
 
     Parameters
     ----------
-    X : ndarray or csr of shape (n, n_features)
+    X : ndarray, csr or Rows of shape (n, n_features)
 
     Raises
     ------
     ValueError
         If the largest value is beyond 1e151, or below 1e-151 and not 0.
     """
-    largest = float(abs(X).max())
+    largest = largest_value(X)
     if not largest < _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
             f"X holds values up to {largest:.3g}, whose squares overflow or underflow. Scale the "

@@ -13,10 +13,12 @@ from sklearn.neighbors import VALID_METRICS
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing._rows import Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points
 from lapwing.graphs.parameters import check_recipe, one_of
 from lapwing.graphs.points import DIFFERENCE_METRICS, Points
+from lapwing.graphs.row_search import scan_rows, search_rows
 from lapwing.graphs.search import Neighbors, sklearn_neighbors
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
@@ -165,13 +167,13 @@ class KNNGraph(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, n_features)
+        X : array-like, sparse or rows of `lapwing.datasets.open_rows`, of shape (n, n_features)
             The points.
 
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric, non-negative, its diagonal empty.
+            Symmetric, non-negative, its diagonal empty; float32 of points on disk.
 
         Raises
         ------
@@ -183,9 +185,10 @@ class KNNGraph(BaseEstimator):
         found = self.neighbors(X)
         self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
-        rows = np.concatenate([np.repeat(np.arange(n), k), found.tied[:, 0]])
-        columns = np.concatenate([found.indices.ravel(), found.tied[:, 1]])
-        farthest = found.distances[found.tied[:, 0], -1]
+        tied = found.tied.astype(found.indices.dtype, copy=False)
+        rows = np.concatenate([np.repeat(np.arange(n, dtype=tied.dtype), k), tied[:, 0]])
+        columns = np.concatenate([found.indices.ravel(), tied[:, 1]])
+        farthest = found.distances[tied[:, 0], -1]
         edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
         return affinity_of_edges(edges, self.weights, mutual=self.mutual)
 
@@ -232,6 +235,8 @@ class KNNGraph(BaseEstimator):
         if self.n_components is not None:
             self._check_reduction(X)
             X = _principal_components(X, int(self.n_components))
+        if is_rows(X):
+            return self._neighbors_of_rows(X, k)
         if self._backend(X) == "sklearn":
             return sklearn_neighbors(X, k, self.metric, self.n_jobs)
         faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
@@ -241,6 +246,23 @@ class KNNGraph(BaseEstimator):
         return faiss_approximate(
             faiss, points, k, self.n_jobs, self.target_recall, self.random_state
         )
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether points on disk are searched in blocks; if not, they are read into memory."""
+        known = isinstance(self.metric, str) and self.metric in DIFFERENCE_METRICS
+        return known and self.n_components is None and self.backend != "sklearn"
+
+    def _neighbors_of_rows(self, X: Rows, k: int) -> Neighbors:
+        if not self.reads_rows:
+            raise ValueError(
+                "Points on disk are searched in blocks, by metric='euclidean' or 'cosine', "
+                "backend='auto' or 'faiss' and n_components=None. Use these, or give X as an array."
+            )
+        metric = str(self.metric)
+        if not self._approximates(X):
+            return scan_rows(X, k, metric)
+        return search_rows(X, k, metric, self.n_jobs, self.target_recall, self.random_state)
 
     def _approximates(self, X: Any) -> bool:
         if self.approximate == "auto":

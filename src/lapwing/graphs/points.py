@@ -20,7 +20,7 @@ from lapwing._arrays import Array, row_blocks
 from lapwing.graphs.ties import Nearest, nearest_of
 from lapwing.linalg import center_of, shifted
 
-__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points", "divide_rows"]
+__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points", "divide_rows", "unit_rows"]
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
@@ -58,7 +58,7 @@ class Points:
     def prepare(cls, X: Any, metric: str) -> Points:
         """Points of X (n, d), dense or sparse."""
         if metric == "cosine":
-            unit = _unit_rows(X)
+            unit = unit_rows(X)
             return cls(unit, unit, metric)
         X, scale = _squarable(X)
         return cls(shifted(X, center_of(X)), X, metric, scale)
@@ -173,24 +173,23 @@ def _squarable(X: Any) -> tuple[Any, float]:
     return X / X.dtype.type(scale), scale
 
 
-def _unit_rows(X: Any) -> Any:
+def unit_rows(X: Any, extra: bool | None = None) -> Any:
     """Rows of unit length; zero rows get a direction of their own, all of them the same one.
 
     A zero row has no angle. So it is taken as equal to other zero rows and orthogonal to
     everything else (distance 1); left at the origin, it would lie closer to every point than an
     orthogonal one does and become a hub. (sklearn's `normalize` takes short rows for zero.)
+    That direction is one more column, where there is a zero row, or as `extra` says.
     """
     sparse = sp.issparse(X)
     largest = abs(X).max(axis=1).toarray().ravel() if sparse else np.abs(X).max(axis=1)
     empty = largest == 0
     unit = divide_rows(X, np.where(empty, 1, largest))  # first, so that no square overflows
     unit = divide_rows(unit, np.where(empty, 1, row_norms(unit)).astype(X.dtype))
-    if not empty.any():
+    if not (empty.any() if extra is None else extra):
         return unit
-    extra = empty[:, None].astype(unit.dtype)
-    return (
-        sp.hstack([unit, sp.csr_array(extra)], format="csr") if sparse else np.hstack([unit, extra])
-    )
+    own = empty[:, None].astype(unit.dtype)
+    return sp.hstack([unit, sp.csr_array(own)], format="csr") if sparse else np.hstack([unit, own])
 
 
 def divide_rows(X: Any, divisors: Array) -> Any:

@@ -14,7 +14,7 @@ from lapwing.graphs.base import GraphRecipe, check_normalized, check_power
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 
-__all__ = ["GRAPHS", "as_graph", "build_laplacian"]
+__all__ = ["GRAPHS", "as_graph", "build_laplacian", "graph_reads_rows"]
 
 # The shared test suite runs over these: a new graph is one file and one line here.
 GRAPHS: dict[str, type[GraphRecipe]] = {
@@ -54,6 +54,15 @@ def as_graph(graph: Any) -> GraphRecipe:
         f"{', '.join(GRAPHS)}, a symmetric affinity matrix (sparse or dense), or a neighbours "
         f"transformer of scikit-learn.{called}"
     )
+
+
+def graph_reads_rows(graph: Any) -> bool:
+    """Whether the graph of points on disk is made of their blocks; None is the default graph."""
+    if graph is None or isinstance(graph, np.ndarray) or sp.issparse(graph):
+        return True
+    if isinstance(graph, KNNGraph):
+        return graph.reads_rows
+    return isinstance(graph, AffinityGraph | AnchorGraph)
 
 
 def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:

@@ -18,9 +18,10 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.decomposition import PCA
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
+from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 
 __all__ = ["FLAT", "Rotation", "coordinates", "principal_rotation"]
@@ -64,7 +65,7 @@ def principal_rotation(X: Any, n_components: int) -> Rotation:
 
     Parameters
     ----------
-    X : ndarray or csr of shape (n, n_features)
+    X : ndarray, csr or Rows of shape (n, n_features)
         The points.
     n_components : int
         Dimensions that the directions span, or a few more where the last ones tie.
@@ -119,7 +120,12 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     The next one tells whether the last ties with it.
     """
     n, d = X.shape
-    if d <= _COVARIANCE_FEATURES:
+    if d <= _COVARIANCE_FEATURES or is_rows(X):
+        require_memory(
+            3.0 * 8 * d * d if d > _COVARIANCE_FEATURES else 0,
+            f"The covariance of {d} features",
+            "Reduce the features first.",
+        )
         mean, covariance = _moments(X)
         variances, vectors = sla.eigh(covariance, check_finite=False)
         return mean, variances[::-1], vectors[:, ::-1]
@@ -139,7 +145,8 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
 def _moments(X: Any) -> tuple[Array, Array]:
     """Mean and covariance in float64, of centred blocks: a far origin cancels no digits."""
     n, d = X.shape
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
+    mean = np.asarray(known).ravel()
     covariance = np.zeros((d, d))
     for _, block in _dense_blocks(X):
         centred = block - mean
@@ -148,8 +155,8 @@ def _moments(X: Any) -> tuple[Array, Array]:
 
 
 def _dense_blocks(X: Any) -> Iterator[tuple[slice, Array]]:
-    for block in row_blocks(X.shape[0], 8 * X.shape[1], _BLOCK_BYTES):
-        rows = X[block].toarray() if is_sparse(X) else X[block]
+    for block, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
+        rows = points.toarray() if is_sparse(points) else points
         yield block, rows.astype(np.float64, copy=False)
 
 

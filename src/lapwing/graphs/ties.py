@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._rows import blocks_of, is_rows, moments_of
 
 __all__ = ["TIE", "Nearest", "Tying", "complete", "lots", "most_neighbors", "nearest_of"]
 
@@ -147,7 +148,7 @@ def lots(X: Any) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    X : ndarray or sparse of shape (n, d)
+    X : ndarray, sparse or Rows of shape (n, d)
 
     Returns
     -------
@@ -158,9 +159,7 @@ def lots(X: Any) -> tuple[Array, Array]:
         Different for different points, by a fixed random direction.
     """
     n, d = X.shape
-    largest = abs(X).max(axis=0)
-    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
-    largest = largest.ravel()
+    largest = _largest_of_columns(X)
     largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
     # Brought to one size, no column drowns another.
     scale, units = 1 / largest, _units(largest)
@@ -171,6 +170,15 @@ def lots(X: Any) -> tuple[Array, Array]:
         first = _along(X, scale, np.where(_alike(weights), units * weights, weights))
         first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
     return first, _along(X, scale, np.random.default_rng(0).normal(size=d))
+
+
+def _largest_of_columns(X: Any) -> Array:
+    if is_rows(X):
+        moments = moments_of(X)
+        return np.maximum(moments.high, -moments.low).astype(np.float64)
+    largest = abs(X).max(axis=0)
+    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
+    return np.asarray(largest.ravel())
 
 
 def _units(largest: Array) -> Array:
@@ -194,16 +202,16 @@ def _alike(weights: Array) -> Array:
 
 def _along(X: Any, scale: Array, direction: Array) -> Array:
     projected = np.empty(X.shape[0])
-    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
-        projected[rows] = _scaled(X[rows], scale) @ direction
+    for rows, points in blocks_of(X, 8 * X.shape[1]):
+        projected[rows] = _scaled(points, scale) @ direction
     return projected
 
 
 def _column_weights(X: Any, scale: Array, phases: Array) -> Array:
     """A number for each column, made of its values and the phases of their rows, in any order."""
     total = np.zeros(X.shape[1])
-    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
-        values, phase = _scaled(X[rows], scale), 5 * phases[rows]
+    for rows, points in blocks_of(X, 8 * X.shape[1]):
+        values, phase = _scaled(points, scale), 5 * phases[rows]
         if is_sparse(values):
             phase = np.repeat(phase, np.diff(values.indptr))
             waves = np.cos(3 * values.data + phase) - np.cos(phase)

@@ -28,7 +28,7 @@ class Edges:
 
     rows: Array  # (m,) starts
     columns: Array  # (m,) ends
-    lengths: Array  # (m,) float64
+    lengths: Array  # (m,) float64, or float32
     n: int
 
 
@@ -38,7 +38,8 @@ def _gaussian(squared_ratio: Array) -> Array:
 
 def _heat(edges: Edges) -> Array:
     """exp(-d^2 / (2 t^2)), t the mean length of the directed edges (errata L6)."""
-    t = edges.lengths.mean() if len(edges.lengths) else 0.0
+    # Lengths of points on disk are float32, and so are their weights; sums are not.
+    t = float(edges.lengths.mean(dtype=np.float64)) if len(edges.lengths) else 0.0
     if t == 0:  # nothing but duplicates
         return np.ones_like(edges.lengths)
     return _gaussian((edges.lengths / t) ** 2 / 2)

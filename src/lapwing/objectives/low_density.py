@@ -26,6 +26,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.threads import matvec, rmatvec
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.spaces.base import CoordinateSpace
+from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.linear import LinearSpace
 
 __all__ = ["CenteredFeatures", "Function", "LowDensityObjective"]
@@ -63,11 +64,15 @@ class CenteredFeatures:
     def rows(self, rows: Array) -> CenteredFeatures:
         """The features of some points, by the same centre."""
         # In coordinates the norm is that of w, so that rows of features are a linear space.
-        return replace(self, space=LinearSpace(self.space.features[rows]))
+        features = self.space.features
+        points = LinearSpace(features.X).points(rows) if is_read(features) else features[rows]
+        return replace(self, space=LinearSpace(points))
 
     def in_double(self) -> CenteredFeatures:
         """The same in float64, if they are few or in it already."""
         features = self.space.features
+        if is_read(features):
+            return self
         size = features.nnz if is_sparse(features) else features.size
         if self.space.dtype == np.float64 or 8 * size > _DOUBLED_BYTES:
             return self
@@ -87,21 +92,33 @@ class CenteredFeatures:
         # which the line search compares values that differ by little.
         features, coef = self.space.features, coef.astype(np.float64, copy=False)
         w = coef.astype(self.space.dtype, copy=False)
-        values = features @ w if is_sparse(features) else matvec(features, w)
+        plain = is_sparse(features) or is_read(features)
+        values = features @ w if plain else matvec(features, w)
         values = values.astype(np.float64, copy=False)
         return values if self.center is None else values - self.center @ coef
 
     def represent(self, u: Array) -> Array:
         """sum_i u_i (phi(x_i) - mu), float64; the adjoint of `values`."""
         features, slopes = self.space.features, u.astype(self.space.dtype, copy=False)
-        w = features.T @ slopes if is_sparse(features) else rmatvec(features, slopes)
+        plain = is_sparse(features) or is_read(features)
+        w = features.T @ slopes if plain else rmatvec(features, slopes)
         w = w.astype(np.float64, copy=False)
         return w if self.center is None else w - self.center * u.sum()
+
+    @property
+    def _norms(self) -> Array:
+        features = self.space.features
+        if not is_read(features):
+            return np.asarray(row_norms(features, squared=True), dtype=np.float64)
+        norms = np.empty(self.n_points)
+        for rows, block in features.blocks():
+            norms[rows] = row_norms(block, squared=True)
+        return norms
 
     @cached_property
     def squared_norms(self) -> Array:
         """|phi(x) - mu|^2 of the points; exactly 0 where rounding is all there is (errata C5)."""
-        norms: Array = row_norms(self.space.features, squared=True).astype(np.float64)
+        norms = self._norms
         if self.center is None:
             return norms
         size = norms + self.center @ self.center

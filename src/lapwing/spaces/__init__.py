@@ -17,6 +17,7 @@ from lapwing.spaces.functions import (
     LinearFunction,
     NeighborhoodFunction,
     VotedFunction,
+    evaluate,
     function_from,
 )
 from lapwing.spaces.linear import LinearSpace
@@ -53,6 +54,7 @@ __all__ = [
     "VotedFunction",
     "check_space",
     "deformed",
+    "evaluate",
     "full_map",
     "function_from",
     "landmark_map",

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import Array
+from lapwing._rows import blocks_of, is_rows
 from lapwing.classes.voting import class_pairs, votes
 from lapwing.kernels import Kernel
 
@@ -25,12 +26,14 @@ __all__ = [
     "LinearFunction",
     "NeighborhoodFunction",
     "VotedFunction",
+    "evaluate",
     "function_from",
 ]
 
 # Of the sum of the terms' sizes: what the order of sums and an eigensolver leave open. Scores of
 # np.eye tie to 1e-12.
 _SETTLED = 1e-10
+_READ_BYTES = 2**24  # of points whose values are computed at a time
 
 
 class FittedFunction(Protocol):
@@ -50,6 +53,31 @@ class FittedFunction(Protocol):
     @classmethod
     def fitted(cls, attributes: Mapping[str, Any]) -> Self | None:
         """Make it again; None where the attributes are those of another kind of function."""
+
+
+def evaluate(function: FittedFunction, X: Any) -> Array:
+    """Values (n, c) of a function at points; rows are read in one pass.
+
+    Raises
+    ------
+    ValueError
+        For rows with missing or infinite values, which arrays were looked through for before.
+    """
+    if not is_rows(X):
+        return function(X)
+    values: Array | None = None
+    for rows, points in blocks_of(X, budget=_READ_BYTES):
+        if not np.isfinite(points).all():
+            i, j = np.argwhere(~np.isfinite(points))[0]
+            raise ValueError(
+                f"X contains NaN or infinity in row {rows.start + i}, column {j} (counted from 0)."
+            )
+        block = function(points)
+        if values is None:
+            values = np.empty((X.shape[0], block.shape[1]), dtype=block.dtype)
+        values[rows] = block
+    assert values is not None
+    return values
 
 
 @dataclass(frozen=True, eq=False)

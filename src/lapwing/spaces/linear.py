@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import BLOCK_BYTES, is_sparse
+from lapwing._rows import PickedRows, is_rows, rows_of
 from lapwing.spaces.base import Array, Restriction
+from lapwing.spaces.block_operator import RowFeatures
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import LinearFunction
 from lapwing.spaces.mapped import factored_restriction, same_coordinates
@@ -29,7 +32,7 @@ class LinearSpace(Coordinates):
 
     Attributes
     ----------
-    X : ndarray or sparse of shape (n, m)
+    X : ndarray, sparse or Rows of shape (n, m)
     columns : ndarray of shape (m,) or None
         Which of the user's features these are, where it is some of them only.
     n_features : int
@@ -55,21 +58,35 @@ class LinearSpace(Coordinates):
 
     @property
     def features(self) -> Any:
-        return self.X
+        return self._read if is_rows(self.X) else self.X
+
+    @cached_property
+    def _read(self) -> RowFeatures:
+        return RowFeatures(self.X)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        return self._read.blocks() if is_rows(self.X) else super().blocks()
 
     def stored(self) -> LinearSpace:
-        return self
+        return replace(self, X=self._read.held) if is_rows(self.X) else self
 
     def restrict(self, rows: Array) -> Restriction:
         if len(rows) == self.n_points:
             return same_coordinates(self)
-        X = self.X[rows]
+        X = self.points(rows)
         few = len(rows) < self.n_coef and len(rows) ** 2 < _WIDE * self.n_coef
         if not (few and is_sparse(X)):
             return same_coordinates(replace(self, X=X))
         products = self._products
         gram = (X @ X.T).toarray() if products is None else products[np.ix_(rows, rows)]
         return factored_restriction(X, gram, self.function)
+
+    def points(self, rows: Array) -> Any:
+        """Some points; of points on disk only few are read into memory."""
+        if not is_rows(self.X):
+            return self.X[rows]
+        few = len(rows) * self.n_coef * self.dtype.itemsize <= BLOCK_BYTES
+        return rows_of(self.X, rows) if few else PickedRows(self.X, rows)
 
     @cached_property
     def _products(self) -> Array | None:

@@ -38,6 +38,7 @@ from lapwing.spaces.base import (
     Restriction,
     Smoothness,
 )
+from lapwing.spaces.block_operator import BlockOperator
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 
@@ -60,20 +61,20 @@ _PART_BYTES = 2**24  # of kernel values that a thread computes at a time
 _SAMPLE = 256  # rows of kernel values whose size stands for that of all
 
 
-class KernelFeatures(LinearOperator):
+class KernelFeatures(BlockOperator):
     """Coordinates A'k(z, x) over a basis z: products compute them, a row block at a time.
 
     Parameters
     ----------
     kernel : Kernel
-    X : ndarray or CSR of shape (n, n_features)
+    X : ndarray, CSR or Rows of shape (n, n_features)
     basis : ndarray or CSR of shape (m, n_features)
     lift : ndarray of shape (m, r)
         A: coordinates to the coefficients over the basis.
     """
 
     def __init__(self, kernel: Kernel, X: Any, basis: Any, lift: Array) -> None:
-        super().__init__(X.dtype, (X.shape[0], lift.shape[1]))  # type: ignore[call-arg]
+        super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -127,18 +128,6 @@ class KernelFeatures(LinearOperator):
         for rows, block in self._computed():
             features[rows] = block
         return features
-
-    def _matmat(self, coef: Array) -> Array:
-        values = np.empty((self.shape[0], coef.shape[1]), np.result_type(self.dtype, coef))
-        for rows, block in self.blocks():
-            values[rows] = block @ coef
-        return values
-
-    def _rmatmat(self, u: Array) -> Array:
-        total = np.zeros((self.shape[1], u.shape[1]), np.result_type(self.dtype, u))
-        for rows, block in self.blocks():
-            total += block.T @ u[rows]
-        return total
 
 
 class Lift(LinearOperator):

@@ -11,6 +11,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import is_sparse
+from lapwing._rows import is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace
@@ -18,6 +19,7 @@ from lapwing.spaces.mapped import landmark_map
 
 __all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space", "make_space"]
 
+_POINTS_PER_CENTER = 100  # of points on disk
 _SELECTIONS = ("random", "kmeans")
 
 
@@ -74,8 +76,8 @@ class Landmarks(BaseEstimator):
 
         Parameters
         ----------
-        X : ndarray or CSR of shape (n, n_features)
-            Training points.
+        X : ndarray, CSR or Rows of shape (n, n_features)
+            Training points. Of rows on disk k-means sees a sample of 100 a landmark.
 
         Returns
         -------
@@ -88,7 +90,8 @@ class Landmarks(BaseEstimator):
             For parameters out of range, centres that do not go with X, or sparse X with
             ``method='kmeans'``.
         """
-        X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
+        if not is_rows(X):
+            X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
             return self._given(X)
         r = self.n_components
@@ -97,16 +100,21 @@ class Landmarks(BaseEstimator):
         if self.method not in _SELECTIONS:
             known = ", ".join(map(repr, _SELECTIONS))
             raise ValueError(f"method={self.method!r} is not known. Use one of {known}.")
-        if r >= X.shape[0]:
-            return X
+        n = X.shape[0]
+        if r >= n:
+            return rows_of(X, np.arange(n)) if is_rows(X) else X
         random = check_random_state(self.random_state)
         if self.method == "random":
-            return X[np.sort(random.choice(X.shape[0], size=int(r), replace=False))]
+            return rows_of(X, np.sort(random.choice(n, size=int(r), replace=False)))
         if is_sparse(X):
             raise ValueError(
                 "Landmarks(method='kmeans') takes dense points: the centres of sparse ones are "
                 "dense. Use method='random'."
             )
+        if is_rows(X):
+            size = _POINTS_PER_CENTER * int(r)
+            drawn = np.arange(n) if size >= n else random.choice(n, size=size, replace=False)
+            X = rows_of(X, np.sort(drawn))
         means = MiniBatchKMeans(int(r), random_state=random, n_init=1, batch_size=max(1024, int(r)))
         return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from lapwing._arrays import is_sparse, row_blocks
+from lapwing._arrays import BLOCK_BYTES, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.linalg import normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
@@ -35,6 +35,7 @@ from lapwing.spaces.base import (
     Smoothness,
     Solution,
 )
+from lapwing.spaces.block_operator import is_read
 
 __all__ = [
     "DeformedSystem",
@@ -45,6 +46,7 @@ __all__ = [
     "expansion_system",
 ]
 
+_READ_BYTES = 2**29  # of columns of a design on disk
 # Digits that the expansion may lose to cancellation before feature coordinates take over.
 _RESIDUAL_TOLERANCE = 1e-9
 
@@ -253,7 +255,9 @@ class PrimalSystem:
         size = d + fit_intercept
         base = np.zeros((size, size))
         if smoothness is not None:
-            for columns in row_blocks(d, 8 * n):
+            # Each of these takes two passes over a design that is read from disk.
+            budget = _READ_BYTES if is_read(Phi) else BLOCK_BYTES
+            for columns in row_blocks(d, 8 * n, budget):
                 block = Phi[:, columns]
                 block = block.toarray() if is_sparse(block) else block
                 base[:d, columns] = Phi.T @ smoothness(np.asarray(block, dtype=np.float64))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse
 from lapwing._host.warn import called_by, warn
+from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.estimators.diagnostics.graph import LISTED
 from lapwing.exceptions import (
     FeatureScaleWarning,
@@ -17,7 +18,7 @@ from lapwing.exceptions import (
     OutlierWarning,
     UnlabeledMarkerWarning,
 )
-from lapwing.linalg import center_of, shifted
+from lapwing.linalg import center_of, largest_value, shifted
 
 __all__ = [
     "check_linear_scale",
@@ -67,7 +68,7 @@ def warn_feature_scales(X: Any, names: Array | None = None) -> None:
     """
     if is_sparse(X) or X.shape[1] < 2:
         return
-    ranges = np.ptp(X, axis=0).astype(np.float64)
+    ranges = _ranges(X).astype(np.float64)
     varying = np.flatnonzero(ranges > 0)
     if len(varying) < 2:
         return
@@ -84,6 +85,13 @@ def warn_feature_scales(X: Any, names: Array | None = None) -> None:
         )
 
 
+def _ranges(X: Any) -> Array:
+    if is_rows(X):
+        moments = moments_of(X)
+        return np.asarray(moments.high - moments.low)
+    return np.asarray(np.ptp(X, axis=0))
+
+
 def warn_outlying_rows(X: Any) -> None:
     """Warn if a few rows, at most 1 % (of few rows, 3), multiply the variance of all by over 30."""
     n = X.shape[0]
@@ -92,9 +100,9 @@ def warn_outlying_rows(X: Any) -> None:
         return
     center = center_of(X)
     squared = np.empty(n)
-    for rows in row_blocks(n, 8 * X.shape[1]):
+    for rows, points in blocks_of(X, 8 * X.shape[1]):
         with np.errstate(over="ignore"):
-            squared[rows] = row_norms(shifted(X[rows], center), squared=True)
+            squared[rows] = row_norms(shifted(points, center), squared=True)
     far = np.argsort(-squared, kind="stable")[:few]
     others = float(np.delete(squared, far).mean())
     if not 0 < others * _OUTLYING < squared.mean():
@@ -156,7 +164,7 @@ def check_target_scale(targets: Array, weights: Array, dtype: Any) -> None:
 
 def check_linear_scale(X: Any) -> None:
     """Refuse points whose dot products overflow, or underflow."""
-    largest, info = float(abs(X).max()), np.finfo(X.dtype)
+    largest, info = largest_value(X), np.finfo(X.dtype)
     highest = float(np.sqrt(info.max / X.shape[1]))
     lowest = float(np.sqrt(info.tiny / info.eps))  # a digit less is lost to numbers below tiny
     if not largest <= highest or 0 < largest < lowest:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.kernels import Kernel
-from lapwing.linalg import asymmetry_of, extreme_eigenvalues
+from lapwing.linalg import asymmetry_of, extreme_eigenvalues, spread_rows
 
 __all__ = ["check_kernel", "check_kernel_matrix"]
 
@@ -52,5 +52,4 @@ def check_kernel(kernel: Kernel, X: Any, name: str) -> None:
     """
     if kernel.precomputed:
         return
-    sample = X[:: -(-X.shape[0] // _SAMPLE)]
-    check_kernel_matrix(kernel.gram(sample), name)
+    check_kernel_matrix(kernel.gram(spread_rows(X, _SAMPLE)), name)
