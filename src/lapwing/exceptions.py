@@ -7,6 +7,7 @@ __all__ = [
     "BalanceWarning",
     "ClassPriorWarning",
     "ConstantFitWarning",
+    "DaskWarning",
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
     "FewLabelsWarning",
@@ -63,6 +64,10 @@ class NoClassStructureWarning(LapwingWarning):
 
 class ConstantFitWarning(LapwingWarning):
     """Fitted values hardly vary where the labels or targets do."""
+
+
+class DaskWarning(LapwingWarning):
+    """A Dask collection makes the cluster work more than it has to."""
 
 
 class FeatureScaleWarning(LapwingWarning):
