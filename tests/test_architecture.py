@@ -84,7 +84,7 @@ OPTIONAL = frozenset(
 
 # The verbs are declared with typer; lapwing._app.cli requires it before it loads them.
 EXEMPT = {
-    "lapwing._app.commands": frozenset({"rich", "typer"}),
+    "lapwing._app.verbs": frozenset({"rich", "typer"}),
     "lapwing._app.console": frozenset({"rich"}),
 }
 
@@ -178,8 +178,15 @@ def optional_imports(known: dict[str, Module]) -> list[str]:
         f"{module.name}:{line} imports {target}"
         for module in known.values()
         for target, line in imports(without_type_checking(module), known)
-        if target.partition(".")[0] in OPTIONAL - EXEMPT.get(module.name, frozenset())
+        if target.partition(".")[0] in OPTIONAL - exempt(module)
     ]
+
+
+def exempt(module: Module) -> frozenset[str]:
+    """What a module may import at its top, by itself or by its package."""
+    return frozenset().union(
+        *(known for name, known in EXEMPT.items() if f"{module.name}.".startswith(f"{name}."))
+    )
 
 
 def without_type_checking(module: Module) -> Module:

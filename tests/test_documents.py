@@ -17,7 +17,7 @@ from lapwing import plotting
 from lapwing._app import cli
 from lapwing._app.demo import run_demo
 from lapwing._app.methods import METHODS
-from lapwing._app.request import (
+from lapwing._app.requests import (
     DEFAULT_METHOD,
     CompareRequest,
     FitRequest,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lapwing._app import cli, request
+from lapwing._app import cli
+from lapwing._app.requests import fit as fit_requests
 
 
 @pytest.fixture
@@ -24,4 +25,4 @@ def main(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
 @pytest.fixture(autouse=True)
 def plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit that names no method is one of `LapSVC`, which takes a twentieth of a comparison."""
-    monkeypatch.setattr(request, "DEFAULT_METHOD", "lapsvc")
+    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", "lapsvc")

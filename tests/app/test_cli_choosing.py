@@ -13,11 +13,12 @@ import polars as pl
 import pytest
 
 from lapwing import FewLabelClassifier, LapSVC
-from lapwing._app import affordable, choosing, forecast, request
+from lapwing._app import affordable, choosing, forecast
 from lapwing._app.affordable import Effort, Share
 from lapwing._app.forecast import Size, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
-from lapwing._app.request import CompareRequest, FitRequest, TuneRequest
+from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
+from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._app.trust import LEVELS
 from lapwing.graphs import KNNGraph, default_graph
@@ -94,7 +95,7 @@ def test_the_command_that_does_not_choose_again_gives_the_same(blobs: Path, main
 def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(request, "DEFAULT_METHOD", AUTO)
+    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", AUTO)
     data = (Path("t.csv"),)
     assert FitRequest(data=data, label="y").method == AUTO
     assert FitRequest(data=data, label="y", settings=("gamma_I=2",)).method == "lapsvc"

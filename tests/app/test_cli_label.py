@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from lapwing._app import console, labelling, workflow
-from lapwing._app.request import LabelRequest
+from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
 from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, table, write
 from tests.label.pages import Browser

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
-from lapwing._app.request import FitRequest, InfoRequest
+from lapwing._app.requests import FitRequest, InfoRequest
 from lapwing.models import load_model
 from tests.helpers.customers import LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
 

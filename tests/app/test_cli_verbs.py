@@ -26,11 +26,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
-from lapwing._app import commands, console, fitting, forecast, workflow
+from lapwing._app import console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import COMMAND_METHODS, find_method
-from lapwing._app.request import FitRequest
+from lapwing._app.requests import FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing._app.verbs import saying
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm_choice import seconds_of_pairs
@@ -702,7 +703,7 @@ def test_a_fit_is_forecast_for_all_its_classes(
 
     request = SimpleNamespace(chosen=SimpleNamespace(regression=regression, forecast=note))
     told: Any = (table, request)
-    assert commands._seconds(*told) == 7
+    assert saying.seconds(*told) == 7
     assert sizes == [Size(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
 
 
@@ -1027,7 +1028,7 @@ def test_names_are_neither_markup_nor_escapes(hostile: Path, main: Main, tmp_pat
 
 
 def test_json_holds_no_control_character_of_terminals() -> None:
-    text = commands._json({"a\x9b": "\x7f\x1bé"})
+    text = saying.json_text({"a\x9b": "\x7f\x1bé"})
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert json.loads(text) == {"a\x9b": "\x7f\x1bé"}
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lapwing import estimators
-from lapwing._app import cli, commands, fitting, workflow
+from lapwing._app import cli, fitting, verbs, workflow
 from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import (
+from lapwing._app.requests import (
     CompareRequest,
     FitRequest,
     InfoRequest,
@@ -43,11 +43,11 @@ def asked(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
         found.extend(values)
         raise StoppedError
 
-    for where, name in ((workflow, "read"), (commands, "inspect"), (workflow, "read_for")):
+    for where, name in ((workflow, "read"), (verbs.info, "inspect"), (workflow, "read_for")):
         monkeypatch.setattr(where, name, take)
     monkeypatch.setattr(workflow, "load", lambda path: path)
     with pytest.raises(StoppedError):
-        commands.run(arguments)
+        verbs.run(arguments)
     return found[-1]
 
 
@@ -108,7 +108,7 @@ def test_every_option_of_a_verb_is_a_field() -> None:
     kinds = {"fit": FitRequest, "info": InfoRequest, "suggest": SuggestRequest}
     kinds |= {"predict": PredictRequest, "compare": CompareRequest, "tune": TuneRequest}
     for verb, kind in kinds.items():
-        declared = set(getattr(commands, verb).__annotations__) - {"return"}
+        declared = set(getattr(getattr(verbs, verb), verb).__annotations__) - {"return"}
         known = {one.name for one in fields(kind)}
         assert declared <= known
         # `info` has no progress to be quiet about, and `tune` fits what cannot suggest.

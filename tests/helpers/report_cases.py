@@ -16,7 +16,7 @@ from lapwing import KNNGraph, LapSVC, LapSVR
 from lapwing._app.choosing import Chosen
 from lapwing._app.fitting import FittedTwin, Outcome
 from lapwing._app.methods import find_method
-from lapwing._app.request import FitRequest
+from lapwing._app.requests import FitRequest
 from lapwing._app.trust import trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table

@@ -31,7 +31,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import FittedTwin
-from lapwing._app.request import FitRequest
+from lapwing._app.requests import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.cells import row_columns
 from lapwing._report.mapping import choose_rows, place

@@ -14,7 +14,7 @@ from lapwing._app.affordable import Effort, affordable, forecast_comparison
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import CompareRequest, LearningRequest, TuneRequest
+from lapwing._app.requests import CompareRequest, LearningRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
@@ -276,4 +276,4 @@ def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
         return ""
     name, method = known
     settings = settings_of(estimator, method, usual)
-    return "" if settings is None else request.fit_command(name, settings)
+    return "" if settings is None else fit_command(request, name, settings)

@@ -1,6 +1,6 @@
 """The ``lapwing`` command: its entry point and what becomes of errors.
 
-The verbs are in `lapwing._app.commands`, which imports typer and is therefore itself imported late.
+The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
 Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, told in one line on the
 standard error stream; 130 interrupted by Ctrl-C.
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             for module in ("typer", "rich"):
                 require(module, extra="cli", purpose="the lapwing command")
-            from lapwing._app.commands import run
+            from lapwing._app.verbs import run
 
             code = run(argv)
             # Buffered output can fail as late as here: better told now than at interpreter exit.

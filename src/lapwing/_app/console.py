@@ -23,7 +23,7 @@ from lapwing._app.choosing import Compared
 from lapwing._app.demo import DemoResult
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import LabelRequest
+from lapwing._app.requests import LabelRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
 from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row

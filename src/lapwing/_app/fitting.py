@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from lapwing._app.choosing import Chosen, choose
 from lapwing._app.methods import CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import FitRequest, LearningRequest, TuneRequest
+from lapwing._app.requests import FitRequest, LearningRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of
 from lapwing._app.trust import Trust, trust_rows
 from lapwing._tables.predictions import Predictions
@@ -132,7 +132,7 @@ class Outcome:
         name, method = method_of(plain) or (self.name, self.method)
         usual = default_graph(self.points, regression=method.regression)
         settings = settings_of(plain, method, usual)
-        return "" if settings is None else self.request.fit_command(name, settings)
+        return "" if settings is None else fit_command(self.request, name, settings)
 
     @property
     def estimator(self) -> Any:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import METHODS
 from lapwing._app.preprocessing import scaling
-from lapwing._app.request import InfoRequest
+from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
 from lapwing._tables.checks import bad_cells, check_ids, numeric_names

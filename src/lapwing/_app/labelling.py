@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import Outcome
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import FitRequest, LabelRequest
+from lapwing._app.requests import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
 from lapwing._host.files import check_writable
 from lapwing._host.optional import require

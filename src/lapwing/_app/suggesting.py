@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing._app.fitting import fit_estimator
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.request import SuggestRequest
+from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
 from lapwing.graphs import build_laplacian, default_graph

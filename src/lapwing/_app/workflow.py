@@ -13,7 +13,7 @@ from lapwing._app import fitting
 from lapwing._app.choosing import Compared
 from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.request import FilledRequest, PredictRequest
+from lapwing._app.requests import FilledRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._app.trust import trust_new_rows
 from lapwing._host.files import atomic_write, atomic_writes

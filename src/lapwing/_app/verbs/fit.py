@@ -1,0 +1,120 @@
+"""``lapwing fit``: learn from a table and answer for all its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing._app import console, fitting, workflow
+from lapwing._app.console import StageDisplay
+from lapwing._app.requests import FitRequest
+from lapwing._app.verbs.app import Command, app
+from lapwing._app.verbs.options import (
+    WRITE,
+    Data,
+    Dates,
+    Decimal,
+    Drop,
+    Features,
+    IdColumn,
+    Impute,
+    Json,
+    Keep,
+    Label,
+    LabelsFile,
+    Layout,
+    Method,
+    ModelFile,
+    OnnxFile,
+    PredictionsFile,
+    Probabilities,
+    Quiet,
+    ReportFile,
+    Scale,
+    Seed,
+    Settings,
+    Sheet,
+    SkipLines,
+    Strict,
+    Truth,
+    Unlabeled,
+)
+from lapwing._app.verbs.saying import json_text, seconds, working
+from lapwing._report.page import ReportData, collect
+
+__all__ = ["fit", "fit_table"]
+
+
+@app.command(
+    cls=Command,
+    epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
+    "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
+    "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]",
+)
+def fit(
+    data: Data,
+    label: Label = None,
+    labels: LabelsFile = None,
+    id_column: IdColumn = None,
+    features: Features = None,
+    drop: Drop = None,
+    keep: Keep = None,
+    unlabeled: Unlabeled = None,
+    strict: Strict = False,
+    decimal: Decimal = "auto",
+    dates: Dates = "auto",
+    sheet: Sheet = None,
+    skip_lines: SkipLines = None,
+    truth: Truth = None,
+    layout: Layout = None,
+    method: Method = None,
+    settings: Settings = None,
+    scale: Scale = "auto",
+    impute: Impute = "auto",
+    seed: Seed = 0,
+    predictions: PredictionsFile = None,
+    probabilities: Probabilities = False,
+    model: ModelFile = None,
+    report: ReportFile = None,
+    onnx: OnnxFile = None,
+    next_rows: Annotated[
+        Path | None,
+        typer.Option(
+            "--next",
+            help="File for the ten rows to label next, .csv. Fill in its label column, and give it "
+            "behind DATA.",
+            rich_help_panel=WRITE,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Learn from the rows with and without a label, and predict a label for every row."""
+    fit_table(FitRequest.read(locals()))
+
+
+def fit_table(request: FitRequest) -> None:
+    """Fit as asked, say what came out, and write the files."""
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read(request)
+    with shown.stage(working(request), seconds(table, request)) as stage:
+        outcome = fitting.fit(table, request, callbacks=[stage] if shown.shown else [])
+    with shown.stage("Looking at the answers"):
+        figures = collect(outcome)
+    # Before the files: what cannot be said leaves none.
+    said = _say_fit(outcome, figures)
+    with shown.stage("Writing"):
+        workflow.write_outputs(outcome, figures)
+    typer.echo(said, nl=False)
+
+
+def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:
+    request = outcome.request
+    written = request.outputs.named()
+    if request.as_json:
+        return json_text(workflow.summary(outcome, figures) | {"written": written})
+    return "" if request.quiet else console.describe_fit(outcome, figures)

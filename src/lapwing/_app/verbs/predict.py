@@ -1,0 +1,86 @@
+"""``lapwing predict``: answers of a model for new rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing._app import console, workflow
+from lapwing._app.console import StageDisplay
+from lapwing._app.requests import PredictRequest
+from lapwing._app.verbs.app import Command, app
+from lapwing._app.verbs.options import (
+    Data,
+    Decimal,
+    IdColumn,
+    Json,
+    PredictionsFile,
+    Probabilities,
+    Quiet,
+    Sheet,
+    SkipLines,
+)
+from lapwing._app.verbs.saying import json_text
+from lapwing._tables.predictions import Predictions, print_predictions
+from lapwing.models import Model
+
+__all__ = ["predict"]
+
+
+@app.command(
+    cls=Command,
+    epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
+    "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]",
+)
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
+    data: Data,
+    predictions: PredictionsFile = None,
+    probabilities: Probabilities = False,
+    id_column: IdColumn = None,
+    decimal: Decimal = "auto",
+    sheet: Sheet = None,
+    skip_lines: SkipLines = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
+    request = PredictRequest.read(locals())
+    request.outputs.check(request.inputs)
+    shown = StageDisplay(quiet)
+    with shown.stage(f"Reading {model}"):
+        loaded = workflow.load(request.model)
+    with shown.stage(f"Reading {request.source}"):
+        table = workflow.read_for(loaded, request)
+    with shown.stage("Predicting"):
+        rows = workflow.answer(loaded, table)
+    if request.predictions is None:
+        print_predictions(
+            rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
+        )
+        return
+    said = _say_predictions(rows, loaded, request)
+    with shown.stage("Writing"):
+        workflow.write_predictions(
+            rows,
+            request.predictions,
+            dialect=table.dialect,
+            all_probabilities=request.probabilities,
+        )
+    typer.echo(said, nl=False)
+
+
+def _say_predictions(rows: Predictions, loaded: Model, request: PredictRequest) -> str:
+    if request.as_json:
+        return json_text(
+            {
+                "source": request.source,
+                "rows": int(rows.label.size),
+                "predicted": workflow.class_counts(rows),
+                "written": request.outputs.named(),
+            }
+        )
+    return "" if request.quiet else console.describe_predictions(rows, loaded.info, request)
