@@ -28,7 +28,16 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"solvers"}),
     frozenset({"estimators"}),
     frozenset(
-        {"_report", "_tables", "datasets", "model_selection", "models", "onnx_export", "plotting"}
+        {
+            "_report",
+            "_tables",
+            "dask",
+            "datasets",
+            "model_selection",
+            "models",
+            "onnx_export",
+            "plotting",
+        }
     ),
     frozenset({"_label"}),
     frozenset({"_app"}),
@@ -57,6 +66,7 @@ OPTIONAL = frozenset(
         "anyio",
         "cupy",
         "dask",
+        "distributed",
         "faiss",
         "fastexcel",
         "jinja2",

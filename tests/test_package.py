@@ -51,6 +51,9 @@ PUBLIC = {
         default_candidates labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
         sure_rows
     """,
+    "lapwing.dask": """
+        DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskS3VC
+    """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c
         make_two_moons mask_labels open_rows
@@ -62,7 +65,7 @@ PUBLIC = {
     "lapwing.models": "Model ModelFileError load_model save_model texts_from",
     "lapwing.onnx_export": "OnnxExportError save_onnx to_onnx",
     "lapwing.exceptions": """
-        BalanceWarning ClassPriorWarning ConstantFitWarning DataChangedError
+        BalanceWarning ClassPriorWarning ConstantFitWarning DaskWarning DataChangedError
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
         LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
         NothingUnlabeledWarning OutlierWarning SingleClassWarning TiedPointsWarning

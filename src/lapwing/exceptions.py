@@ -7,6 +7,7 @@ __all__ = [
     "BalanceWarning",
     "ClassPriorWarning",
     "ConstantFitWarning",
+    "DaskWarning",
     "DataChangedError",
     "FeatureScaleWarning",
     "FewEigenvectorsWarning",
@@ -64,6 +65,10 @@ class NoClassStructureWarning(LapwingWarning):
 
 class ConstantFitWarning(LapwingWarning):
     """Fitted values hardly vary where the labels or targets do."""
+
+
+class DaskWarning(LapwingWarning):
+    """A Dask collection makes the cluster work more than it has to."""
 
 
 class FeatureScaleWarning(LapwingWarning):

@@ -41,6 +41,8 @@ __all__ = [
     "SharpnessPrior",
     "class_probabilities",
     "fit_sharpness",
+    "gaps_of",
+    "sharpness_of_gaps",
     "tempered",
     "usual_gap",
 ]
@@ -147,9 +149,31 @@ def fit_sharpness(
     """
     own = usual_gap(labeled)
     gap = usual_gap(unlabeled) if len(unlabeled) else own
+    n_classes = max(2, labeled.shape[1])
+    return sharpness_of_gaps(prior, gap, own, n_classes, left_out, codes)
+
+
+def sharpness_of_gaps(
+    prior: SharpnessPrior,
+    gap: float,
+    own: float,
+    n_classes: int,
+    left_out: Array | None = None,
+    codes: Array | None = None,
+) -> Sharpness:
+    """Fit the sharpness of scores of which the usual gaps are known; see `fit_sharpness`.
+
+    Parameters
+    ----------
+    prior : SharpnessPrior
+    gap, own : float
+        `usual_gap` of the unlabelled and of the labelled points.
+    n_classes : int
+    left_out : ndarray of shape (l', c), optional
+    codes : ndarray of int of shape (l',)
+    """
     if gap == 0:  # no point has one class before another: whatever the sharpness, they are equal
         return Sharpness(1.0, prior.spread, 0)
-    n_classes = max(2, labeled.shape[1])
     believed = prior.centre + prior.classes * np.log(n_classes / 2) - np.log(gap)
     if own > 0:
         believed += prior.slope * (np.log(gap) - np.log(own))
@@ -177,14 +201,19 @@ def fit_sharpness(
 
 def usual_gap(scores: Array) -> float:
     """The median of how far the best class is ahead of the second; where it is 0, the mean."""
-    largest = np.sort(of_each_class(np.asarray(scores, dtype=np.float64)), axis=1)[:, -2:]
-    with np.errstate(over="ignore"):
-        gaps = np.minimum(largest[:, 1] - largest[:, 0], np.finfo(np.float64).max)
+    gaps = gaps_of(scores)
     unit = gaps.max()
     if unit == 0:
         return 0.0
     gaps = gaps / unit  # whose sum does not overflow
     return float(unit * (np.median(gaps) or gaps.mean()))
+
+
+def gaps_of(scores: Array) -> Array:
+    """How far the best class of each point is ahead of the second."""
+    largest = np.sort(of_each_class(np.asarray(scores, dtype=np.float64)), axis=1)[:, -2:]
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(largest[:, 1] - largest[:, 0], np.finfo(np.float64).max))
 
 
 def _usable(left_out: Array | None, codes: Array | None) -> tuple[Array, Array]:

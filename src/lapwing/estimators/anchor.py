@@ -200,8 +200,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
                 values[reached], laplacian.masses[reached], problem.targets
             )
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
-        on_points = np.asarray(laplacian.Z @ values)
-        return Solution(function, on_points, {"objective_": fit.objective})
+        return Solution(function, laplacian.Z @ values, {"objective_": fit.objective})
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
         laplacian = prepared.laplacian
@@ -214,7 +213,7 @@ def _warn_unreached(laplacian: AnchorLaplacian, reached: Array) -> None:
         return
     components = laplacian.anchor_components
     without = np.unique(components[~reached])
-    sizes = np.bincount(laplacian.component_labels)
+    sizes = laplacian.component_sizes
     warn(
         f"{len(without)} of the anchor graph's {len(sizes)} connected components hold no labelled "
         f"point ({int(sizes[without].sum())} points, the largest component "

@@ -210,7 +210,11 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
         with progress.stage("solve"):
             fit = self._fit_labels(prepared, functions.evaluate(rows_of(problem.X, problem.index)))
         function = _function(functions, fit)
-        return Solution(function, evaluate(function, problem.X), {"objective_": fit.objective})
+        return Solution(function, self._values(function, problem.X), {"objective_": fit.objective})
+
+    def _values(self, function: EigenfunctionSum, X: Any) -> Any:
+        """Decision values of all points."""
+        return evaluate(function, X)
 
     def _fit_labels(self, prepared: Prepared, rows: Array) -> LeastSquares:
         """Coefficients of the functions, given their values at the observations."""

@@ -452,7 +452,7 @@ class S3VC(SemiSupervisedClassifier):
             space = deformed(space, prepared.laplacian.scaled(float(self.gamma_I)))
         classes = targets.attributes["classes_"]
         paired = self._paired(targets)
-        observations = observe(prepared.problem, len(classes))
+        observations = self._observe(prepared.problem, len(classes))
         recipe = self._recipe(observations, self._read_balance(targets))
         fit_all: Callable[..., Machines] = one_vs_one if paired else one_vs_rest
         made = partial(self._fitted, space, classes if paired else None)
@@ -470,8 +470,11 @@ class S3VC(SemiSupervisedClassifier):
         function = made(machines.coef, machines.intercept)
         return LowDensitySolution(function, values, attributes, machines)
 
+    def _observe(self, problem: Problem, n_classes: int) -> Observations:
+        return observe(problem, n_classes)
+
     def _recipe(self, observations: Observations, balance: Balance) -> Recipe:
-        labeled, unlabeled = observations.weights.sum(), observations.unlabeled_weights.sum()
+        labeled, unlabeled = observations.weights.sum(), observations.mass
         C_star = self.C_star
         if C_star is None:
             C_star = DEFAULT_RATIO * self.C * labeled / unlabeled if unlabeled > 0 else 0.0
@@ -545,9 +548,8 @@ class S3VC(SemiSupervisedClassifier):
             tol = max(self.tol, _SINGLE_PRECISION) if dtype == np.float32 else self.tol
             diagnostics.warn_imprecise("lbfgs", optimality, tol, dtype, "a smaller C")
         if len(results) == 1:
-            diagnostics.warn_lost_class(
-                self.transduction_[self.labeled_], bool(self.labeled_.all())
-            )
+            answers = self._transduce(solution.values[prepared.problem.index])
+            diagnostics.warn_lost_class(answers, bool(prepared.targets.labeled.all()))
         if prepared.laplacian is not None:
             diagnostics.warn_unlabeled_components(
                 prepared.laplacian, prepared.problem.labeled, prepared.problem.rows

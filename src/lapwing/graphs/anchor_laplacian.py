@@ -44,7 +44,7 @@ class AnchorLaplacian:
         p.
     """
 
-    Z: CSR
+    Z: Any
     power: int = 1
 
     @classmethod
@@ -102,7 +102,7 @@ class AnchorLaplacian:
 
     @cached_property
     def _transposed(self) -> CSR:
-        return self.Z.T.tocsr()
+        return cast("CSR", self.Z.T.tocsr())
 
     def apply(self, F: Any) -> Array:
         """L^p F, in O(n s) operations a column and power.
@@ -229,9 +229,19 @@ class AnchorLaplacian:
         ndarray of bool of shape (m,)
             All True if the graph is connected.
         """
-        return np.isin(self.anchor_components, self.component_labels[index])
+        return np.isin(self.anchor_components, self._components_of(self.Z[index]))
+
+    @property
+    def component_sizes(self) -> Array:
+        """Number of points of each connected component."""
+        # The weights of a point sum to one, all of them in its component.
+        return np.rint(np.bincount(self.anchor_components, self.masses)).astype(np.int64)
+
+    def _components_of(self, rows: CSR) -> Array:
+        """Number of the connected component of points, by their weights."""
+        return np.asarray(self.anchor_components[rows.indices[rows.indptr[:-1]]])
 
     @cached_property
     def component_labels(self) -> Array:
         """Number of the connected component of each point, shape (n,)."""
-        return np.asarray(self.anchor_components[self.Z.indices[self.Z.indptr[:-1]]])
+        return self._components_of(self.Z)

@@ -97,7 +97,7 @@ class Anchors:
         ValueError
             If distances to the anchors overflow.
         """
-        return self._weigh(X, *self.nearest(X))
+        return self.weigh(X, *self.nearest(X))
 
     def nearest(self, X: Any) -> tuple[Array, Array]:
         """Find the nearest anchors of points.
@@ -168,7 +168,23 @@ class Anchors:
         for block, points in blocks_of(X, 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
             yield block, points.toarray() if is_sparse(points) else points
 
-    def _weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
+    def weigh(self, X: Any, squared: Array, indices: Array) -> CSR:
+        """Weights of points over the anchors that `nearest` found.
+
+        Parameters
+        ----------
+        X : ndarray or CSR of shape (n, n_features)
+            The points.
+        squared : ndarray of shape (n, s)
+            Squared distances.
+        indices : ndarray of shape (n, s)
+            Which anchors they are to.
+
+        Returns
+        -------
+        csr_array of shape (n, m), float64
+            Rows sum to one.
+        """
         n, s = squared.shape
         values = WEIGHTS[self.weights](self, X, squared, indices)
         indptr = np.arange(0, n * s + 1, s)
@@ -343,20 +359,32 @@ class AnchorGraph(BaseEstimator):
         MemoryError
             If the anchors will not fit.
         """
-        check_recipe(
-            self, weights=one_of(WEIGHTS), anchors=one_of(ANCHORS, "an array of points", _is_array)
-        )
+        self._check()
         X = check_points(X, "AnchorGraph")
         check_magnitude(X)
-        points = self._choose(X)
-        while True:
-            anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
+
+        def weigh(anchors: Anchors) -> tuple[Anchors, CSR]:
             squared, indices = anchors.nearest(X)
             h = self.bandwidth
             if h is None:
                 h = float(np.sqrt(squared[:, -1]).mean())
             anchors = replace(anchors, bandwidth=float(h))
-            Z = anchors._weigh(X, squared, indices)
+            return anchors, anchors.weigh(X, squared, indices)
+
+        return self._settled(self._choose(X), weigh)
+
+    def _check(self) -> None:
+        check_recipe(
+            self, weights=one_of(WEIGHTS), anchors=one_of(ANCHORS, "an array of points", _is_array)
+        )
+
+    def _settled(
+        self, points: Array, weigh: Callable[[Anchors], tuple[Anchors, Any]]
+    ) -> tuple[Anchors, Any]:
+        """Anchors that all have points, and the weights that a function makes of them."""
+        while True:
+            anchors = Anchors(points, int(self.n_nearest), self.weights, n_jobs=self.n_jobs)
+            anchors, Z = weigh(anchors)
             used = np.asarray(Z.sum(axis=0)) > 0
             if used.all():
                 return anchors, Z

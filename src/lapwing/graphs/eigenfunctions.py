@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -34,7 +34,16 @@ from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.order_statistics import quantiles
 from lapwing.graphs.rotation import FLAT, Rotation, coordinates, principal_rotation
 
-__all__ = ["Eigenfunctions", "density_eigenfunctions", "fit_eigenfunctions"]
+__all__ = [
+    "Eigenfunctions",
+    "Histograms",
+    "bins_between",
+    "check_bins",
+    "density_eigenfunctions",
+    "divided",
+    "eigenfunctions_of",
+    "fit_eigenfunctions",
+]
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive
 _MOST_BINS = 2000  # half a second a direction
@@ -175,17 +184,41 @@ def fit_eigenfunctions(
     TiedPointsWarning
         If so many directions or functions tie that the order of the columns decides among them.
     """
-    _check_bins(n_bins)
+    check_bins(n_bins)
     check_magnitude(X)
-    n = X.shape[0]
     rotation = principal_rotation(X, n_components)
-    q = len(rotation.deviations)
     require_memory(
-        8.0 * n_bins * (_COPIES * n_bins + 2 * q),
+        8.0 * n_bins * (_COPIES * n_bins + 2 * len(rotation.deviations)),
         f"The eigenproblem of {n_bins} bins",
         "Use fewer bins (n_bins=100).",
     )
-    histograms, starts, widths = _histograms(X, rotation, n_bins, clip)
+    found = _histograms(X, rotation, n_bins, clip)
+    return eigenfunctions_of(
+        rotation, found, X.shape[0], n_functions=n_functions, bandwidth=bandwidth
+    )
+
+
+def eigenfunctions_of(
+    rotation: Rotation,
+    histograms: Histograms,
+    n: int,
+    *,
+    n_functions: int | None = None,
+    bandwidth: float | None = None,
+) -> Eigenfunctions:
+    """Find the eigenfunctions of histograms along directions; see `fit_eigenfunctions`.
+
+    Parameters
+    ----------
+    rotation : Rotation
+    histograms : Histograms
+    n : int
+        Number of points.
+    n_functions : int, default=None
+    bandwidth : float, default=None
+    """
+    shares, starts, widths = histograms
+    q, n_bins = shares.shape
     widest = float(widths.max(initial=0.0))
     if bandwidth is None:
         bandwidth = max(_BANDWIDTH * float(rotation.deviations.max(initial=0.0)), widest)
@@ -197,14 +230,14 @@ def fit_eigenfunctions(
     k = min(2 * q, _MOST) if n_functions is None else n_functions
     found = [
         density_eigenfunctions((1 - _EVEN) * h + _EVEN / n_bins, width / bandwidth, k)
-        for h, width in zip(histograms, widths, strict=True)
+        for h, width in zip(shares, widths, strict=True)
     ]
     eigenvalues = np.concatenate([[], *(sigma for sigma, _ in found)])
     dimension = np.repeat(np.arange(q), [len(sigma) for sigma, _ in found])
     chosen = _smoothest(eigenvalues, k)
     dimension = dimension[chosen]
     values = np.vstack([np.empty((0, n_bins)), *(g.T for _, g in found)])[chosen]
-    norms = np.sqrt(n * np.einsum("kb,kb->k", histograms[dimension], values**2))
+    norms = np.sqrt(n * np.einsum("kb,kb->k", shares[dimension], values**2))
     return Eigenfunctions(
         rotation,
         starts,
@@ -287,7 +320,7 @@ def _interpolate(position: Array, table: Array) -> Array:
     return np.asarray(table[below] * (1 - share) + table[below + 1] * share)
 
 
-def _divided(position: Array, n_bins: int) -> Array:
+def divided(position: Array, n_bins: int) -> Array:
     """Number of points a bin, each divided between the two centres that it lies between.
 
     Of points on the edge between two bins, as those of grids are, rounding would choose one.
@@ -297,7 +330,8 @@ def _divided(position: Array, n_bins: int) -> Array:
     return np.asarray(lower + np.bincount(below + 1, share, n_bins))
 
 
-def _check_bins(n_bins: int) -> None:
+def check_bins(n_bins: int) -> None:
+    """Refuse more bins than their eigenproblems can be solved for in seconds."""
     if n_bins > _MOST_BINS:
         raise ValueError(
             f"n_bins={n_bins} must be at most {_MOST_BINS}: each direction takes a dense "
@@ -305,7 +339,27 @@ def _check_bins(n_bins: int) -> None:
         )
 
 
-def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[Array, Array, Array]:
+class Histograms(NamedTuple):
+    """Where the points lie along some directions."""
+
+    shares: Array  # (q, B): of the points, in each bin
+    starts: Array  # (q,): centres of the first bins
+    widths: Array  # (q,): distances between centres
+
+
+def bins_between(
+    quantiles: tuple[Array, Array], ends: tuple[Array, Array], deviations: Array, n_bins: int
+) -> tuple[Array, Array]:
+    """First centres and widths of bins, from quantiles and extremes of the coordinates."""
+    low, high = quantiles
+    # A coordinate that nearly all points share has no quantiles to speak of.
+    lumped = high - low <= FLAT * deviations
+    low, high = np.where(lumped, ends[0], low), np.where(lumped, ends[1], high)
+    width = (high - low) / n_bins
+    return low + width / 2, width
+
+
+def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
     """Shares of the points in the bins of each direction (q, B), first centres and widths (q,).
 
     A few directions at a time: their coordinates of all points are alive at once for the quantiles.
@@ -321,16 +375,15 @@ def _histograms(X: Any, rotation: Rotation, n_bins: int, clip: float) -> tuple[A
             along[block] = rows
         low, high = np.quantile(along, [clip, 1 - clip], axis=0)
         ends = along.min(axis=0), along.max(axis=0)
-        starts[some], widths[some] = _bins((low, high), ends, rotation.deviations[some], n_bins)
-        position = (along - starts[some]) / widths[some]
+        starts[some], width = bins_between((low, high), ends, rotation.deviations[some], n_bins)
+        widths[some] = width
+        position = (along - starts[some]) / width
         for column, j in enumerate(some):
-            shares[j] = _divided(position[:, column], n_bins) / n
-    return shares, starts, widths
+            shares[j] = divided(position[:, column], n_bins) / n
+    return Histograms(shares, starts, widths)
 
 
-def _histograms_in_passes(
-    X: Any, rotation: Rotation, n_bins: int, clip: float
-) -> tuple[Array, Array, Array]:
+def _histograms_in_passes(X: Any, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
     """The same where a pass over the points is cheaper than their coordinates in memory."""
     n, q = X.shape[0], len(rotation.deviations)
     every = np.arange(q)
@@ -342,23 +395,11 @@ def _histograms_in_passes(
     for rows in along():
         np.minimum(ends[0], rows.min(axis=0), out=ends[0])
         np.maximum(ends[1], rows.max(axis=0), out=ends[1])
-    low, high = quantiles(along, *ends, n, [clip, 1 - clip])
-    starts, widths = _bins((low, high), ends, rotation.deviations, n_bins)
+    quantile = quantiles(along, *ends, n, [clip, 1 - clip])
+    starts, widths = bins_between(quantile, ends, rotation.deviations, n_bins)
     counts = np.zeros((q, n_bins))
     for rows in along():
         position = (rows - starts) / widths
         for j in every:
-            counts[j] += _divided(position[:, j], n_bins)
-    return counts / n, starts, widths
-
-
-def _bins(
-    quantile: tuple[Array, Array], ends: tuple[Array, Array], deviations: Array, n_bins: int
-) -> tuple[Array, Array]:
-    """First centres and widths of the bins between two quantiles of each direction."""
-    low, high = quantile
-    # A coordinate that nearly all points share has no quantiles to speak of.
-    lumped = high - low <= FLAT * deviations
-    low, high = np.where(lumped, ends[0], low), np.where(lumped, ends[1], high)
-    width = (high - low) / n_bins
-    return low + width / 2, width
+            counts[j] += divided(position[:, j], n_bins)
+    return Histograms(counts / n, starts, widths)

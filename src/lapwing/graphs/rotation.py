@@ -24,7 +24,7 @@ from lapwing._host.warn import warn
 from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 
-__all__ = ["FLAT", "Rotation", "coordinates", "principal_rotation"]
+__all__ = ["FLAT", "Rotation", "coordinates", "principal_rotation", "rotation_along"]
 
 FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
 # Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
@@ -80,10 +80,24 @@ def principal_rotation(X: Any, n_components: int) -> Rotation:
     TiedPointsWarning
         If more directions tie than can be kept.
     """
-    mean, variances, vectors = _decomposed(X, n_components)
+    return rotation_along(*_decomposed(X, n_components), n_components)
+
+
+def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: int) -> Rotation:
+    """Principal directions of a covariance that is decomposed; see `principal_rotation`.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_features,)
+    variances : ndarray of shape (r,)
+        Descending: one more than asked for at least, if there are so many.
+    vectors : ndarray of shape (n_features, r)
+        Orthonormal.
+    n_components : int
+    """
     deviations = np.sqrt(np.maximum(variances, 0))
     deviations = deviations[deviations > FLAT * deviations.max(initial=0.0)]
-    directions, lengths, n_cut = [np.empty((X.shape[1], 0))], [], 0
+    directions, lengths, n_cut = [np.empty((len(mean), 0))], [], 0
     found = 0
     for group in _equal(deviations):
         room = n_components - found

@@ -25,11 +25,12 @@ from sklearn.utils.extmath import row_norms
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.threads import matvec, rmatvec
 from lapwing.losses.base import Loss, UnlabeledLoss
+from lapwing.losses.smoothed import smooth
 from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.linear import LinearSpace
 
-__all__ = ["CenteredFeatures", "Function", "LowDensityObjective"]
+__all__ = ["CenteredFeatures", "Function", "LowDensityObjective", "mean_ranks"]
 
 _DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32
 
@@ -171,9 +172,51 @@ class LowDensityObjective:
         lower, upper = self.bias
         return Function(np.zeros(self.features.n_coef), float(min(max(0.0, lower), upper)))
 
+    @property
+    def labeled_norms(self) -> Array:
+        """|phi(x) - mu|^2 of the point of each observation."""
+        return np.asarray(self.features.squared_norms[self.index])
+
+    @property
+    def largest_norm(self) -> float:
+        """The largest |phi(x) - mu|^2 of the unlabelled points; 0 if there are none."""
+        return float(np.max(self.features.squared_norms[self.unlabeled], initial=0.0))
+
+    @property
+    def pull(self) -> float:
+        """Length of the gradient of all labels, were all on the wrong side of a hinge."""
+        u = np.zeros(self.features.n_points)
+        np.add.at(u, self.index, self.weights * self.targets)
+        return float(np.linalg.norm(self.features.represent(u)))
+
     def values(self, function: Function) -> Array:
         """Decision values f on the points (n,)."""
         return self.features.values(function.coef) + function.intercept
+
+    def labeled_values(self, function: Function) -> Array:
+        """Decision values f on the point of each observation."""
+        return np.asarray(self.values(function)[self.index])
+
+    def ranks(self, function: Function, held: Array, mass: Array) -> Array:
+        """Shares of the unlabelled points, by weight, that f puts below some observations."""
+        f = self.values(function)
+        scores, among = f[self.index[held]], f[self.unlabeled]
+        order = np.argsort(among, kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
+        return mean_ranks(scores, among[order], below)
+
+    def smoothed(self, gamma: float) -> LowDensityObjective:
+        """The objective convolved with a Gaussian of variance gamma in every coordinate of w.
+
+        The constant gamma r / 2 that the norm adds is left out: it depends on the rank kept (errata
+        C8).
+        """
+        variances = gamma * self.features.squared_norms
+        return replace(
+            self,
+            loss=smooth(self.loss, variances[self.index]),
+            unlabeled_loss=smooth(self.unlabeled_loss, variances[self.unlabeled]),
+        )
 
     def value(self, function: Function) -> float:
         """J."""
@@ -226,3 +269,18 @@ class LowDensityObjective:
     def weighted(self, factor: float) -> LowDensityObjective:
         """The same with C* times a factor."""
         return replace(self, unlabeled_weights=factor * self.unlabeled_weights)
+
+
+def mean_ranks(scores: Array, among: Array, below: Array) -> Array:
+    """Of each score the share of others that are below, half of those that are level.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (k,)
+    among : ndarray of shape (u,)
+        Ascending.
+    below : ndarray of shape (u + 1,)
+        The share of the first j of them.
+    """
+    sides = [np.searchsorted(among, scores, side) for side in ("left", "right")]
+    return np.asarray((below[sides[0]] + below[sides[1]]) / 2)

@@ -63,6 +63,9 @@ _ROUGH = 1e-3
 _NEGLIGIBLE = 0.2  # share below which a point is left out of a pair
 _FEW = 10  # unlabelled points: one of them is a tenth of the share that is held
 
+BiasBounds: TypeAlias = tuple[float, float] | None
+"""Of the bias of a column; None: there is none."""
+
 Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 """(column, its coef (r,) and intercept when asked for), every iteration; True asks to stop."""
 
@@ -127,7 +130,43 @@ class Observations:
         One unlabelled point has one class, whatever the labels' shares are. And where a third of
         the points are labelled they say where the boundary is better than a mean does.
         """
-        return len(self.unlabeled) < max(2 * len(self.index), _FEW)
+        return self.n_unlabeled < max(2 * len(self.index), _FEW)
+
+    @property
+    def n_unlabeled(self) -> int:
+        return len(self.unlabeled)
+
+    @property
+    def mass(self) -> float:
+        """Sum of the weights of the unlabelled points."""
+        return float(self.unlabeled_weights.sum())
+
+    def whole(self, space: Space) -> Restriction:
+        """The space on all points, in orthonormal coordinates."""
+        return space.restrict(np.arange(space.n_points))
+
+    def mean(self, objective: LowDensityObjective, function: Function) -> float:
+        """The mean decision value on the unlabelled points."""
+        return float(_mean_of(objective.features.n_points, self) @ objective.values(function))
+
+    def objective(
+        self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: Recipe
+    ) -> LowDensityObjective:
+        """The objective of a column with signs (l,) of the labels; no bounds mean no bias."""
+        features = CenteredFeatures(space)
+        if bias is not None:
+            features = CenteredFeatures.on(space, _mean_of(space.n_points, self))
+        return LowDensityObjective(
+            features,
+            recipe.loss,
+            recipe.unlabeled_loss,
+            self.index,
+            targets,
+            recipe.C * self.weights,
+            self.unlabeled,
+            recipe.C_star * self.unlabeled_weights,
+            (0.0, 0.0) if bias is None else bias,
+        )
 
     def of_classes(self, classes: Array, shares: Array) -> Observations:
         """The labelled points of some classes, and the unlabelled ones weighed by their shares."""
@@ -216,12 +255,13 @@ class Machines:
     def values(self, space: Space) -> Array:
         """Decision values (n, n_columns)."""
         coef = self.coef.astype(space.dtype, copy=False)
-        return np.asarray(space.values(coef) + self.intercept)
+        values: Array = space.values(coef) + self.intercept
+        return values
 
 
 def one_vs_rest(space: Space, observations: Observations, recipe: Recipe, tell: Tell) -> Machines:
     """A column a class, or the only one of two classes, positive for the second."""
-    whole: Restriction = space.restrict(np.arange(space.n_points))
+    whole: Restriction = observations.whole(space)
     classes = np.arange(observations.n_classes)
     positives = classes[-n_columns(len(classes)) :]
     columns = []
@@ -334,23 +374,13 @@ def _objective(
 ) -> LowDensityObjective:
     """A column between two sets of classes, the negative and the positive one."""
     balance = recipe.balance
-    nothing = not observations.unlabeled_weights.any() and balance.kind != "none"
+    nothing = not observations.mass and balance.kind != "none"
     if nothing or (balance.kind == "labels" and observations.few_unlabeled):
         balance = Balance("free")
-    features = CenteredFeatures(space)
+    bias = None
     if balance.kind != "none":
-        features = CenteredFeatures.on(space, _mean_of(space.n_points, observations))
-    return LowDensityObjective(
-        features,
-        recipe.loss,
-        recipe.unlabeled_loss,
-        observations.index,
-        targets,
-        recipe.C * observations.weights,
-        observations.unlabeled,
-        recipe.C_star * observations.unlabeled_weights,
-        balance.bounds(targets, observations.weights, *sides),
-    )
+        bias = balance.bounds(targets, observations.weights, *sides)
+    return observations.objective(space, targets, bias, recipe)
 
 
 def _mean_of(n_points: int, observations: Observations) -> Array:
@@ -382,14 +412,14 @@ def _fit(
         objective = replace(objective, bias=(level, level))
     result = _minimum(objective, recipe, on_step)
     function = result.minimum.function
-    mean = float(_mean_of(objective.features.n_points, observations) @ objective.values(function))
+    mean = observations.mean(objective, function)
     bias = _intercept(objective, function)
     return Machine(function.coef, bias, mean, 1.0, result, _reach(objective), contradicted)
 
 
 def _reach(objective: LowDensityObjective) -> float:
     """C sum_i |x_i| max_i |x_i|: no hinge pulls harder on w than by C |x_i|."""
-    norms = np.sqrt(objective.features.squared_norms[objective.index])
+    norms = np.sqrt(objective.labeled_norms)
     return float(objective.weights @ norms) * float(norms.max(initial=0.0))
 
 

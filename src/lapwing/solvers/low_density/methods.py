@@ -330,9 +330,8 @@ def local_minimum(objective: LowDensityObjective, start: Function, settings: Set
 
 def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
     """Multipliers near a start: the slopes of the losses as schedules leave them smoothed."""
-    variances = schedules.last_smoothing(objective) * objective.features.squared_norms
-    rounded = smooth(objective.loss, variances[objective.index])
-    scores = objective.values(start)[objective.index]
+    rounded = smooth(objective.loss, schedules.last_smoothing(objective) * objective.labeled_norms)
+    scores = objective.labeled_values(start)
     return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
 
 

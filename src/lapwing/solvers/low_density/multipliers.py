@@ -76,7 +76,7 @@ def minimize(
             scale=scale,
             on_step=on_step,
         ).after(minimum)
-        slopes = loss.updated(smooth.targets, objective.values(minimum.function)[objective.index])
+        slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.function))
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
         left = minimum.optimality
@@ -124,6 +124,6 @@ def _size(objective: LowDensityObjective, function: Function) -> float:
 
 
 def _penalty(objective: LowDensityObjective) -> float:
-    norms = objective.features.squared_norms[objective.index]
+    norms = objective.labeled_norms
     mean = float(np.mean(norms)) if len(norms) else 0.0
     return _FIRST_PENALTY / mean if mean > 0 else _FIRST_PENALTY

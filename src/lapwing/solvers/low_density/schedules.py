@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from lapwing._arrays import Array
-from lapwing.losses.smoothed import differentiable, smooth
+from lapwing.losses.smoothed import differentiable
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
@@ -88,12 +88,7 @@ def smoothed(objective: LowDensityObjective, gamma: float) -> LowDensityObjectiv
     The constant gamma r / 2 that the norm adds is left out: it depends on the rank kept (errata
     C8).
     """
-    variances = gamma * objective.features.squared_norms
-    return replace(
-        objective,
-        loss=smooth(objective.loss, variances[objective.index]),
-        unlabeled_loss=smooth(objective.unlabeled_loss, variances[objective.unlabeled]),
-    )
+    return objective.smoothed(gamma)
 
 
 def first_smoothing(objective: LowDensityObjective) -> float:
@@ -144,7 +139,7 @@ def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
 
 def last_smoothing(objective: LowDensityObjective) -> float:
     """gamma_end = 1 / (20 s max |x|^2), over the unlabelled points (errata C6)."""
-    largest = float(np.max(objective.features.squared_norms[objective.unlabeled], initial=0.0))
+    largest = objective.largest_norm
     return 1 / (20 * objective.unlabeled_loss.steepness * largest) if largest > 0 else 0.0
 
 

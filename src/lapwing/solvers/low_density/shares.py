@@ -26,7 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import stdtr
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
+from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 
 __all__ = ["Contradiction", "contradiction"]
 
@@ -114,8 +114,7 @@ def contradiction(
     ranks = np.zeros(len(y))
     for fold in range(folds):
         held = np.flatnonzero(chosen == fold)
-        scores = machine.scores(chosen[used] != fold)
-        ranks[held] = _ranks(scores[objective.index[held]], scores[objective.unlabeled], mass)
+        ranks[held] = objective.ranks(machine.fitted(chosen[used] != fold), held, mass)
     up, down = (
         _Ranks.of(ranks[rows], objective.weights[rows])
         for rows in (used[y[used] > 0], used[y[used] < 0])
@@ -147,7 +146,7 @@ def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
 
     Labels are dealt out by the norms of their points, so that the order of the rows is nothing.
     """
-    norms = objective.features.squared_norms[objective.index]
+    norms = objective.labeled_norms
     fold = np.full(len(norms), -1)
     rows = [np.flatnonzero(objective.targets == sign) for sign in (-1.0, 1.0)]
     n_folds = min(_FOLDS, *map(len, rows))
@@ -162,7 +161,6 @@ def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
 class _Machine(NamedTuple):
     """Least squares on labelled points, by their inner products."""
 
-    features: CenteredFeatures
     points: CenteredFeatures  # the labelled ones, a row each
     gram: Array
     targets: Array
@@ -176,10 +174,10 @@ class _Machine(NamedTuple):
         if not np.trace(gram) > 0:
             return None
         weights = objective.weights[used]
-        return cls(objective.features, points, gram, objective.targets[used], weights)
+        return cls(points, gram, objective.targets[used], weights)
 
-    def scores(self, rows: Array) -> Array:
-        """Decision values on all points of the machine fitted to labels by their mask."""
+    def fitted(self, rows: Array) -> Function:
+        """The machine fitted to labels by their mask."""
         y, weights = self.targets[rows], self.weights[rows].copy()
         for sign in (-1.0, 1.0):
             weights[y == sign] *= len(y) / (2 * weights[y == sign].sum())
@@ -190,7 +188,7 @@ class _Machine(NamedTuple):
         bias = by_targets.sum() / by_ones.sum()
         dual = np.zeros(len(rows))
         dual[rows] = by_targets - bias * by_ones
-        return np.asarray(self.features.values(self.points.represent(dual)) + bias)
+        return Function(self.points.represent(dual), float(bias))
 
 
 def _gram(points: CenteredFeatures) -> Array:
@@ -203,11 +201,3 @@ def _gram(points: CenteredFeatures) -> Array:
         return products
     overlap = points.space.values(points.center.astype(points.space.dtype)).astype(np.float64)
     return np.asarray(products - overlap[:, None] - overlap + points.center @ points.center)
-
-
-def _ranks(scores: Array, among: Array, mass: Array) -> Array:
-    """Share of the weighted points that are below each score, half of those that are level."""
-    order = np.argsort(among, kind="stable")
-    below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
-    sides = [np.searchsorted(among[order], scores, side) for side in ("left", "right")]
-    return np.asarray((below[sides[0]] + below[sides[1]]) / 2)

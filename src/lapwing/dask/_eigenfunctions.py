@@ -1,0 +1,94 @@
+"""Eigenfunctions of a density on a cluster: moments, quantiles and histograms are sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from lapwing._arrays import Array
+from lapwing._host.memory import require_memory
+from lapwing.dask._engine import ClassifierOnCluster
+from lapwing.dask._order import quantiles
+from lapwing.dask._points import Points
+from lapwing.estimators.eigenfunction import EigenfunctionClassifier
+from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
+from lapwing.estimators.progress import Stages
+from lapwing.graphs.eigenfunctions import (
+    Histograms,
+    bins_between,
+    check_bins,
+    divided,
+    eigenfunctions_of,
+)
+from lapwing.graphs.rotation import Rotation, rotation_along
+from lapwing.spaces import EigenfunctionSum
+
+__all__ = ["EigenfunctionEngine"]
+
+
+class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
+    """`EigenfunctionClassifier` of points on a cluster."""
+
+    def _prepare(
+        self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
+        X, n_bins = problem.X, int(self.n_bins)
+        check_bins(n_bins)
+        rotation = _rotation(X, int(self.n_components))
+        histograms = _histograms(X, rotation, n_bins, float(self.clip))
+        functions = eigenfunctions_of(
+            rotation,
+            histograms,
+            X.shape[0],
+            n_functions=self.n_eigenfunctions,
+            bandwidth=self.bandwidth,
+        )
+        return Prepared(targets, problem, None, functions)
+
+    def _values(self, function: EigenfunctionSum, X: Points) -> Any:
+        made = X.rows.session.constant(function)
+        columns = len(np.atleast_1d(function.intercept))
+        return X.rows.map(_expanded, made, n_columns=columns, dtype=np.float64)
+
+
+def _rotation(X: Points, n_components: int) -> Rotation:
+    d = X.shape[1]
+    require_memory(
+        3 * 8.0 * d * d,
+        f"The covariance of {d} features",
+        "Reduce the features first, e.g. by a random projection.",
+    )
+    covariance = X.rows.total(_scatter, X.mean) / X.shape[0]
+    variances, vectors = sla.eigh(covariance, check_finite=False)
+    return rotation_along(X.mean, variances[::-1], vectors[:, ::-1], n_components)
+
+
+def _histograms(X: Points, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
+    n = X.shape[0]
+    shared = X.rows.session.constant(rotation)
+    if not len(rotation.deviations):
+        return Histograms(np.empty((0, n_bins)), np.empty(0), np.empty(0))
+    (low, high), ends = quantiles(X.rows, _along, (shared,), n, [clip, 1 - clip])
+    starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
+    counts = X.rows.total(_counts, shared, starts, widths, n_bins)
+    return Histograms(counts / n, starts, widths)
+
+
+def _scatter(block: Array, mean: Array) -> Array:
+    centred = block - mean
+    return np.asarray(centred.T @ centred)
+
+
+def _along(block: Array, rotation: Rotation) -> Array:
+    return np.asarray((block - rotation.mean) @ rotation.directions)
+
+
+def _counts(block: Array, rotation: Rotation, starts: Array, widths: Array, n_bins: int) -> Array:
+    position = (_along(block, rotation) - starts) / widths
+    return np.stack([divided(column, n_bins) for column in position.T])
+
+
+def _expanded(block: Array, function: EigenfunctionSum) -> Array:
+    return function(block)

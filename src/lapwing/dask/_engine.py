@@ -1,0 +1,191 @@
+"""The fit of an estimator whose points lie on a cluster.
+
+An engine is the estimator of lapwing itself with points, labels and answers of another kind: it
+prepares and solves by the same code. What differs is here: how X and y are read, and that answers
+of all points stay on the workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
+from lapwing.classes.voting import elect
+from lapwing.dask._labels import Labels
+from lapwing.dask._order import median
+from lapwing.dask._points import Points
+from lapwing.dask._tall import Tall
+from lapwing.estimators import diagnostics
+from lapwing.estimators.parameters import check_parameters
+from lapwing.estimators.prepared import Prepared, Solution, Targets
+from lapwing.estimators.progress import SILENT
+from lapwing.graphs.magnitude import check_magnitude
+from lapwing.kernels import Kernel, make_kernel
+from lapwing.problem import check_weights
+
+__all__ = ["ClassifierOnCluster", "ClusterProblem", "OnCluster"]
+
+
+class _Same:
+    """Rows of points that are the rows of X."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return index
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterProblem:
+    """A `lapwing.problem.Problem` of which nothing is as long as X, but on the workers.
+
+    Equal rows are points of their own: to find them would take a pass that sends rows from worker
+    to worker.
+
+    Attributes
+    ----------
+    X : Points
+    index : ndarray of shape (l,)
+        Row of each observation, ascending.
+    targets : ndarray of shape (l, c)
+    weights : ndarray of shape (l,)
+    """
+
+    X: Points
+    index: Array
+    targets: Array
+    weights: Array
+
+    rows = _Same()
+
+    @property
+    def n_points(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.n_points - len(self.index)
+
+    @property
+    def labeled_rows(self) -> Array:
+        """Of the rows whose weights are known, those with labels: all of them."""
+        return np.ones(len(self.index), dtype=bool)
+
+    @property
+    def row_weights(self) -> Array:
+        return self.weights
+
+
+class OnCluster:
+    """What engines share; first among the bases, before the estimator."""
+
+    def fit_points(self: Any, X: Points, y: Labels) -> Tall:
+        """Fit, set the attributes, and give the decision values of all points."""
+        check_parameters(self)
+        self._check_wishes()
+        self._refuse()
+        self.n_features_in_ = X.shape[1]
+        if X.names is not None:
+            self.feature_names_in_ = X.names
+        targets: Targets = self._read_targets(y.column)
+        diagnostics.warn_doubt(targets.doubt)
+        self._set(targets.attributes)
+        graph = self._graph()
+        problem = self._problem(X, y, targets)
+        prepared = self._prepare(targets, problem, graph, SILENT)
+        solution = self._solve(prepared, SILENT)
+        self._tell(X, prepared, solution)
+        values: Tall = solution.values
+        return values
+
+    def _refuse(self) -> None:
+        """Refuse parameters that a cluster cannot serve."""
+
+    def _problem(self: Any, X: Points, y: Labels, targets: Targets) -> ClusterProblem:
+        sample = X.sample()
+        check_magnitude(np.array([X.largest]))
+        diagnostics.warn_feature_scales(sample, X.names)
+        diagnostics.warn_outlying_rows(sample)
+        known = np.flatnonzero(targets.labeled)
+        weights = check_weights(None, targets.labeled, targets.class_weights)[known]
+        problem = ClusterProblem(X, y.rows[known], targets.columns[known], weights)
+        targets.check(targets, problem)  # type: ignore[arg-type]
+        return problem
+
+    def _tell(self: Any, X: Points, prepared: Prepared, solution: Solution) -> None:
+        self._set(solution.function.attributes)
+        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, Tall)})
+        self._answer(X, prepared.problem, solution)
+        self._diagnose(prepared, solution)
+
+    def _answer(self: Any, X: Any, problem: Any, solution: Solution) -> Any:
+        self._warn_constant(X, problem, solution, "The fitted values")
+        return solution.values
+
+    def _make_kernel(self: Any, problem: Any) -> Kernel | None:
+        """The kernel, its width from all points and its centre from some."""
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            return None
+        gamma = self.gamma
+        if isinstance(gamma, str) and gamma == "scale":
+            total = float(problem.X.variances().sum())
+            gamma = 1.0 / total if total > 0 and np.isfinite(total) else 1.0
+        sample = problem.X.sample()
+        return make_kernel(self.kernel, sample, gamma=gamma, degree=self.degree, coef0=self.coef0)
+
+
+class ClassifierOnCluster(OnCluster):
+    """What engines of classifiers share."""
+
+    _holds_prior = False
+
+    def _answer(self: Any, X: Any, problem: Any, solution: Solution) -> Any:
+        values: Tall = solution.values  # type: ignore[assignment]
+        known = values.at(problem.index)
+        n_classes = len(self.classes_)
+        counts = values.total(_class_counts, known, n_classes)
+        single = problem.n_unlabeled >= 2 and np.count_nonzero(counts) == 1
+        if single:
+            label = self.classes_[[int(np.argmax(counts))]]
+            diagnostics.warn_single_class(np.broadcast_to(label, problem.n_unlabeled))
+        else:
+            self._warn_constant(X, problem, solution, "Decision values")
+        self._sharpen_from(values, known, problem, solution)
+        return values
+
+    def _sharpen_from(self: Any, values: Tall, known: Any, problem: Any, solution: Any) -> None:
+        """As `SemiSupervisedClassifier._sharpen`, with the median found on the workers."""
+        own = usual_gap(values[problem.index])
+        gap = own
+        if problem.n_unlabeled:
+            gap = median(values, _gaps, (known,), problem.n_unlabeled)
+            if gap == 0:
+                gap = float(values.total(_gap_sum, known)) / problem.n_unlabeled
+        left_out, codes = solution.left_out(), elect(problem.targets)
+        if left_out is not None:
+            removable = np.bincount(codes)[codes] > 1
+            left_out, codes = left_out[removable], codes[removable]
+        found = sharpness_of_gaps(
+            self._sharpness_prior, gap, own, max(2, values.n_columns), left_out, codes
+        )
+        self.probability_sharpness_ = found.value
+        self.probability_spread_ = found.spread
+        self.probability_n_labels_ = found.n_labels
+
+
+def _unlabeled(block: Array, known: tuple[Array, Array]) -> Array:
+    return np.delete(block, known[1], axis=0)
+
+
+def _class_counts(block: Array, known: tuple[Array, Array], n_classes: int) -> Array:
+    return np.bincount(elect(_unlabeled(block, known)), minlength=n_classes)
+
+
+def _gaps(block: Array, known: tuple[Array, Array]) -> Array:
+    return gaps_of(_unlabeled(block, known))[:, None]
+
+
+def _gap_sum(block: Array, known: tuple[Array, Array]) -> float:
+    return float(_gaps(block, known).sum())

@@ -1,0 +1,322 @@
+"""Linear S3VC on a cluster: sums over unlabelled points on the workers, labels at the client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import elect
+from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
+from lapwing.dask._points import Points
+from lapwing.dask._session import Each
+from lapwing.dask._tall import Tall
+from lapwing.estimators import S3VC, diagnostics
+from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
+from lapwing.estimators.progress import Stages
+from lapwing.losses.base import UnlabeledLoss
+from lapwing.losses.smoothed import smooth
+from lapwing.objectives.low_density import (
+    CenteredFeatures,
+    Function,
+    LowDensityObjective,
+    mean_ranks,
+)
+from lapwing.solvers.low_density.machines import BiasBounds, Observations, Recipe
+from lapwing.spaces import LinearFunction, LinearSpace
+from lapwing.spaces.base import Restriction
+from lapwing.spaces.mapped import same_coordinates
+
+__all__ = ["LowDensityEngine"]
+
+_METHODS = ("gradient", "quasi-newton")
+_DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, as for points in memory
+
+
+class LowDensityEngine(ClassifierOnCluster, S3VC):
+    """`S3VC` of linear functions of points on a cluster, one column a class."""
+
+    def _refuse(self) -> None:
+        if self.method not in _METHODS:
+            raise ValueError(
+                f"method={self.method!r} holds a number for each unlabelled point at the client. "
+                f"On a cluster use one of {', '.join(map(repr, _METHODS))}."
+            )
+
+    def _prepare(
+        self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
+    ) -> Prepared:
+        X = problem.X
+        if not problem.n_unlabeled:
+            raise ValueError(
+                "All rows of X are labelled. Use a supervised SVM, such as sklearn.svm.LinearSVC."
+            )
+        diagnostics.check_linear_scale(np.full((1, X.shape[1]), X.largest, dtype=X.dtype))
+        return Prepared(targets, problem, None, _ClusterSpace(X))
+
+    def _observe(self, problem: Any, n_classes: int) -> Observations:
+        return _ClusterObservations.of(problem, n_classes)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterSpace:
+    """Linear functions on points of a cluster: a `LinearSpace` of which sums are asked."""
+
+    X: Points
+
+    @property
+    def n_points(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_coef(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    def values(self, coef: Array) -> Tall:
+        return self.X.rows @ coef
+
+    def function(self, coef: Array, intercept: Array) -> LinearFunction:
+        dtype = self.dtype
+        return LinearFunction(coef.astype(dtype, copy=False), intercept.astype(dtype, copy=False))
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterObservations(Observations):
+    """Labelled points at the client; the others are rows that are not among them.
+
+    Attributes
+    ----------
+    X : Points
+    rows : ndarray of shape (l,)
+        Rows of the labelled points, of which `index` counts.
+    labeled : LinearSpace
+        The labelled points.
+    """
+
+    X: Points
+    rows: Array
+    labeled: LinearSpace
+
+    @classmethod
+    def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
+        none = np.empty(0)
+        index, rows = np.arange(len(problem.index)), problem.index
+        codes, X = elect(problem.targets), problem.X
+        labeled = LinearSpace(X[rows])
+        return cls(index, codes, problem.weights, none, none, n_classes, X, rows, labeled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.X.shape[0] - len(self.rows)
+
+    @property
+    def mass(self) -> float:
+        return float(self.n_unlabeled)
+
+    @property
+    def center(self) -> Array:
+        """The mean of the unlabelled points."""
+        known = self.labeled.X.sum(axis=0, dtype=np.float64)
+        return np.asarray((self.X.mean * self.X.shape[0] - known) / self.n_unlabeled)
+
+    def whole(self, space: Any) -> Restriction:
+        return same_coordinates(space)
+
+    def mean(self, objective: LowDensityObjective, function: Function) -> float:
+        shift = 0.0 if objective.features.center is None else objective.features.center
+        return float((self.center - shift) @ function.coef + function.intercept)
+
+    def objective(
+        self, space: Any, targets: Array, bias: BiasBounds, recipe: Recipe
+    ) -> LowDensityObjective:
+        center = None if bias is None else self.center
+        features = _ClusterFeatures(
+            space,
+            center,
+            labeled=CenteredFeatures(self.labeled, center),
+            points=self.X.rows,
+            known=self.X.rows.at(self.rows),
+        )
+        return _ClusterObjective(
+            features,
+            recipe.loss,
+            recipe.unlabeled_loss,
+            self.index,
+            targets,
+            recipe.C * self.weights,
+            self.index[:0],
+            np.array([recipe.C_star]),  # of all of them
+            (0.0, 0.0) if bias is None else bias,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterFeatures(CenteredFeatures):
+    """Features of the points, of which the labelled ones are at the client.
+
+    Attributes
+    ----------
+    labeled : CenteredFeatures
+    points : Tall
+    known : Each
+        Which rows of each block are labelled.
+    """
+
+    labeled: CenteredFeatures = field(kw_only=True)
+    points: Tall = field(kw_only=True)
+    known: Each = field(kw_only=True)
+
+    def rows(self, rows: Array) -> CenteredFeatures:
+        return self.labeled.rows(rows)
+
+    def in_double(self) -> CenteredFeatures:
+        n, d = self.points.shape
+        if self.points.dtype == np.float64 or 8 * n * d > _DOUBLED_BYTES:
+            return self
+        labeled = self.labeled.in_double()
+        return replace(self, labeled=labeled, points=self.points.astype(np.float64))
+
+    def total(self, task: Any, *others: Any) -> Any:
+        """Sum over the blocks what a task makes of their features and of who is unlabelled."""
+        return self.points.total(task, self.known, self.center, *others)
+
+    def collect(self, task: Any, *others: Any) -> list[Any]:
+        """The same for each block."""
+        return self.points.collect(task, self.known, self.center, *others)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterObjective(LowDensityObjective):
+    """The objective with its second sum on the workers.
+
+    Attributes
+    ----------
+    smoothing : float
+        Variance, in every coordinate of w, that the loss on unlabelled scores is smoothed by.
+    """
+
+    smoothing: float = 0.0
+
+    @property
+    def _cluster(self) -> _ClusterFeatures:
+        features: Any = self.features
+        return features  # type: ignore[no-any-return]
+
+    @property
+    def labeled_norms(self) -> Array:
+        return self._cluster.labeled.squared_norms
+
+    @property
+    def largest_norm(self) -> float:
+        return float(max(self._cluster.collect(_largest_norm)))
+
+    @property
+    def pull(self) -> float:
+        u = self.weights * self.targets
+        return float(np.linalg.norm(self._cluster.labeled.represent(u)))
+
+    def labeled_values(self, function: Function) -> Array:
+        return self._cluster.labeled.values(function.coef) + function.intercept
+
+    def ranks(self, function: Function, held: Array, mass: Array) -> Array:
+        scores = self.labeled_values(function)[held]
+        counts = self._cluster.total(_counts_below, function, scores)
+        return np.asarray(counts[0] / counts[1])
+
+    def smoothed(self, gamma: float) -> LowDensityObjective:
+        return replace(self, loss=smooth(self.loss, gamma * self.labeled_norms), smoothing=gamma)
+
+    def value(self, function: Function) -> float:
+        density = self._density(function, slopes=False)[0]
+        return self._with_labels(function, density)
+
+    def gradient(self, function: Function) -> tuple[Array, float]:
+        return self.value_and_gradient(function)[1:]
+
+    def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
+        density, total, pulled = self._density(function, slopes=True)
+        f = self.labeled_values(function)
+        slopes = 2 * self.weights * self.loss.derivative(self.targets, f)
+        w = function.coef + self._cluster.labeled.represent(slopes) + pulled
+        return self._with_labels(function, density), w, float(slopes.sum() + total)
+
+    def _with_labels(self, function: Function, density: float) -> float:
+        losses = self.loss.value(self.targets, self.labeled_values(function))
+        w = function.coef
+        return float(w @ w / 2 + 2 * self.weights @ losses + density)
+
+    def _density(self, function: Function, *, slopes: bool) -> tuple[float, float, Any]:
+        """C* times the sum of the losses on unlabelled scores, of their slopes, and their pull."""
+        found = self._cluster.total(
+            _density_of, function, self.unlabeled_loss, self.smoothing, slopes
+        )
+        C_star = float(self.unlabeled_weights[0])
+        return C_star * found[0], C_star * found[1], C_star * found[2]
+
+    def supervised(self) -> LowDensityObjective:
+        return LowDensityObjective(
+            self._cluster.labeled,
+            self.loss,
+            self.unlabeled_loss,
+            self.index,
+            self.targets,
+            self.weights,
+            self.index[:0],
+            np.zeros(0),
+            self.bias,
+        )
+
+
+def _centered(block: Array, center: Array | None) -> CenteredFeatures:
+    return CenteredFeatures(LinearSpace(block), center)
+
+
+def _others(block: Array, known: tuple[Array, Array]) -> Array:
+    """1 for each unlabelled row, 0 for the others."""
+    others = np.ones(len(block))
+    others[known[1]] = 0.0
+    return others
+
+
+def _density_of(
+    block: Array,
+    known: tuple[Array, Array],
+    center: Array | None,
+    function: Function,
+    loss: UnlabeledLoss,
+    smoothing: float,
+    slopes: bool,
+) -> tuple[float, float, Any]:
+    features, others = _centered(block, center), _others(block, known)
+    if smoothing > 0:
+        loss = smooth(loss, smoothing * features.squared_norms)
+    f = features.values(function.coef) + function.intercept
+    value = float(others @ loss.value(f))
+    if not slopes:
+        return value, 0.0, 0.0
+    u = others * loss.derivative(f)
+    return value, float(u.sum()), features.represent(u)
+
+
+def _largest_norm(block: Array, known: tuple[Array, Array], center: Array | None) -> float:
+    norms = _centered(block, center).squared_norms * _others(block, known)
+    return float(norms.max(initial=0.0))
+
+
+def _counts_below(
+    block: Array,
+    known: tuple[Array, Array],
+    center: Array | None,
+    function: Function,
+    scores: Array,
+) -> tuple[Array, int]:
+    """Numbers of unlabelled points below scores, half of those that are level; and of them all."""
+    f = _centered(block, center).values(function.coef) + function.intercept
+    among = np.sort(np.delete(f, known[1]))
+    return mean_ranks(scores, among, np.arange(len(among) + 1.0)), len(among)

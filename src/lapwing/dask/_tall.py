@@ -1,0 +1,241 @@
+"""Matrices of a row a point, whose blocks of rows lie on the workers of a cluster.
+
+What the solvers ask of such a matrix is what they ask of an array: products with small matrices
+on the right, products of two of them that are small, sums, and a few rows. Only these small things
+come to the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lapwing._arrays import Array, is_sparse
+from lapwing.dask._session import Each, Session
+
+__all__ = ["Tall"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tall:
+    """A matrix (n, n_columns) in row blocks.
+
+    Attributes
+    ----------
+    session : Session
+    parts : tuple of Future
+        The blocks.
+    sizes : tuple of int
+        Their numbers of rows; 0 is one, too.
+    n_columns : int
+    dtype : dtype
+    """
+
+    session: Session
+    parts: tuple[Any, ...]
+    sizes: tuple[int, ...]
+    n_columns: int
+    dtype: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.sizes), self.n_columns
+
+    @property
+    def T(self) -> Transposed:  # noqa: N802
+        return Transposed(self)
+
+    @cached_property
+    def starts(self) -> Array:
+        """The first row of each block, and their number."""
+        return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+
+    def map(
+        self,
+        task: Callable[..., Any],
+        *others: Any,
+        n_columns: int | None = None,
+        dtype: Any = None,
+    ) -> Tall:
+        """A matrix whose blocks a task makes of these.
+
+        Parameters
+        ----------
+        task : callable (block, *others) -> block
+        *others : Tall, Each or any
+            Blocks of matrices with the same rows, what differs from block to block, or constants.
+        n_columns : int, optional
+        dtype : dtype, optional
+        """
+        return replace(
+            self,
+            parts=self._each(task, *others),
+            n_columns=self.n_columns if n_columns is None else n_columns,
+            dtype=np.dtype(self.dtype if dtype is None else dtype),
+        )
+
+    def total(self, task: Callable[..., Any], *others: Any) -> Any:
+        """The sum over the blocks of what a task makes of them; see `map`."""
+        return self.session.total(self._each(task, *others))
+
+    def collect(self, task: Callable[..., Any], *others: Any) -> list[Any]:
+        """What a task makes of each block, which has to be small; see `map`."""
+        return self.session.gather(self._each(task, *others))
+
+    def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
+        arguments = [Each(o.parts) if isinstance(o, Tall) else o for o in others]
+        return self.session.each(task, len(self.parts), Each(self.parts), *arguments)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Some rows, at the client, in the order of the index."""
+        index = np.asarray(index)
+        part = np.searchsorted(self.starts, index, side="right") - 1
+        used = np.unique(part)
+        local = [index[part == i] - self.starts[i] for i in used]
+        blocks = self.session.gather(
+            self.session.each(_rows, len(used), Each([self.parts[i] for i in used]), Each(local))
+        )
+        if not blocks:
+            return np.empty((0, self.n_columns), dtype=self.dtype)
+        stacked = sp.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.vstack(blocks)
+        order = np.concatenate([np.flatnonzero(part == i) for i in used])
+        return stacked[np.argsort(order, kind="stable")]
+
+    def at(self, index: Array) -> Each:
+        """The rows of an index by block: places in the index, and rows within the block."""
+        part = np.searchsorted(self.starts, index, side="right") - 1
+        found = [np.flatnonzero(part == i) for i in range(len(self.parts))]
+        return Each([(f, index[f] - self.starts[i]) for i, f in enumerate(found)])
+
+    def __matmul__(self, small: Array) -> Tall:
+        dtype = np.result_type(self.dtype, small.dtype)
+        return self.map(_times, self.session.constant(small), n_columns=small.shape[1], dtype=dtype)
+
+    def __mul__(self, row: Any) -> Tall:
+        return self._with(np.multiply, row)
+
+    def __add__(self, row: Any) -> Tall:
+        return self._with(np.add, row)
+
+    def __sub__(self, other: Any) -> Tall:
+        return self._with(np.subtract, other)
+
+    def _with(self, operation: Callable[..., Any], other: Any) -> Tall:
+        kind = other.dtype if isinstance(other, Tall) else np.asarray(other)
+        dtype = np.result_type(self.dtype, kind)
+        return self.map(partial(_combined, operation), other, dtype=dtype)
+
+    def astype(self, dtype: Any, copy: bool = False) -> Tall:
+        """The same in another precision."""
+        if np.dtype(dtype) == self.dtype:
+            return self
+        return self.map(_as_type, np.dtype(dtype), dtype=dtype)
+
+    def sum(self, axis: int) -> Array:
+        """Sums of the columns."""
+        assert axis == 0
+        return np.asarray(self.total(_column_sums))
+
+    def finite(self) -> bool:
+        """Whether all entries are."""
+        return int(self.total(_n_not_finite)) == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed:
+    """The transpose, of which there are products only."""
+
+    matrix: Tall
+
+    def __matmul__(self, other: Tall) -> Any:
+        return self.matrix.total(_gram, other)
+
+    def tocsr(self) -> Transposed:
+        return self
+
+
+def regrouped(matrix: Tall, n_parts: int) -> tuple[Tall, list[list[int]]]:
+    """The same with at most so many blocks, and the old blocks of each.
+
+    Empty blocks go with their neighbours.
+    """
+    groups = _groups(matrix.sizes, n_parts)
+    parts = [[matrix.parts[i] for i in group] for group in groups]
+    stacked = matrix.session.each(_stacked, len(groups), Each(parts))
+    sizes = tuple(sum(matrix.sizes[i] for i in group) for group in groups)
+    return replace(matrix, parts=stacked, sizes=sizes), groups
+
+
+def _groups(sizes: Sequence[int], n_parts: int) -> list[list[int]]:
+    """Runs of blocks of about the same numbers of rows, each with a row at the least."""
+    ends = np.cumsum(sizes)
+    wanted = np.linspace(0, ends[-1], n_parts + 1)[1:]
+    which = np.searchsorted(wanted, ends - np.asarray(sizes) / 2, side="left")
+    groups = [np.flatnonzero(which == i).tolist() for i in range(n_parts)]
+    groups = [group for group in groups if group]
+    kept: list[list[int]] = []
+    for group in groups:
+        if kept and sum(sizes[i] for i in kept[-1]) == 0:
+            kept[-1] += group
+        else:
+            kept.append(group)
+    if len(kept) > 1 and sum(sizes[i] for i in kept[-1]) == 0:
+        last = kept.pop()
+        kept[-1] += last
+    return kept
+
+
+def parted(matrix: Tall, sizes: Sequence[int], groups: list[list[int]]) -> Tall:
+    """The blocks of before `regrouped`."""
+    cut: list[Any] = [None] * len(sizes)
+    holders, slices = [], []
+    places = []
+    for part, group in zip(matrix.parts, groups, strict=True):
+        start = 0
+        for i in group:
+            holders.append(part)
+            slices.append(slice(start, start + sizes[i]))
+            places.append(i)
+            start += sizes[i]
+    made = matrix.session.each(_rows, len(places), Each(holders), Each(slices))
+    for i, future in zip(places, made, strict=True):
+        cut[i] = future
+    return replace(matrix, parts=tuple(cut), sizes=tuple(sizes))
+
+
+def _rows(block: Any, rows: Any) -> Any:
+    return block[rows]
+
+
+def _stacked(blocks: list[Any]) -> Any:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _times(block: Any, small: Array) -> Array:
+    return np.asarray(block @ small)
+
+
+def _gram(left: Any, right: Any) -> Any:
+    return left.T @ right
+
+
+def _combined(operation: Callable[..., Any], block: Any, other: Any) -> Any:
+    return operation(block, other)
+
+
+def _as_type(block: Any, dtype: Any) -> Any:
+    return block.astype(dtype, copy=False)
+
+
+def _column_sums(block: Any) -> Array:
+    return np.asarray(block.sum(axis=0))
+
+
+def _n_not_finite(block: Any) -> int:
+    values = block.data if is_sparse(block) else block
+    return int(values.size - np.count_nonzero(np.isfinite(values)))
