@@ -23,8 +23,9 @@ from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
 
-# The text colours of the theme.
+# The colours of text and ground of the theme.
 INKS = {"light": "#222832", "dark": "#ced6dd"}
+PAPERS = {"light": "#ffffff", "dark": "#14181e"}
 FOLDER = "_generated"
 
 
@@ -47,8 +48,9 @@ def draw_all(app: Sphinx) -> None:
             )  # fmt: skip
             # The same bytes for the same picture.
             fixed = {"svg.hashsalt": program.stem, "svg.fonttype": "path", "font.size": 11.0}
-            with matplotlib.rc_context(colours | fixed):
-                draw(ink).savefig(path, transparent=True, metadata={"Date": None})
+            ground = dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPERS[key])
+            with matplotlib.rc_context(colours | ground | fixed):
+                draw(ink).savefig(path, dpi=150, metadata={"Date": None})
 
 
 def is_newer(path: Path, program: Path) -> bool:
