@@ -4,6 +4,7 @@
 #   make demo       the main job on bundled data            make lint    ruff and mypy
 #   make test       all tests                               make format  ruff, mending
 #   make benchmark  the papers' tables (ARGS="--quick")     make clean   remove what make made
+#   make docs       the site, in docs/_build/html           (ARGS="-D plot_gallery=0" leaves examples out)
 #
 # Variables: PYTHON (which Python to build with), VENV (where), ARGS (more arguments), WORKERS (tests).
 
@@ -15,6 +16,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.lapwing-ready
 LINT_READY := $(VENV)/.lapwing-lint-ready
+DOCS_READY := $(VENV)/.lapwing-docs-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 # The caller's Python settings must not leak into the project's environment.
@@ -43,10 +45,10 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format benchmark env clean remake
+.PHONY: help demo test lint format benchmark docs env clean remake
 
 help:
-	@sed -n '4,8s/^# \{0,1\}//p' Makefile
+	@sed -n '4,9s/^# \{0,1\}//p' Makefile
 
 demo: $(READY)
 	$(BIN)/lapwing demo $(ARGS)
@@ -69,6 +71,14 @@ format: $(LINT_READY)
 
 benchmark: $(READY)
 	$(BIN)/python -m benchmarks lapsvm $(ARGS)
+
+# A warning ends the build; what the pages then hold is read by docs/check_site.py. Examples that did
+# not change are not run again.
+docs: export OMP_NUM_THREADS := 1
+docs: export OPENBLAS_NUM_THREADS := 1
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet $(ARGS) docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
 
 env: $(LINT_READY)
 
@@ -93,7 +103,12 @@ $(LINT_READY): $(READY)
 	@$(PIP_INSTALL) --no-build-isolation --editable '.[all,test,lint]' || $(NO_INSTALL)
 	@touch $@
 
+$(DOCS_READY): $(READY)
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[all,test,docs]' || $(NO_INSTALL)
+	@touch $@
+
 clean:
+	rm -rf docs/_build docs/_generated docs/auto_examples docs/api/generated
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@if [ -f '$(VENV)/pyvenv.cfg' ]; then echo "rm -rf $(VENV)"; rm -rf '$(VENV)'; fi
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

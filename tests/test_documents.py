@@ -32,18 +32,19 @@ from lapwing._tables.words import NO_LABEL
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CHOOSING = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
-PICTURES = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
-CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+GUIDE = ROOT / "docs" / "guide"
+CHOOSING = (GUIDE / "choosing.md").read_text(encoding="utf-8")
+PICTURES = (GUIDE / "pictures.md").read_text(encoding="utf-8")
+CLI = (GUIDE / "cli.md").read_text(encoding="utf-8")
 DOCUMENTS = [
     ROOT / name
     for name in (
         "README.md",
         "CONTRIBUTING.md",
-        "docs/choosing.md",
-        "docs/cli.md",
-        "docs/label.md",
-        "docs/pictures.md",
+        "docs/guide/choosing.md",
+        "docs/guide/cli.md",
+        "docs/guide/label.md",
+        "docs/guide/pictures.md",
     )
 ]
 PROGRAMS = re.findall(r"```python\n(.*?)```", README + CHOOSING + PICTURES, re.DOTALL)
@@ -96,7 +97,7 @@ def test_commands_print_what_is_shown() -> None:
 
 @pytest.fixture
 def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the table that docs/cli.md speaks of."""
+    """A folder with the table that docs/guide/cli.md speaks of."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = ["cell,width,height,type"]

@@ -388,7 +388,7 @@ def test_a_search_hands_markers_on(y: Any) -> None:
 
 
 def test_the_docs_name_what_there_is() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "labels.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "guide" / "labels.md").read_text(encoding="utf-8")
     for meta in ("OneVsRest", "OneVsOne", "OutputCode", "Stacking", "Voting", "Bagging"):
         assert f"{meta}Classifier" in text
     for category in (NothingUnlabeledWarning, UnlabeledMarkerWarning):

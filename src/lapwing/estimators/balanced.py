@@ -101,7 +101,7 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
     With one or two labels a class, labels alone leave open how far each class reaches. Here the
     points are assigned so that few edges are cut, labels are kept and the classes have the volumes
     of a prior: exactly where it is known, softly where it is not. All classes are found at once.
-    ``docs/volumes.md`` has the objective
+    ``docs/guide/volumes.md`` has the objective
 
     .. math:: J(Q) = \frac1{cV} \Big( E_s(Q) + \tfrac12 \sum_i d_i (1 - |q_i|^2) \Big)
         - \frac TM \sum_i m_i H(q_i) + \tau\, \mathrm{KL}(v \,\|\, \pi)
