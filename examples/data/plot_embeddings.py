@@ -33,7 +33,7 @@ from lapwing import KNNGraph, LapSVC
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import UnlabeledComponentWarning
 
-PARTS = "stats signal special linalg optimize ndimage interpolate".split()
+PARTS = ["stats", "signal", "special", "linalg", "optimize", "ndimage", "interpolate"]
 MODULES = {part: f"scipy.{part}" for part in PARTS} | {"metrics": "sklearn.metrics"}
 
 
@@ -70,10 +70,10 @@ models = {
     "LapSVC, 5 neighbours": LapSVC(graph=KNNGraph(5)),
     "LapSVC, 15 neighbours": LapSVC(graph=KNNGraph(15)),
 }
-counts = [1, 3, 5, 10]
-errors = np.zeros((len(models), len(counts), 5))
+counts = [1, 3, 10]
+errors = np.zeros((len(models), len(counts), 4))
 for column, count in enumerate(counts):
-    for draw in range(5):
+    for draw in range(4):
         y = mask_labels(truth, count, unlabeled="", random_state=draw)
         known = y != ""
         for row, model in enumerate(models.values()):
@@ -102,5 +102,5 @@ plt.show()
 # the labels still matters much. And the number of neighbours matters as much as two more labels of
 # each class: when the warning of unreached groups comes, try ten or fifteen.
 #
-# Since the vectors have length one, ``KNNGraph(metric='cosine')`` finds the same neighbours. Take it
-# where your vectors have other lengths and you do not want to change them.
+# Since the vectors have length one, ``KNNGraph(metric='cosine')`` finds the same neighbours. Take
+# it where your vectors have other lengths and you do not want to change them.

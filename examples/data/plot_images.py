@@ -42,9 +42,9 @@ print(f"LapSVC, which sees all images:   {error:.1%} wrong")
 # %%
 # The path of one label
 # ---------------------
-# The graph of the fit is ``model.affinity_``. Among the images that the SVM has wrong and LapSVC has
-# right, take the one that is farthest from the labels of its digit, in steps of the graph, and walk
-# there by the shortest path.
+# The graph of the fit is ``model.affinity_``. Among the images that the SVM has wrong and LapSVC
+# has right, take the one that is farthest from the labels of its digit, in steps of the graph, and
+# walk there by the shortest path.
 
 steps = model.affinity_.copy()
 steps.data = -np.log(steps.data / steps.data.max() * 0.99)  # strong edges are short

@@ -2,8 +2,8 @@
 Imbalance: the rare class
 =========================
 
-One part in ten is faulty, and you look at five good and five faulty ones. Then your labels say "half
-and half", and the truth says "nine to one". What do methods make of that?
+One part in ten is faulty, and you look at five good and five faulty ones. Then your labels say
+"half and half", and the truth says "nine to one". What do methods make of that?
 
 The data are real images of digits that were thinned: all 1s are "good" parts, and one part in
 ten is an 8, "faulty".
@@ -36,8 +36,8 @@ print(f"{len(good)} good parts, {len(faulty)} faulty ones")
 # %%
 # Shares that are guessed, and shares that are told
 # -------------------------------------------------
-# ``S3VC`` holds the shares of the classes, and takes them from the labels unless you tell it. ``LapSVC``
-# holds no shares; ``class_prior=`` makes it.
+# ``S3VC`` holds the shares of the classes, and takes them from the labels unless you tell it.
+# ``LapSVC`` holds no shares; ``class_prior=`` makes it.
 
 models = {
     "SVM, labels alone": SVC(C=10),
@@ -74,7 +74,7 @@ ax.legend()
 plt.show()
 
 # %%
-# ``S3VC`` without shares looks for a boundary with half of the parts on each side, and so it must cut
-# through the good ones. ``LapSVC`` lets the five faulty labels reach as far as the five good ones.
-# **If you chose how many of each class to label, your labels know nothing of the shares: tell
+# ``S3VC`` without shares looks for a boundary with half of the parts on each side, and so it must
+# cut through the good ones. ``LapSVC`` lets the five faulty labels reach as far as the five good
+# ones. **If you chose how many of each class to label, your labels know nothing of the shares: tell
 # them.** A count in a small random sample is enough.

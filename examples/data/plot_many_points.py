@@ -2,11 +2,11 @@
 70,000 points: an image from a few strokes
 ==========================================
 
-A photograph of 214 x 320 pixels is a set of 68,480 points. Somebody touched it 24 times with a
+A photograph of 214 x 320 pixels is a set of 68,480 points. Somebody touched it 25 times with a
 brush and said what is there: sky, pavilion, trees or lake. What are all the other pixels?
 
-:class:`lapwing.LapERLSClassifier` is made for this size: its time and memory grow with the number of
-points, not with its square. The fit takes some ten seconds.
+:class:`lapwing.LapERLSClassifier` is made for this size: its time and memory grow with the number
+of points, not with its square. The fit takes some ten seconds.
 
 The photograph is real (:func:`sklearn.datasets.load_sample_image`). Nobody knows the class of every
 pixel; the check below is a set of rectangles that leave no doubt.
@@ -32,7 +32,17 @@ X = np.concatenate([image / 255, places], axis=-1).reshape(-1, 5).astype(np.floa
 
 classes = ["sky", "pavilion", "trees", "lake"]
 strokes = [  # the pixel in the middle: row, column
-    [(20, 40), (30, 250), (80, 270), (70, 20), (10, 130), (35, 150), (60, 190), (85, 215)],
+    [
+        (20, 40),
+        (30, 250),
+        (80, 270),
+        (70, 20),
+        (10, 130),
+        (35, 150),
+        (60, 190),
+        (85, 215),
+        (25, 88),
+    ],
     [(45, 80), (62, 75), (95, 80), (115, 85), (135, 80), (150, 80), (60, 120), (130, 130)],
     [(205, 20), (195, 150), (185, 170), (195, 280), (110, 305), (100, 10)],
     [(125, 200), (140, 215)],
@@ -61,7 +71,7 @@ axes[0].imshow(image)
 for k, middles in enumerate(strokes):
     rows, columns = np.transpose(middles)
     axes[0].scatter(columns, rows, color=colors[k] / 255, edgecolor="white", label=classes[k])
-axes[0].set_title("24 strokes of the brush", loc="left")
+axes[0].set_title("25 strokes of the brush", loc="left")
 figure.legend(loc="outside lower center", ncols=4)
 grey = image.mean(axis=-1, keepdims=True) / 255
 axes[1].imshow((0.35 * grey * 255 + 0.65 * colors[answer]).astype(np.uint8))

@@ -2,10 +2,10 @@
 Regression: how far is it turned?
 =================================
 
-Numbers instead of classes. A camera took 600 pictures of a flower that was turned by some angle, and
-for twelve of them somebody wrote the angle down. What are the others?
+Numbers instead of classes. A camera took 600 pictures of a pavilion that was turned by some angle,
+and for twelve of them somebody wrote the angle down. What are the others?
 
-The flower is a real photograph (:func:`sklearn.datasets.load_sample_image`); it is turned by the
+The pavilion is a real photograph (:func:`sklearn.datasets.load_sample_image`); it is turned by the
 computer, so every angle is known. The light changes from picture to picture too.
 """
 
@@ -20,10 +20,10 @@ from scipy.ndimage import rotate, zoom
 from sklearn.datasets import load_sample_image
 from sklearn.svm import SVR
 
-from lapwing import LapRLSRegressor
+from lapwing import KNNGraph, LapRLSRegressor
 
 rng = np.random.default_rng(0)
-photograph = zoom(load_sample_image("flower.jpg")[75:375, 155:455].mean(axis=2) / 255, 0.2)
+photograph = zoom(load_sample_image("china.jpg")[60:380, 50:370].mean(axis=2) / 255, 0.15)
 rows, columns = np.ogrid[-1:1:24j, -1:1:24j]
 disc = rows**2 + columns**2 <= 1
 
@@ -31,7 +31,7 @@ disc = rows**2 + columns**2 <= 1
 def picture(angle):
     """The middle of the photograph, turned and darkened, as a vector."""
     turned = rotate(photograph, angle, reshape=False, order=1, mode="reflect")
-    return (turned[18:42, 18:42] * rng.uniform(0.8, 1.0))[disc]
+    return (turned[12:36, 12:36] * rng.uniform(0.8, 1.0))[disc]
 
 
 angles = rng.uniform(0, 180, 600)
@@ -55,8 +55,8 @@ plt.show()
 # %%
 # With and without the unlabelled pictures
 # ----------------------------------------
-# The pictures lie on a narrow band in the space of their pixels: one number moves them along it. The
-# graph sees the band, and f changes evenly along it from label to label.
+# The pictures lie on a narrow band in the space of their pixels: one number moves them along it.
+# The graph sees the band, and f changes evenly along it from label to label.
 
 known = ~np.isnan(y)
 models = {
@@ -75,7 +75,9 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 4.3), sharey=True, layout="constra
 for k, (ax, (name, angle)) in enumerate(zip(axes, predictions.items(), strict=True)):
     ax.plot([0, 180], [0, 180], color="C7", linewidth=1)
     ax.scatter(angles[~known], angle, s=12, color=f"C{k}", alpha=0.6)
-    ax.scatter(angles[known], angles[known], marker="*", s=130, color="C4", zorder=3, label="labels")
+    ax.scatter(
+        angles[known], angles[known], marker="*", s=130, color="C4", zorder=3, label="labels"
+    )
     ax.set_title(f"{name}: typical error {np.median(errors[name]):.1f}°", loc="left")
     ax.set(xlabel="true angle (°)")
 axes[0].set_ylabel("predicted angle (°)")
@@ -85,8 +87,6 @@ plt.show()
 # %%
 # If you give a regression a graph of your own, take ``KNNGraph(10, normalized=False)``, as the
 # default is. The normalised Laplacian, which suits classes, draws values towards zero.
-
-from lapwing import KNNGraph
 
 for normalized in (False, True):
     model = LapRLSRegressor(graph=KNNGraph(10, normalized=normalized)).fit(X, y)

@@ -2,9 +2,9 @@
 Spectra: which plastic is it?
 =============================
 
-Pieces of plastic from a beach are put into an infrared spectrometer. The spectrum says what they are
-made of. But makers mix chalk into plastic, up to nine parts of ten, and pieces differ in thickness
-and baseline. An expert names three pieces of each plastic.
+Pieces of plastic from a beach are put into an infrared spectrometer. The spectrum says what they
+are made of. But makers mix chalk into plastic, up to nine parts of ten, and pieces differ in
+thickness and baseline. An expert names three pieces of each plastic.
 
 The spectra are **made up**: absorption bands lie where the literature has them for polyethylene,
 polypropylene, polystyrene, PET and chalk. Their widths, the noise and the spectrometer, whose scale
@@ -56,8 +56,8 @@ spectra = np.array([spectrum(plastic) for plastic in truth])
 # Derivatives instead of baselines
 # --------------------------------
 # A slow baseline says nothing of the plastic. Spectroscopists take the derivative and divide by its
-# length; so do we. What is left is the plastic, its chalk and the shift of the scale: every class is a
-# bent sheet of two dimensions, and towards much chalk all of them come close to each other.
+# length; so do we. What is left is the plastic, its chalk and the shift of the scale: every class
+# is a bent sheet of two dimensions, and towards much chalk all of them come close to each other.
 
 X = np.gradient(spectra, axis=1)
 X = (X[:, 1:] + X[:, :-1]) / 2  # a little smoother
@@ -90,15 +90,17 @@ for draw in range(10):
         errors[name].append(100 * np.mean(answer[~known] != truth[~known]))
 
 for name, values in errors.items():
-    print(f"{name:18} wrong: {np.mean(values):4.1f} % (mean of 10 draws, worst {max(values):.1f} %)")
+    print(
+        f"{name:18} wrong: {np.mean(values):4.1f} % (mean of 10 draws, worst {max(values):.1f} %)"
+    )
 
 # %%
 
 figure, ax = plt.subplots(figsize=(7, 2.4), layout="constrained")
 for row, values in enumerate(errors.values()):
-    ax.scatter(values, np.full(10, row), s=60, alpha=0.6)
-ax.set_yticks(range(2), list(errors))
-ax.set(xlabel="pieces with a wrong name (%), a dot a draw", xlim=(0, None), ylim=(-0.5, 1.5))
+    ax.scatter(values, np.full(10, -row), s=60, alpha=0.6)
+ax.set_yticks([0, -1], list(errors))
+ax.set(xlabel="pieces with a wrong name (%), a dot a draw", xlim=(0, None), ylim=(-1.5, 0.5))
 plt.show()
 
 # %%

@@ -35,7 +35,7 @@ def moved(image, move):
     return wide[1 - move[0] : 9 - move[0], 1 - move[1] : 9 - move[1]]
 
 
-images = np.array([moved(image, moves[k]) for image, k in zip(images, rng.integers(9, size=800))])
+images = np.array([moved(image, moves[rng.integers(9)]) for image in images])
 X = images.reshape(len(images), -1)
 
 # %%
@@ -90,13 +90,13 @@ agree = [
     for matrix in (plain, distances)
 ]
 shown = np.argmax(agree[1] - agree[0])  # where the two differ most
-figure, axes = plt.subplots(2, 6, figsize=(7.5, 2.9), layout="constrained")
-for line, name, matrix in zip(axes, graphs, (plain, distances), strict=True):
-    for ax, row in zip(line, [shown, *np.argsort(matrix[shown])[1:6]], strict=True):
+figure = plt.figure(figsize=(7.5, 4), layout="constrained")
+for part, name, matrix in zip(figure.subfigures(2), graphs, (plain, distances), strict=True):
+    part.suptitle(f"neighbours, {name}", fontsize=11)
+    for ax, row in zip(part.subplots(1, 6), [shown, *np.argsort(matrix[shown])[1:6]], strict=True):
         ax.imshow(images[row], cmap="gray_r")
-        ax.set_title("image" if row == shown else f"a {truth[row]}", fontsize=10)
+        ax.set_title("the image" if row == shown else f"a {truth[row]}", fontsize=10)
         ax.axis("off")
-    line[0].set_title(f"{name}:", fontsize=10, loc="left")
 plt.show()
 
 # %%

@@ -51,8 +51,8 @@ plt.show()
 # %%
 # A function as kernel
 # --------------------
-# It gets two matrices of rows and gives a matrix: one number for each pair. It must be symmetric and
-# positive definite, as the chi-squared kernel is. Here the labels spread by the kernel alone
+# It gets two matrices of rows and gives a matrix: one number for each pair. It must be symmetric
+# and positive definite, as the chi-squared kernel is. Here the labels spread by the kernel alone
 # (``gamma_I=0``) and by the graph too.
 
 
@@ -65,11 +65,11 @@ kernels = {"rbf": "rbf", "chi_squared": chi_squared}
 weights = {"labels alone": 0.0, "with the graph": 1.0}
 errors = {}
 for kernel_name, kernel in kernels.items():
-    for weight_name, gamma_I in weights.items():
+    for weight_name, weight in weights.items():
         wrong = []
         for draw in range(5):
             y = mask_labels(truth, 5, unlabeled="", random_state=draw)
-            model = LapSVC(kernel, gamma_I=gamma_I, graph=KNNGraph(15)).fit(X, y)
+            model = LapSVC(kernel, gamma_I=weight, graph=KNNGraph(15)).fit(X, y)
             wrong.append(100 * np.mean(model.transduction_[y == ""] != truth[y == ""]))
         errors[kernel_name, weight_name] = wrong
         print(f"{kernel_name:12} {weight_name:15} wrong: {np.mean(wrong):4.1f} % (mean of 5 draws)")
@@ -77,7 +77,7 @@ for kernel_name, kernel in kernels.items():
 # %%
 
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
-for place, (names, wrong) in enumerate(errors.items()):
+for place, wrong in enumerate(errors.values()):
     ax.scatter(wrong, np.full(5, -place), s=60, alpha=0.6)
     ax.plot(2 * [np.mean(wrong)], [-place - 0.25, -place + 0.25], color="C7", linewidth=2)
 ax.set_yticks(-np.arange(4), [", ".join(names) for names in errors])
@@ -89,6 +89,6 @@ plt.show()
 # neighbours do most of it.
 #
 # If there are no rows at all, but only pairs (an alignment of sequences, say), compute the matrix
-# yourself and give it as X: ``LapSVC('precomputed', graph=AffinityGraph(affinity))``. A model with a
-# Python function as kernel can be pickled if the function can be imported; it cannot be saved by
+# yourself and give it as X: ``LapSVC('precomputed', graph=AffinityGraph(affinity))``. A model with
+# a Python function as kernel can be pickled if the function can be imported; it cannot be saved by
 # :func:`lapwing.models.save_model`, for such files hold no code.

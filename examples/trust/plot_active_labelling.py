@@ -3,17 +3,18 @@ Active labelling: which row next?
 =================================
 
 You can label fifty more images. Which? Fifty at random say the same thing many times over. Ask the
-model: ``suggest`` names the rows whose labels would help most, and ``add_labels`` takes them without
-a new graph or kernel.
+model: ``suggest`` names the rows whose labels would help most, and ``add_labels`` takes them
+without a new graph or kernel.
 
-The 600 images of digits are real; the person who labels them is the computer, which knows the truth.
+The 600 images of digits are real; the person who labels them is the computer, which knows the
+truth.
 """
 
 # %%
 # Two ways to spend fifty labels
 # ------------------------------
-# Both begin with the same ten labels, one of each digit, and take five at a time. Three draws of the
-# first ten labels.
+# Both begin with the same ten labels, one of each digit, and take five at a time. Three draws of
+# the first ten labels.
 
 import warnings
 
@@ -57,8 +58,10 @@ for draw in range(3):
 counts = np.arange(10, 61, 5)
 for way, lines in curves.items():
     means = np.mean(lines, axis=0)
-    print(f"{way:10} wrong: {means[0]:4.1f} % with 10 labels, {means[4]:.1f} % with 30, "
-          f"{means[-1]:.1f} % with 60")
+    print(
+        f"{way:10} wrong: {means[0]:4.1f} % with 10 labels, {means[4]:.1f} % with 30, "
+        f"{means[-1]:.1f} % with 60"
+    )
 
 # %%
 

@@ -2,9 +2,10 @@
 How sure is it? Probabilities from few labels
 =============================================
 
-Of the answers with a probability of 90 %, are nine in ten right? With three labels a class nobody can
-check that on held-out labels. :class:`lapwing.LapSVC` leaves each label out in turn and learns one
-number from it: how sharp its probabilities may be. The fewer labels there are, the more careful it is.
+Of the answers with a probability of 90 %, are nine in ten right? With three labels a class nobody
+can check that on held-out labels. :class:`lapwing.LapSVC` leaves each label out in turn and learns
+one number from it: how sharp its probabilities may be. The fewer labels there are, the more careful
+it is.
 
 The data are the 1797 real images of digits of scikit-learn, of which 900 are kept for the check.
 """
@@ -58,8 +59,8 @@ plt.show()
 #
 # Which answers can be taken over?
 # --------------------------------
-# :func:`lapwing.model_selection.sure_rows` names the rows of which at least the asked share should be
-# right. The more you ask for, the fewer rows are sure; more labels make more rows sure.
+# :func:`lapwing.model_selection.sure_rows` names the rows of which at least the asked share should
+# be right. The more you ask for, the fewer rows are sure; more labels make more rows sure.
 
 sure_shares, right_shares = {}, {}
 for n, model in models.items():
@@ -69,5 +70,7 @@ for n, model in models.items():
         sure = sure_rows(model, precision=precision).sure & hidden
         sure_shares[n, precision] = sure.sum() / hidden.sum()
         right_shares[n, precision] = right[sure].mean()
-        print(f"{n:2} labels, asked for {precision:.0%} right: {sure_shares[n, precision]:4.0%} of the "
-              f"rows are sure, and {right_shares[n, precision]:.1%} of those are right")
+        print(
+            f"{n:2} labels, asked for {precision:.0%}: {sure_shares[n, precision]:4.0%} of the "
+            f"rows are sure, and {right_shares[n, precision]:.1%} of those are right"
+        )

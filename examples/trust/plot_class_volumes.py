@@ -62,8 +62,8 @@ figure.supxlabel("digit")
 plt.show()
 
 # %%
-# Sizes need not be equal: ``class_prior`` takes a share for each class. A wrong prior is met as well,
-# so give it only if you know. ``edge_cut_`` says whether the graph knows the classes at all: 0 is no
-# cut edge, 1 is chance.
+# Sizes need not be equal: ``class_prior`` takes a share for each class. A wrong prior is met as
+# well, so give it only if you know. ``edge_cut_`` says whether the graph knows the classes at all:
+# 0 is no cut edge, 1 is chance.
 
 print(f"edge_cut_ = {models['volumes known'].edge_cut_:.3f}")

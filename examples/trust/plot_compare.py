@@ -2,10 +2,10 @@
 Which method? Ask your labels
 =============================
 
-Are your classes **clusters** with gaps between them, or **sheets** along which neighbours are alike,
-however bent? Or neither? The right method for one is wrong for the other, and three labels a class
-do not show which it is. :func:`lapwing.model_selection.compare` tries the families, leaves labels
-out, draws new ones from the answers, and says what it saw and how sure it is.
+Are your classes **clusters** with gaps between them, or **sheets** along which neighbours are
+alike, however bent? Or neither? The right method for one is wrong for the other, and three labels a
+class do not show which it is. :func:`lapwing.model_selection.compare` tries the families, leaves
+labels out, draws new ones from the answers, and says what it saw and how sure it is.
 
 The three sets are drawn by the computer, so that the truth is known.
 """
@@ -30,9 +30,7 @@ cloud = rng.normal(size=(300, 20))
 cut = (cloud[:, 0] > 0).astype(int)
 
 problems = {
-    "clusters": make_gaussian2c(
-        300, 50, n_labeled_per_class=5, random_state=0, return_truth=True
-    ),
+    "clusters": make_gaussian2c(300, 50, n_labeled_per_class=5, random_state=0, return_truth=True),
     "sheets": make_two_moons(300, n_labeled_per_class=5, random_state=0, return_truth=True),
     "neither": (cloud, mask_labels(cut, 5, random_state=0), cut),
 }
@@ -54,7 +52,9 @@ figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for place, (name, (X, y, truth)) in enumerate(problems.items()):
     comparison = found[name]
     low, high = (100 * end for end in comparison.error_interval)
-    ax.plot([place, place], [low, high], color="C7", linewidth=8, alpha=0.35, solid_capstyle="round")
+    ax.plot(
+        [place, place], [low, high], color="C7", linewidth=8, alpha=0.35, solid_capstyle="round"
+    )
     ax.plot(place, 100 * comparison.error, "o", color="C7", markersize=9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,8 +73,8 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# Of the cloud S3VC missed two labels of ten and the others three: that is chance. **Read the interval
-# and not the name**: it reaches beyond 50 %, so the comparison says that it does not know.
+# Of the cloud S3VC missed two labels of ten and the others three: that is chance. **Read the
+# interval and not the name**: it reaches beyond 50 %, so the comparison says that it does not know.
 #
 # :class:`lapwing.FewLabelClassifier` does both steps in one ``fit``: it compares, and fits what was
 # chosen to all rows.

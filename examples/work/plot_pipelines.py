@@ -2,16 +2,17 @@
 Pipelines and searches
 ======================
 
-A real table: 178 wines, 13 chemical figures of very different size (:func:`sklearn.datasets.load_wine`).
-The cultivar is known of five wines of each. lapwing's estimators go into scikit-learn's pipelines and
-searches; two things are different, and both are about rows without a label.
+A real table: 178 wines, 13 chemical figures of very different size
+(:func:`sklearn.datasets.load_wine`). The cultivar is known of five wines of each. lapwing's
+estimators go into scikit-learn's pipelines and searches; two things are different, and both are
+about rows without a label.
 """
 
 # %%
 # First: preprocessing sees all rows
 # ----------------------------------
-# ``y`` holds -1 where there is no label, and all rows go into ``fit``. So the scaler learns from all
-# rows too. That is right, for it asks for no labels.
+# ``y`` holds -1 where there is no label, and all rows go into ``fit``. So the scaler learns from
+# all rows too. That is right, for it asks for no labels.
 
 import warnings
 

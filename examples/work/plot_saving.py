@@ -2,9 +2,9 @@
 Saving, and answers without Python
 ==================================
 
-A model file of lapwing holds numbers and names, and no code: reading a stranger's file runs nothing.
-And a model can become an ONNX graph, which answers in a phone, a browser or a database, without
-Python and without lapwing.
+A model file of lapwing holds numbers and names, and no code: reading a stranger's file runs
+nothing. And a model can become an ONNX graph, which answers in a phone, a browser or a database,
+without Python and without lapwing.
 
 The data are the real wines of scikit-learn: 178 rows, 13 figures, five labels of each cultivar.
 """
@@ -38,8 +38,8 @@ model = make_pipeline(StandardScaler(), LapSVC(graph=KNNGraph(10))).fit(X, y)
 # %%
 # To a file and back
 # ------------------
-# ``save_model`` writes the whole pipeline; ``load_model`` gives it back with what is known of it. The
-# scores are the same to the last digit.
+# ``save_model`` writes the whole pipeline; ``load_model`` gives it back with what is known of it.
+# The scores are the same to the last digit.
 
 folder = Path(tempfile.mkdtemp())
 save_model(model, folder / "wine.lapwing")
