@@ -1,13 +1,20 @@
-"""Two moons with one label each: a supervised SVM beside LapSVC.
+"""
+Two moons with one label each
+=============================
 
-Makes the picture of the README: ``python examples/plot_two_moons.py docs/two_moons.png``.
+Two half circles of 200 points, and one label in each. Left: a support vector machine that sees the
+two labels. Right: :class:`lapwing.LapSVC`, which sees all points. Neighbours get similar answers,
+so each label spreads along its moon.
+
+The points are drawn by the computer. This picture is on the first page of lapwing;
+``python examples/plot_two_moons.py docs/two_moons.png`` makes it.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import make_moons
@@ -24,7 +31,7 @@ def draw(seed: int = 7) -> Figure:
     for c in (0, 1):
         y[rng.choice(np.flatnonzero(truth == c))] = c
 
-    figure = Figure(figsize=(10.4, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.6), layout="constrained")
     # The defaults find both moons as well. The plain Laplacian, which leaves constants alone, with
     # a narrower kernel also makes f calm between and beyond the points, which a picture shows.
     options = {"gamma": 5.0, "gamma_A": 0.01}
@@ -33,16 +40,21 @@ def draw(seed: int = 7) -> Figure:
         "Supervised SVM": LapSVC(gamma_I=0, **options),
         "LapSVC": LapSVC(graph=graph, **options),
     }
-    for ax, (name, model) in zip(figure.subplots(1, 2), models.items(), strict=True):
+    for ax, (name, model) in zip(axes, models.items(), strict=True):
         model.fit(X, y)
         wrong = np.mean(model.predict(X)[y == -1] != truth[y == -1])
+        print(f"{name}: {wrong:.1%} wrong")
         decision_map(model, X, y, ax=ax, title=f"{name}: {wrong:.1%} wrong", legend=False)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
+    handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "two_moons.png")
-    draw().savefig(path, dpi=120)
-    print(f"saved {path}")
+    figure = draw()
+    plt.show()
+    if len(sys.argv) > 1:
+        figure.savefig(sys.argv[1], dpi=120)
+
+# %%
+# Stars are the labels. The line is where the answer changes, and colours fade where it is not sure.

@@ -1,0 +1,80 @@
+"""
+Imbalance: the rare class
+=========================
+
+One part in ten is faulty, and you look at five good and five faulty ones. Then your labels say
+"half and half", and the truth says "nine to one". What do methods make of that?
+
+The data are real images of digits that were thinned: all 1s are "good" parts, and one part in
+ten is an 8, "faulty".
+"""
+
+# %%
+# Nine to one, but five labels of each
+# ------------------------------------
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+
+from lapwing import S3VC, LapSVC
+from lapwing.datasets import mask_labels
+from lapwing.exceptions import LapwingWarning
+
+warnings.simplefilter("ignore", LapwingWarning)  # S3VC says that labels and answers disagree
+
+X, digits = load_digits(return_X_y=True)
+good, faulty = np.flatnonzero(digits == 1), np.flatnonzero(digits == 8)[:20]
+X = X[np.concatenate([good, faulty])]
+truth = np.repeat(["good", "faulty"], [len(good), len(faulty)])
+shares = {"good": 0.9, "faulty": 0.1}
+print(f"{len(good)} good parts, {len(faulty)} faulty ones")
+
+# %%
+# Shares that are guessed, and shares that are told
+# -------------------------------------------------
+# ``S3VC`` holds the shares of the classes, and takes them from the labels unless you tell it.
+# ``LapSVC`` holds no shares; ``class_prior=`` makes it.
+
+models = {
+    "SVM, labels alone": SVC(C=10),
+    "S3VC()": S3VC(),
+    "S3VC(balance=...)": S3VC(balance=shares),
+    "LapSVC()": LapSVC(),
+    "LapSVC(class_prior=...)": LapSVC(class_prior=[0.1, 0.9]),  # in the order of the classes
+}
+missed = {name: [] for name in models}
+alarms = {name: [] for name in models}
+for draw in range(10):
+    y = mask_labels(truth, 5, unlabeled="", random_state=draw)
+    hidden = y == ""
+    for name, model in models.items():
+        rows = ~hidden if isinstance(model, SVC) else slice(None)
+        answer = model.fit(X[rows], y[rows]).predict(X)
+        missed[name].append(np.sum(hidden & (truth == "faulty") & (answer == "good")))
+        alarms[name].append(np.sum(hidden & (truth == "good") & (answer == "faulty")))
+
+n_faulty = len(faulty) - 5
+print(f"{'':24} faulty parts missed (of {n_faulty})   false alarms (of {len(good) - 5})")
+for name in models:
+    print(f"{name:24} {np.mean(missed[name]):17.1f} {np.mean(alarms[name]):27.1f}")
+
+# %%
+
+figure, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
+places = np.arange(len(models))[::-1]
+ax.barh(places + 0.2, [np.mean(n) for n in alarms.values()], 0.38, label="false alarms")
+ax.barh(places - 0.2, [np.mean(n) for n in missed.values()], 0.38, label="faulty parts missed")
+ax.set_yticks(places, list(models))
+ax.set(xlabel="parts, mean of ten draws of the labels")
+ax.legend()
+plt.show()
+
+# %%
+# ``S3VC`` without shares looks for a boundary with half of the parts on each side, and so it must
+# cut through the good ones. ``LapSVC`` lets the five faulty labels reach as far as the five good
+# ones. **If you chose how many of each class to label, your labels know nothing of the shares: tell
+# them.** A count in a small random sample is enough.
