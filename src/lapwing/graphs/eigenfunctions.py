@@ -395,8 +395,8 @@ def _histograms_in_passes(X: Any, rotation: Rotation, n_bins: int, clip: float) 
     for rows in along():
         np.minimum(ends[0], rows.min(axis=0), out=ends[0])
         np.maximum(ends[1], rows.max(axis=0), out=ends[1])
-    quantile = quantiles(along, *ends, n, [clip, 1 - clip])
-    starts, widths = bins_between(quantile, ends, rotation.deviations, n_bins)
+    low, high = quantiles(along, *ends, n, [clip, 1 - clip])
+    starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
     counts = np.zeros((q, n_bins))
     for rows in along():
         position = (rows - starts) / widths

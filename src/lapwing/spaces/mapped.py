@@ -16,6 +16,7 @@ of few points are kept, and `stored` holds any, for methods of many passes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing._arrays import is_sparse, row_blocks
 from lapwing._host.memory import require_memory
+from lapwing._rows import blocks_of, rows_of
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import (
@@ -86,14 +88,13 @@ class KernelFeatures(BlockOperator):
 
     def design(self) -> Design:
         """The kernel values and A: coordinates that are not held are not computed for a sum."""
-        n, r = self.shape
+        r = self.shape[1]
         if "held" in vars(self) or callable(self._kernel.name):  # which threads may not share
             return Design(self.blocks, np.asarray, r)
         m = len(self._lift)
 
         def parts() -> Iterator[tuple[slice, Any]]:
-            for rows in row_blocks(n, m * self.dtype.itemsize, _PART_BYTES):
-                yield rows, self._X[rows]
+            return blocks_of(self._X, m * self.dtype.itemsize, _PART_BYTES)
 
         return Design(parts, self._values, m, self._lift, self._rounding())
 
@@ -104,10 +105,11 @@ class KernelFeatures(BlockOperator):
 
     def _rounding(self) -> float:
         """Of A'(K'DK)A for weights that sum to one: eps |A|^2 and the square of a row of K."""
-        some = self._values(self._X[:: -(-self.shape[0] // _SAMPLE)])
+        n = self.shape[0]
+        some = self._values(rows_of(self._X, np.arange(0, n, -(-n // _SAMPLE))))
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
         square = self._lift.T @ self._lift
-        norm = float(np.linalg.norm(square @ square)) ** 0.5  # |A|^2, or little more
+        norm = math.sqrt(np.linalg.norm(square @ square))  # |A|^2, or little more
         return float(np.finfo(np.float64).eps) * size * norm
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
