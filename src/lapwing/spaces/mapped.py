@@ -16,6 +16,7 @@ of few points are kept, and `stored` holds any, for methods of many passes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -106,8 +107,8 @@ class KernelFeatures(LinearOperator):
         some = self._values(self._X[:: -(-self.shape[0] // _SAMPLE)])
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
         square = self._lift.T @ self._lift
-        norm = float(np.linalg.norm(square @ square)) ** 0.5  # |A|^2, or little more
-        return float(np.finfo(np.float64).eps) * size * norm
+        norm = math.sqrt(float(np.linalg.norm(square @ square)))  # |A|^2, or little more
+        return size * norm * float(np.finfo(np.float64).eps)
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
         right = self._lift.astype(self.dtype, copy=False)
