@@ -301,7 +301,7 @@ def test_slack_stops_at_a_share_of_the_largest_eigenvalue() -> None:
     assert exact.tolerance < loose.residual <= loose.tolerance
     assert exact.residual < loose.residual / 100
     check(L, loose, 15)
-    assert_allclose(loose.values, exact.values, rtol=1e-3)
+    assert_allclose(loose.values, exact.values, rtol=5e-3)  # the square of that over the gap
     # One that asks for less than the tolerance changes nothing.
     assert_array_equal(smallest_eigenpairs(L, 15, slack=1e-9).vectors, exact.vectors)
 
