@@ -87,7 +87,7 @@ def _moved(down: int, right: int, degrees: float) -> NDArray[np.float32]:
     units = np.eye(_EDGE**2, dtype=np.float32).reshape(-1, _EDGE, _EDGE)
     angle, middle = np.deg2rad(degrees), (_EDGE - 1) / 2
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    offset = middle - turn @ (np.array([middle, middle]) + [down, right])
+    offset = middle - turn @ np.array([middle + down, middle + right])
     # The axis of the units is left as it is.
     matrix = np.block([[np.eye(1), np.zeros((1, 2))], [np.zeros((2, 1)), turn]])
     found = affine_transform(units, matrix, np.append(0.0, offset), order=1)

@@ -1,12 +1,17 @@
-"""Time and peak memory of LapERLSClassifier end to end, stage by stage, in a process of its own.
+"""Time and peak memory of LapERLSClassifier().fit, stage by stage, in a process of its own.
 
-``python -m benchmarks.embedded.scaling POINTS`` is that process, POINTS a number of synthetic
-points or ``mnist``; it prints one line of JSON.
+``python -m benchmarks.embedded.scaling KIND:POINTS`` is that process, KIND of `KINDS`; it prints
+one line of JSON. ``KIND:POINTS:exact`` searches all neighbours.
+
+Machines differ and are shared, so two stages are set beside their limits in the same run: the graph
+beside a search of faiss's lists alone, ready made and read as far as the recall takes; the Gram
+sums beside the matrix products that they cannot do without.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -15,12 +20,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.embedded.points import KINDS, N_CLASSES
+from benchmarks.embedded.searches import search_lists
 from benchmarks.shared.process import resident_bytes, run_alone
 from lapwing.datasets import mask_labels
 
-POINT_COUNTS = (10_000, 100_000, 1_000_000)
-N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
-STAGES = ("neighbours", "eigenpairs", "fit", "predict")
+POINT_SETS = (
+    "sheets:20000",
+    "sheets:200000",
+    "images:200000",
+    "blobs:200000",
+    "pixels:70000",
+    "sheets:1000000",
+    "images:1000000",
+)
+LABELS_A_CLASS = 10
+STAGES = ("graph", "eigenpairs", "landmarks", "features", "solve")
+N_NEIGHBORS, N_LANDMARKS, N_EIGENVECTORS = 5, 1000, 50  # of the estimator's defaults
+_ROWS = 20_000  # on which the products are timed
 
 
 @dataclass(frozen=True)
@@ -30,28 +47,34 @@ class Use:
     Attributes
     ----------
     points : str
-        'mnist' or a number.
+        'kind:number', with ':exact' where all neighbours were searched.
     n_points : int
     seconds : dict
-        By `STAGES`; the search includes its principal components, the fit landmarks and features.
+        By `STAGES`, of the whole 'fit' and of 'predict'.
+    limits : dict
+        Seconds of the 'search' alone and of the 'products' alone.
     peak_bytes : int
-        Largest resident size of the process, interpreter and points included.
-    error : float
-        Of the predictions, in %.
+        Largest resident size of the process in the fit, interpreter and points included.
+    errors : dict
+        Of the virtual labels 'g' and of the predictions 'f', in %.
     recall : float
         Of the neighbours.
+    load : float
+        Processes that wanted to run on the machine, in the mean of the last minute of the fit.
     """
 
     points: str
     n_points: int
     seconds: dict[str, float]
+    limits: dict[str, float]
     peak_bytes: int
-    error: float
+    errors: dict[str, float]
     recall: float
+    load: float
 
     @property
     def total(self) -> float:
-        return sum(self.seconds.values())
+        return self.seconds["fit"]
 
 
 def measure_scaling(points: str) -> Use:
@@ -59,62 +82,62 @@ def measure_scaling(points: str) -> Use:
     return Use(**run_alone("benchmarks.embedded.scaling", points))
 
 
-def sheets(n: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Ten curved sheets of three dimensions in 64, with noise: a class each."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % N_CLASSES
-    X = np.empty((n, N_FEATURES), dtype=np.float32)
-    for c in range(N_CLASSES):
-        rows = slice(c, None, N_CLASSES)
-        t = rng.uniform(-1, 1, (len(y[rows]), 3))
-        bent = np.hstack([t, np.cos(2 * t), np.sin(3 * t[:, :1] * t[:, 1:2])])
-        frame = rng.standard_normal((bent.shape[1], N_FEATURES)) / 4
-        X[rows] = bent @ frame + rng.standard_normal(N_FEATURES) / 4
-        X[rows] += 0.05 * rng.standard_normal(X[rows].shape).astype(np.float32)
-    return X, y
+class _Clock:
+    """A callback that adds up the seconds of the stages of a fit."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+        self._begun: dict[str, float] = {}
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        return
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        return
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        self._begun[context.task_name] = time.perf_counter()
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        if context.task_name in self.seconds:
+            self.seconds[context.task_name] += time.perf_counter() - self._begun[context.task_name]
 
 
 def run_here(points: str) -> Use:
-    """The stages one after the other; the eigenpairs are handed to the fit by its cache."""
-    import tempfile
+    """One fit with the defaults; then the limits."""
+    from lapwing import KNNGraph, LapERLSClassifier
 
-    from benchmarks.shared.data import load_mnist
-    from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier
-    from lapwing.graphs import Laplacian, smallest_eigenpairs
-
-    if points == "mnist":
-        data = load_mnist()
-        X, y = data.X, data.y
-        X /= np.float32(255)
-        del data
-        graph = KNNGraph(5, power=2, n_components=50)
-    else:
-        X, y = sheets(int(points))
-        graph = KNNGraph(5, power=2, approximate=True)
-    marked = _marked(y)
-    clock = [time.perf_counter()]
-    affinity = graph.affinity(X)
-    clock.append(time.perf_counter())
-    with tempfile.TemporaryDirectory() as folder:
-        laplacian = Laplacian.from_affinity(affinity, power=2, dtype=X.dtype)
-        smallest_eigenpairs(laplacian, 50, memory=folder)
-        del laplacian
-        clock.append(time.perf_counter())
-        model = LapERLSClassifier(
-            # The default beyond 10,000 points; the same for all sizes, so that times compare.
-            space=Landmarks(1000),
-            graph=AffinityGraph(affinity, power=2),
-            memory=folder,
-        )
-        model.fit(X, marked)
-    clock.append(time.perf_counter())
+    kind, number, *exact = points.split(":")
+    X, y = KINDS[kind](int(number))
+    marked, clock = _marked(y), _Clock()
+    graph = KNNGraph(N_NEIGHBORS, approximate=False if exact else "auto")
+    model = LapERLSClassifier(graph=graph).set_callbacks(clock)
+    start = time.perf_counter()
+    model.fit(X, marked)
+    seconds = {**clock.seconds, "fit": time.perf_counter() - start}
+    peak, load = resident_bytes("VmHWM"), os.getloadavg()[0]
+    start = time.perf_counter()
     predicted = model.predict(X)
-    clock.append(time.perf_counter())
+    seconds["predict"] = time.perf_counter() - start
     left = marked < 0
-    seconds: dict[str, Any] = dict(zip(STAGES, np.diff(clock).tolist(), strict=True))
-    error = 100 * float(np.mean(predicted[left] != y[left]))
-    peak = resident_bytes("VmHWM")
-    return Use(points, len(y), seconds, peak, error, float(graph.recall_))
+    answers = {"g": model.transduction_, "f": predicted}
+    errors = {name: 100 * float(np.mean(a[left] != y[left])) for name, a in answers.items()}
+    recall = float(graph.recall_)
+    limits = {"products": _seconds_of_products(X)}
+    if recall < 1:
+        limits["search"] = search_lists(X, N_NEIGHBORS, recall).search
+    return Use(points, len(y), seconds, limits, peak, errors, recall, load)
+
+
+def _seconds_of_products(X: NDArray[np.float32]) -> float:
+    """The products of Gram sums: points with landmarks in float32, the sums in float64."""
+    n, rows = len(X), X[:_ROWS]
+    landmarks = np.ascontiguousarray(X[:N_LANDMARKS].T)
+    values = np.random.default_rng(0).standard_normal((len(rows), N_LANDMARKS + N_EIGENVECTORS))
+    start = time.perf_counter()
+    rows @ landmarks
+    values.T @ values
+    return (time.perf_counter() - start) * n / len(rows)
 
 
 def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -294,6 +294,18 @@ def test_a_tolerance_at_the_rounding_is_reached(graph: str) -> None:
         assert smallest_eigenpairs(L, 20, tol=1e-15).converged
 
 
+def test_slack_stops_at_a_share_of_the_largest_eigenvalue() -> None:
+    L = knn(1100)
+    exact, loose = smallest_eigenpairs(L, 15), smallest_eigenpairs(L, 15, slack=0.02)
+    assert loose.tolerance == 0.02 * loose.values[-1]
+    assert exact.tolerance < loose.residual <= loose.tolerance
+    assert exact.residual < loose.residual / 100
+    check(L, loose, 15)
+    assert_allclose(loose.values, exact.values, rtol=5e-3)  # the square of that over the gap
+    # One that asks for less than the tolerance changes nothing.
+    assert_array_equal(smallest_eigenpairs(L, 15, slack=1e-9).vectors, exact.vectors)
+
+
 def test_too_few_iterations_are_told() -> None:
     L = knn(1100)
     with pytest.warns(ConvergenceWarning, match=r"residual of .* after 2 iterations.*Raise max"):
@@ -349,6 +361,12 @@ def test_k_is_checked(k: Any) -> None:
 def test_tol_is_checked(tol: Any) -> None:
     with pytest.raises(ValueError, match=r"tol=.* must be a number between 0 and 1"):
         smallest_eigenpairs(knn(60), 3, tol=tol)
+
+
+@pytest.mark.parametrize("slack", [-0.1, 1, np.nan, "small", True])
+def test_slack_is_checked(slack: Any) -> None:
+    with pytest.raises(ValueError, match=r"slack=.* must be a number of at least 0 and less"):
+        smallest_eigenpairs(knn(60), 3, slack=slack)
 
 
 @pytest.mark.parametrize("max_iter", [0, 1.5, True])

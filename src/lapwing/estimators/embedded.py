@@ -22,6 +22,7 @@ from lapwing.estimators.choice import (
     LONG,
     EmbeddingChoice,
     choose_embedding,
+    eigenpair_slack,
     eigenvectors_wanted,
     matrix_points,
     seconds_of_columns,
@@ -181,7 +182,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
             diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
         pairs = smallest_eigenpairs(
-            laplacian, k, memory=self.memory, callback=lambda: tick(lambda: {})
+            laplacian,
+            k,
+            slack=eigenpair_slack(laplacian.n_points),
+            memory=self.memory,
+            callback=lambda: tick(lambda: {}),
         )
         # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
         if pairs.n_components > k:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.estimators import diagnostics
-from lapwing.estimators.choice import LONG, SPEED, eigenvectors_wanted
+from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors_wanted
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.path import PathEstimator, PathSolution, Scored
 from lapwing.estimators.path_parts import Width, nearest, width_of
@@ -67,7 +67,11 @@ class EmbeddedPath(PathEstimator):
     def _eigenpairs(self, laplacian: Laplacian, problem: Problem, tick: Tick) -> Eigenpairs:
         most = max(self._numbers(problem.targets.shape[1], laplacian.n_points))
         return smallest_eigenpairs(
-            laplacian, most, memory=self.memory, callback=lambda: tick(lambda: {})
+            laplacian,
+            most,
+            slack=eigenpair_slack(laplacian.n_points),
+            memory=self.memory,
+            callback=lambda: tick(lambda: {}),
         )
 
     def _numbers(self, n_columns: int, most: int) -> list[int]:

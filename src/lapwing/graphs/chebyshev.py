@@ -174,6 +174,7 @@ def smallest_by_filter(
     null: CSR,
     upper: float,
     tolerance: float,
+    slack: float,
     max_iter: int,
     seed: int,
     callback: Callable[[], object] | None = None,
@@ -192,6 +193,8 @@ def smallest_by_filter(
         Upper bound of the norm of the matrix, positive.
     tolerance : float
         Length of L v - s v up to which a pair has converged.
+    slack : float
+        All have converged as well where no length is more than this share of the k-th value.
     max_iter : int
     seed : int
         Of the random start.
@@ -219,11 +222,13 @@ def smallest_by_filter(
             _orthonormalize(L, X, null, locked[:, :done])
             s, lengths = _rayleigh_ritz(L, X)
             wanted = k - done
-            late = np.flatnonzero(lengths[:wanted] > tolerance)
-            good = wanted if n_iter == max_iter or not len(late) else int(late[0])
+            late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
+            # Of all at once: while some are far off, so is the k-th value, that measures all.
+            enough = max(tolerance, slack * float(s[wanted - 1]))
+            good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
             _LOGGER.debug(
                 "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
-                *(n_iter, p.degree, k - len(late), k, lengths[:wanted].max()),
+                *(n_iter, p.degree, k - len(late), k, longest),
             )
             # In order, and never a later one first: lower ones may still come in between.
             locked[:, done : done + good], values[done : done + good] = X[:, :good], s[:good]
@@ -232,7 +237,7 @@ def smallest_by_filter(
                 callback()
             if done == k:
                 break
-            worst = float(lengths[:wanted].max()) / tolerance
+            worst = float(longest) / enough
             X, last = np.ascontiguousarray(X[:, good:]), float(s[wanted - 1])
             # Not at the last wanted value, even if so many copies of it fill the block.
             cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)

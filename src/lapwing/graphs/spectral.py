@@ -92,6 +92,7 @@ def smallest_eigenpairs(
     k: int,
     *,
     tol: float = 1e-6,
+    slack: float = 0.0,
     max_iter: int = 100,
     random_state: Any = 0,
     memory: Any = None,
@@ -110,6 +111,10 @@ def smallest_eigenpairs(
         Largest length of L v - sigma v, relative to an upper bound of the norm of L: 2 for the
         normalised Laplacian, twice the largest degree otherwise. Values below 40 roundings of the
         precision (5e-6 in float32, 9e-15 in float64) mean those.
+    slack : float, default=0.0
+        A residual that is small enough as well, relative to the largest of the k eigenvalues, less
+        than 1. The pairs are then exact for a graph that differs by so much, and each
+        eigenvalue is off by about its square. 0.01 takes a half to a tenth of the products.
     max_iter : int, default=100
         Iterations after which an approximation is returned with a warning.
     random_state : int, RandomState instance or None, default=0
@@ -128,8 +133,8 @@ def smallest_eigenpairs(
     Raises
     ------
     ValueError
-        For k outside 1 to n, a tol or max_iter that is not positive, or a memory that cannot be
-        written.
+        For k outside 1 to n, a tol or max_iter that is not positive, a slack that is negative, or
+        a memory that cannot be written.
     MemoryError
         If the vectors do not fit in memory.
 
@@ -156,7 +161,7 @@ def smallest_eigenpairs(
     >>> smallest_eigenpairs(Laplacian.from_affinity(path, normalized=False), 3).values.round(6)
     array([0., 1., 3.])
     """
-    k = _check(laplacian, k, tol, max_iter)
+    k = _check(laplacian, k, tol, slack, max_iter)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     compute = _cache(memory).cache(_compute, ignore=["laplacian", "callback"])
     W = laplacian.affinity
@@ -168,6 +173,7 @@ def smallest_eigenpairs(
             laplacian.dtype.str,
             k,
             float(tol),
+            float(slack),
             int(max_iter),
             seed,
             laplacian=laplacian,
@@ -188,7 +194,7 @@ def _cache(memory: Any) -> Any:
         ) from error
 
 
-def _check(laplacian: Laplacian, k: Any, tol: Any, max_iter: Any) -> int:
+def _check(laplacian: Laplacian, k: Any, tol: Any, slack: Any, max_iter: Any) -> int:
     n = laplacian.n_points
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= n:
         raise ValueError(
@@ -197,6 +203,8 @@ def _check(laplacian: Laplacian, k: Any, tol: Any, max_iter: Any) -> int:
         )
     if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
         raise ValueError(f"tol={tol!r} must be a number between 0 and 1.")
+    if isinstance(slack, bool) or not isinstance(slack, Real) or not 0 <= float(slack) < 1:
+        raise ValueError(f"slack={slack!r} must be a number of at least 0 and less than 1.")
     if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or max_iter < 1:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number of at least 1.")
     return int(k)
@@ -237,6 +245,7 @@ def _compute(
     dtype: str,
     k: int,
     tol: float,
+    slack: float,
     max_iter: int,
     seed: int,
     *,
@@ -264,7 +273,7 @@ def _compute(
     else:
         _forecast(n, m, laplacian)
         ritz = smallest_by_filter(
-            laplacian.matrix, m, null, upper, tolerance, max_iter, seed, callback
+            laplacian.matrix, m, null, upper, tolerance, slack, max_iter, seed, callback
         )
         values, others, following, n_iter = ritz
         method = "chebyshev"
@@ -274,6 +283,7 @@ def _compute(
     del others
     values = np.concatenate([np.zeros(k - m), np.maximum(values, 0)])
     residual = _residual(laplacian, values[k - m :], vectors[:, k - m :])
+    tolerance = max(tolerance, slack * float(values[-1]))
     gap = 1.0 if k == n or np.isinf(following) else _gap(values[-1], following)
     return Eigenpairs(values, vectors, zeros, residual, tolerance, gap, method, n_iter)
 

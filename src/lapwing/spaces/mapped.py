@@ -109,8 +109,8 @@ class KernelFeatures(BlockOperator):
         some = self._values(rows_of(self._X, np.arange(0, n, -(-n // _SAMPLE))))
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
         square = self._lift.T @ self._lift
-        norm = math.sqrt(np.linalg.norm(square @ square))  # |A|^2, or little more
-        return float(np.finfo(np.float64).eps) * size * norm
+        norm = math.sqrt(float(np.linalg.norm(square @ square)))  # |A|^2, or little more
+        return size * norm * float(np.finfo(np.float64).eps)
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
         right = self._lift.astype(self.dtype, copy=False)

@@ -1,0 +1,186 @@
+"""Searches for neighbours by faiss side by side: inverted lists, HNSW and NN-descent.
+
+Each is built on the points and asked for the neighbours of all of them, read as far as a recall
+takes. ``python -m benchmarks.embedded.searches KIND:POINTS NAME`` measures one in a process of its
+own and prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.embedded.points import KINDS
+from benchmarks.shared.process import resident_bytes, run_alone
+
+Points = NDArray[np.float32]
+SEARCH_POINTS = ("images:200000",)
+RECALL, N_NEIGHBORS = 0.95, 5
+_SAMPLE, _TIMED = 512, 20_000
+_LISTS = 39  # points a list that faiss wants to train on
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search took.
+
+    Attributes
+    ----------
+    name, setting : str
+    recall : float
+        On a sample of the points.
+    build, search : float
+        Seconds; the search of all points from that of some of them.
+    peak_bytes : int
+        Of the process.
+    """
+
+    name: str
+    setting: str
+    recall: float
+    build: float
+    search: float
+    peak_bytes: int
+
+    @property
+    def total(self) -> float:
+        return self.build + self.search
+
+
+def measure_search(points: str, name: str) -> Search:
+    """Run the measurement in a fresh process."""
+    return Search(**run_alone("benchmarks.embedded.searches", points, name))
+
+
+def search_lists(X: Points, k: int, recall: float) -> Search:
+    """Inverted lists as `lapwing.KNNGraph` makes them."""
+    import faiss
+
+    d, n_lists = X.shape[1], int(2 * len(X) ** 0.5)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    index.cp.niter = 4
+    start = time.perf_counter()
+    index.train(_sample(X, _LISTS * n_lists))
+    index.add(X)
+    build = time.perf_counter() - start
+
+    def read(number: int) -> None:
+        index.nprobe = number
+
+    return _measured("inverted lists", "lists read", index, X, k, recall, build, read, _steps(1))
+
+
+def search_hnsw(X: Points, k: int, recall: float) -> Search:
+    """A hierarchical graph, 16 links a point."""
+    import faiss
+
+    index = faiss.IndexHNSWFlat(X.shape[1], 16)
+    index.hnsw.efConstruction = 40
+    start = time.perf_counter()
+    index.add(X)
+    build = time.perf_counter() - start
+
+    def read(number: int) -> None:
+        index.hnsw.efSearch = number
+
+    return _measured("HNSW", "candidates", index, X, k, recall, build, read, _steps(k + 1))
+
+
+def search_descent(X: Points, k: int, recall: float) -> Search:
+    """NN-descent: the neighbours are those of the graph that it ends with, no search follows."""
+    import faiss
+
+    sample = _sampled_rows(len(X), _SAMPLE)
+    truth = _truth(X, sample, k)
+    spent = 0.0
+    for links in (16, 24, 32, 48, 64):
+        index = faiss.IndexNNDescentFlat(X.shape[1], links)
+        index.nndescent.iter = 8
+        start = time.perf_counter()
+        index.add(X)
+        spent = time.perf_counter() - start
+        graph = faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)
+        lengths = np.linalg.norm(X[graph[sample]] - X[sample][:, None], axis=2) ** 2
+        nearest = np.sort(lengths, axis=1)[:, :k]
+        reached = float((nearest <= truth).mean())
+        if reached >= recall:
+            break
+    setting = f"{links} links"
+    return Search("NN-descent", setting, reached, spent, 0.0, resident_bytes("VmHWM"))
+
+
+SEARCHES: dict[str, Callable[[Points, int, float], Search]] = {
+    "lists": search_lists,
+    "hnsw": search_hnsw,
+    "descent": search_descent,
+}
+
+
+def _steps(first: int) -> Iterable[int]:
+    """Numbers that grow by an eighth."""
+    number = first
+    while number < 4096:
+        yield number
+        number += max(1, number // 8)
+
+
+def _sampled_rows(n: int, number: int) -> NDArray[np.int64]:
+    return np.sort(np.random.default_rng(0).choice(n, min(n, number), replace=False))
+
+
+def _sample(X: Points, number: int) -> Points:
+    return X[_sampled_rows(len(X), number)]
+
+
+def _truth(X: Points, rows: NDArray[np.int64], k: int) -> NDArray[np.float32]:
+    """The k-th squared length of each of the rows, with room for rounding."""
+    import faiss
+
+    lengths, _ = faiss.knn(X[rows], X, k + 1)
+    return np.asarray(lengths[:, -1:] * (1 + 1e-4))
+
+
+def _measured(
+    name: str,
+    what: str,
+    index: Any,
+    X: Points,
+    k: int,
+    recall: float,
+    build: float,
+    read: Callable[[int], None],
+    steps: Iterable[int],
+) -> Search:
+    """The least that is read for a recall, and the time of that."""
+    sample = _sampled_rows(len(X), _SAMPLE)
+    truth, reached = _truth(X, sample, k), 0.0
+    for number in steps:
+        read(number)
+        lengths, _ = index.search(X[sample], k + 1)
+        # The point itself is found first and is no neighbour.
+        reached = float((lengths[:, 1:] <= truth).mean())
+        if reached >= recall:
+            break
+    timed = _sample(X, _TIMED)
+    start = time.perf_counter()
+    index.search(timed, k + 1)
+    seconds = (time.perf_counter() - start) * len(X) / len(timed)
+    return Search(name, f"{number} {what}", reached, build, seconds, resident_bytes("VmHWM"))
+
+
+def run_here(points: str, name: str) -> Search:
+    """One search."""
+    kind, number = points.split(":")
+    X, _ = KINDS[kind](int(number))
+    return SEARCHES[name](X, N_NEIGHBORS, RECALL)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asdict(run_here(*sys.argv[1:]))) + "\n")
