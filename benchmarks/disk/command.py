@@ -1,9 +1,9 @@
 """Fits to points on disk under a hard limit of memory: time, peak, and passes over the file.
 
 Curved sheets of three dimensions in 64 are written to a .npy file in blocks, and every method is
-fitted in a process of its own that cannot take more address space than the limit (RLIMIT_AS, which
-counts the interpreter, its libraries and all that is reserved). The bytes that the process has read
-are counted by the system: over the size of the file they are passes.
+fitted in a process of its own that cannot allocate more than the limit (RLIMIT_DATA: an allocation
+beyond it fails). The bytes that the process has read are counted by the system: over the size of
+the file they are passes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,10 @@ class DiskUse:
     method : str
     n_points : int
     limit_bytes : int
-        Of the address space.
+        Of the data of the process.
     fit_seconds, predict_seconds : float
     peak_bytes : int
         Largest resident size.
-    address_bytes : int
-        Largest address space, which the limit is on.
     fit_passes, predict_passes : float
         Bytes read by the bytes of the file.
     error : float
@@ -54,7 +52,6 @@ class DiskUse:
     fit_seconds: float
     predict_seconds: float
     peak_bytes: int
-    address_bytes: int
     fit_passes: float
     predict_passes: float
     error: float
@@ -63,7 +60,7 @@ class DiskUse:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks disk``."""
     parser.add_argument("--points", type=float, default=1e6)
-    parser.add_argument("--limit", type=float, default=1.2, help="GB of address space")
+    parser.add_argument("--limit", type=float, default=1.2, help="GB that a process may allocate")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--folder", type=Path, default=None, help="where the points are kept")
     parser.add_argument(
@@ -89,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{method}, {n} x {N_FEATURES} ({path.stat().st_size / 1e9:.2f} GB) in "
                 f"{arguments.limit:g} GB: fit {use.fit_seconds:.0f} s and {use.fit_passes:.1f} "
                 f"passes, predict {use.predict_seconds:.0f} s and {use.predict_passes:.1f}; peak "
-                f"{use.peak_bytes / 1e9:.2f} GB ({use.address_bytes / 1e9:.2f} GB of addresses); "
-                f"error {use.error:.2f} %",
+                f"{use.peak_bytes / 1e9:.2f} GB; error {use.error:.2f} %",
                 flush=True,
             )
     if arguments.output is not None:
@@ -150,7 +146,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
 
     import lapwing  # noqa: F401 - a library's own reading is none of the fit's
 
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     n = int(np.load(path, mmap_mode="r").shape[0])
     y = np.full(n, -1, dtype=np.int8)
     labeled = np.random.default_rng(1).choice(n // N_CLASSES, LABELS_A_CLASS, replace=False)
@@ -177,7 +173,6 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
         limit,
         *map(float, seconds),
         resident_bytes("VmHWM"),
-        resident_bytes("VmPeak"),
         *map(float, passes),
         100 * wrong / n,
     )

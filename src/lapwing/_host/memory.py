@@ -26,7 +26,8 @@ def available_memory() -> int | None:
 
     The environment variable ``LAPWING_MEMORY_LIMIT`` (bytes, or a number with k, m, g or t, such
     as ``8g``) overrides what the system says; without it the smallest counts of the free memory of
-    the machine, of the control group (a container's limit) and of the process (``ulimit -v``).
+    the machine, of the control group (a container's limit) and of the process (``ulimit -v`` and
+    ``ulimit -d``).
     """
     limit = os.environ.get(_LIMIT_VARIABLE, "").strip()
     if limit:
@@ -88,17 +89,21 @@ def _free_on_machine() -> int | None:
 
 
 def _free_in_process() -> int | None:
-    """What is left of the address space of the process, if that is limited."""
+    """What is left of the address space and of the data of the process, where these are limited."""
     try:
         import resource  # which Windows has not
 
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        page = os.sysconf("SC_PAGE_SIZE")
+        limits = (resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])
+        left = [
+            limit - int(taken) * page
+            for limit, taken in ((resource.getrlimit(kind)[0], taken) for kind, taken in limits)
+            if limit != resource.RLIM_INFINITY
+        ]
     except (ImportError, OSError, ValueError, IndexError):
         return None
+    return max(0, min(left)) if left else None
 
 
 def _free_in_cgroup() -> int | None:

@@ -33,6 +33,7 @@ _LOGGER = logging.getLogger("lapwing")
 _SCAN_BYTES = 2**26  # of products of a block with a block
 _SAMPLE = 512  # points on which recall is measured, as for points in memory
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
+_ROUNDS = 10  # of k-means: lists need to be even, not optimal
 _LISTS = 16384  # at most: training and adding compare each point with all centres
 _QUERY_BYTES = 2**24
 _CODE_OPERATIONS = 1e14  # of a search: half an hour of two cores
@@ -156,8 +157,8 @@ class _Search:
         n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
         kind = faiss.ScalarQuantizer.QT_8bit
         index = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatL2(d), d, n_lists, kind)
-        index.cp.seed = self.seed
-        drawn = rng.choice(n, min(n, 2 * _LIST_SIZE * n_lists), replace=False)
+        index.cp.seed, index.cp.niter = self.seed, _ROUNDS
+        drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
         index.train(self.codes.scaled(rows_of(self.points.rows, np.sort(drawn))))
         for _, values in blocks_of(self.points.rows, 8 * d, _QUERY_BYTES):
             index.add(self.codes.scaled(values))
