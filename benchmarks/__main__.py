@@ -40,6 +40,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "convert": Benchmark(
         "benchmarks.convert.command", "Turn the papers' public files into the archives read here"
     ),
+    "disk": Benchmark(
+        "benchmarks.disk.command", "Points on disk: time and peak under a limit of memory"
+    ),
     "embedded": Benchmark(
         "benchmarks.embedded.command", "Embedded-regression paper: Tables II to IV"
     ),

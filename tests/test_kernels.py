@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -86,8 +85,7 @@ def test_new_points_in_blocks(name, monkeypatch):
     )
     alpha = gaussian_points(11, 2, seed=2)
     whole = kernel.expand(Z, X, alpha)
-    three_rows = functools.partial(row_blocks, budget=3 * 11 * 8)
-    monkeypatch.setattr(kernels, "row_blocks", three_rows)
+    monkeypatch.setattr(kernels, "BLOCK_BYTES", 3 * 11 * 8)
     blocks = list(kernel.cross_blocks(Z, X))
     assert [rows.stop - rows.start for rows, _ in blocks] == [3] * 7 + [2]
     assert all(block.shape == (rows.stop - rows.start, 11) for rows, block in blocks)

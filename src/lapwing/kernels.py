@@ -21,15 +21,16 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse, times_power_of_2
+from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, times_power_of_2
 from lapwing._host.memory import require_memory
-from lapwing._rows import blocks_of
+from lapwing._rows import blocks_of, is_rows
 from lapwing.linalg import center_of, column_variances, shifted
 
 __all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "scale_gamma"]
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
+_READ_BYTES = 2**24  # of kernel values with points of a file
 _TILE = 2048  # edge of a tile of the Gram matrix: 32 MB of float64
 # Powers of 2 up to which sums of squares, and what their differences lose, stay in float32.
 _PLAIN_EXPONENT = 40
@@ -399,7 +400,9 @@ class Kernel:
         block : ndarray of shape (n_rows, m)
             Their kernel values.
         """
-        blocks = blocks_of(X, Z.shape[0] * X.dtype.itemsize)
+        # Rows of a file are worked on beside much else: their blocks are smaller.
+        budget = _READ_BYTES if is_rows(X) else BLOCK_BYTES
+        blocks = blocks_of(X, Z.shape[0] * X.dtype.itemsize, budget)
         if callable(self.name):
             for rows, points in blocks:
                 shape = (rows.stop - rows.start, Z.shape[0])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing._rows import ArrayRows
 from lapwing.kernels import make_kernel
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space, deformed, full_map, landmark_map
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
@@ -99,6 +100,12 @@ def _linear(d: int, container: Callable[[Any], Any]) -> Known:
     return Known(LinearSpace(given), X, np.eye(d), X @ X.T, X, given, container(X_new), X_new)
 
 
+def _linear_rows(d: int) -> Known:
+    """Points on disk: every product reads them."""
+    X, X_new = points(d)
+    return Known(LinearSpace(ArrayRows(X)), X, np.eye(d), X @ X.T, X, X, X_new, X_new)
+
+
 def _used() -> Known:
     """Features that are 0 at all points are left out of the coordinates, not of the functions."""
     X, X_new = points(4)
@@ -138,12 +145,17 @@ def _full_map_precomputed(*, of_some: bool = False) -> Known:
     return Known(space, K @ space.lift, np.eye(N), K, X, *shown, K_new @ space.lift)
 
 
-def _landmark_map(container: Callable[[Any], Any], *, stored: bool = False) -> Known:
+def _landmark_map(
+    container: Callable[[Any], Any],
+    *,
+    stored: bool = False,
+    held: Callable[[Any], Any] | None = None,
+) -> Known:
     """k(x, Z) k(Z, Z)^-1 k(Z, x') is the kernel of the subset of regressors."""
     X, _ = points(4)
     Z = X[[1, 4, 5, 8, 12]]
     kernel = make_kernel("rbf", container(X), gamma=GAMMA)
-    space = landmark_map(kernel, container(X), container(Z))
+    space = landmark_map(kernel, (held or container)(X), container(Z))
     assert not isinstance(space.psi, np.ndarray)
     function: Any = space.function(np.eye(space.n_coef), np.zeros(space.n_coef))
     assert function.basis.shape == Z.shape
@@ -188,6 +200,8 @@ MAKERS: dict[str, Callable[[], Known]] = {
     "full precomputed of some rows": _precomputed_of_some,
     "linear": lambda: _linear(4, np.asarray),
     "linear sparse": lambda: _linear(4, sp.csr_array),
+    "linear of rows on disk": lambda: _linear_rows(4),
+    "linear of rows on disk, wide": lambda: _linear_rows(40),
     "linear of used features": _used,
     "linear, d = n": lambda: _linear(N, np.asarray),
     "linear wide": lambda: _linear(40, np.asarray),
@@ -198,6 +212,7 @@ MAKERS: dict[str, Callable[[], Known]] = {
     "full map precomputed of some rows": lambda: _full_map_precomputed(of_some=True),
     "landmarks": lambda: _landmark_map(np.asarray),
     "landmarks of sparse points": lambda: _landmark_map(sp.csr_array),
+    "landmarks of rows on disk": lambda: _landmark_map(np.asarray, held=ArrayRows),
     "landmarks stored": lambda: _landmark_map(np.asarray, stored=True),
     "deformed": lambda: _deformed("full"),
     "deformed linear": lambda: _deformed("linear"),

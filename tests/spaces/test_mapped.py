@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lapwing import _arrays
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.spaces import (
     KernelExpansion,
@@ -153,8 +151,7 @@ def test_a_product_with_computed_coordinates_holds_a_block_at_a_time(monkeypatch
             seen.append(len(block))
             yield rows, block
 
-    few = partial(_arrays.row_blocks, budget=50 * 25 * 8)
-    monkeypatch.setattr("lapwing.kernels.row_blocks", few)
+    monkeypatch.setattr("lapwing.kernels.BLOCK_BYTES", 50 * 25 * 8)
     monkeypatch.setattr(Kernel, "cross_blocks", watched)
     space.values(np.ones((25, 1)))
     assert seen == [50] * 6

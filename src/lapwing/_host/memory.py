@@ -25,13 +25,15 @@ def available_memory() -> int | None:
     """Bytes that can be allocated now, or None where the system does not tell.
 
     The environment variable ``LAPWING_MEMORY_LIMIT`` (bytes, or a number with k, m, g or t, such
-    as ``8g``) overrides what the system says; without it the smaller of the free memory of the
-    machine and of the control group (a container's limit) counts.
+    as ``8g``) overrides what the system says; without it the smallest counts of the free memory of
+    the machine, of the control group (a container's limit) and of the process (``ulimit -v`` and
+    ``ulimit -d``).
     """
     limit = os.environ.get(_LIMIT_VARIABLE, "").strip()
     if limit:
         return _parse_limit(limit)
-    known = [free for free in (_free_on_machine(), _free_in_cgroup()) if free is not None]
+    limits = (_free_on_machine(), _free_in_cgroup(), _free_in_process())
+    known = [free for free in limits if free is not None]
     # A container sees the machine's memory, and is killed at its own limit.
     return min(known) if known else None
 
@@ -84,6 +86,24 @@ def _free_on_machine() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _free_in_process() -> int | None:
+    """What is left of the address space and of the data of the process, where these are limited."""
+    try:
+        import resource  # which Windows has not
+
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        page = os.sysconf("SC_PAGE_SIZE")
+        limits = (resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])
+        left = [
+            limit - int(taken) * page
+            for limit, taken in ((resource.getrlimit(kind)[0], taken) for kind, taken in limits)
+            if limit != resource.RLIM_INFINITY
+        ]
+    except (ImportError, OSError, ValueError, IndexError):
+        return None
+    return max(0, min(left)) if left else None
 
 
 def _free_in_cgroup() -> int | None:

@@ -1,7 +1,7 @@
 """Points larger than memory: X as rows that are read in blocks."""
 
 from lapwing._rows.array import ArrayRows
-from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, rows_of
+from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, key_of, rows_of
 from lapwing._rows.moments import Moments, moments_of
 from lapwing._rows.picked import PickedRows
 from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, with_names
@@ -17,6 +17,7 @@ __all__ = [
     "header_of",
     "is_rows",
     "is_source",
+    "key_of",
     "moments_of",
     "open_rows",
     "rows_of",

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from lapwing._arrays import BLOCK_BYTES, Array, row_blocks
 
-__all__ = ["Rows", "block_height", "blocks_of", "is_rows", "rows_of"]
+__all__ = ["Rows", "block_height", "blocks_of", "is_rows", "key_of", "rows_of"]
 
 
 @runtime_checkable
@@ -77,6 +77,14 @@ def blocks_of(
         return
     for rows in row_blocks(X.shape[0], bytes_per_row, budget):
         yield rows, X[rows]
+
+
+def key_of(X: Rows) -> Any:
+    """What tells points from others without reading them: files, their states, which rows.
+
+    Rows of a user's own are their own key, as they are pickled.
+    """
+    return getattr(X, "key", X)
 
 
 def rows_of(X: Any, index: Any) -> Any:

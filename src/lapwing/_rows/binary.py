@@ -50,6 +50,10 @@ class BinaryRows(StoredRows):
         self.dtype = precision_of(stored, str(path))
         self.piece = max(1, _PIECE_BYTES // max(1, strides[0]))
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return *super().key, self.offset, self.strides, self.stored.str
+
     def _read(self, start: int, stop: int) -> Array:
         n, d = stop - start, self.shape[1]
         by_row, by_column = self.strides

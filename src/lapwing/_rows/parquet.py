@@ -55,6 +55,10 @@ class ParquetRows(StoredRows):
             )
         self.piece = max(1, min(_PIECE, _PIECE_BYTES // (self.shape[1] * self.dtype.itemsize)))
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return *super().key, [str(path) for path in self.paths], self.columns
+
     def _check_columns(self, path: Path, schema: Any) -> None:
         missing = [column for column in self.columns if column not in schema]
         if missing:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._rows.base import Rows
+from lapwing._rows.base import Rows, key_of
 
 __all__ = ["PickedRows"]
 
@@ -35,6 +35,10 @@ class PickedRows:
     @property
     def dtype(self) -> Any:
         return self.source.dtype
+
+    @property
+    def key(self) -> Any:
+        return key_of(self.source), self.index
 
     def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
         kept = [np.empty((0, self.shape[1]), dtype=self.dtype)]

@@ -98,6 +98,12 @@ class StoredRows(ABC):
         """Rows from start to stop as stored: any type, order and layout."""
 
     @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells these rows from others: the files as they are, and what is read of them."""
+        states = sorted((str(path), *state) for path, state in self.files.states.items())
+        return type(self).__name__, self.name, self.shape, self.dtype.str, states
+
+    @property
     def name(self) -> str:
         """What errors call the data."""
         return self.files.name

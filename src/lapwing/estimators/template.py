@@ -140,6 +140,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     # Of parameters that mean something else here than in other families.
     _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
+    # Where finished stages of a long fit are kept; a parameter of some families.
+    memory: Any = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -376,7 +378,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
                 normalized=recipe.normalized,
                 power=recipe.power,
             )
-        return build_laplacian(recipe, problem.X, problem.X.dtype)
+        return build_laplacian(recipe, problem.X, problem.X.dtype, memory=self.memory)
 
     def _forget(self) -> Mapping[str, Any]:
         """Drop what an earlier fit left: a fit that fails must not answer with its remains."""

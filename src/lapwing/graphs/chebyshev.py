@@ -217,6 +217,7 @@ def smallest_by_filter(
     # Threads share the rows; those of BLAS would wait for one another at each block.
     with single_blas_thread():
         L = _Products(matrix, X.shape[1])
+        del matrix  # its parts are copies
         for n_iter in range(1, max_iter + 1):
             X = L.filter(p, X)
             _orthonormalize(L, X, null, locked[:, :done])

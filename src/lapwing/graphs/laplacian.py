@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._arrays import Array, even_blocks
+from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share
 from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power, check_values
 from lapwing.graphs.scaled import ScaledLaplacian
@@ -29,6 +29,8 @@ __all__ = ["Laplacian", "product"]
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).
 _THREADED_WORK = 30_000_000
+
+_ROWS = 2**18  # whose edges are weighed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +93,8 @@ class Laplacian:
             nor False, or the power not a whole number of at least 1.
         """
         W, normalized = check_affinity(affinity), check_normalized(normalized)
-        matrix = _laplacian_matrix(W, normalized).astype(dtype)
-        return cls(cast("CSR", matrix), W, normalized, check_power(power))
+        matrix = _laplacian_matrix(W, normalized, np.dtype(dtype))
+        return cls(matrix, W, normalized, check_power(power))
 
     @property
     def n_points(self) -> int:
@@ -197,8 +199,7 @@ class Laplacian:
         if dtype == self.dtype:
             return self.matrix
         if dtype not in self._casts:
-            matrix = _laplacian_matrix(self.affinity, self.normalized)
-            self._casts[dtype] = cast("CSR", matrix.astype(dtype))
+            self._casts[dtype] = _laplacian_matrix(self.affinity, self.normalized, dtype)
         return self._casts[dtype]
 
 
@@ -206,21 +207,25 @@ def _degrees(W: CSR) -> Array:
     return np.asarray(W.sum(axis=1, dtype=np.float64))
 
 
-def _laplacian_matrix(W: CSR, normalized: bool) -> CSR:
-    """L in float64, exactly symmetric."""
+def _laplacian_matrix(W: CSR, normalized: bool, dtype: np.dtype[Any]) -> CSR:
+    """L, exactly symmetric: computed in float64, some edges at a time, and rounded once."""
     degrees = _degrees(W)
     if not np.isfinite(degrees).all():
         raise ValueError("The degrees of the affinity overflow: divide all weights by the largest.")
-    weights = W.astype(np.float64)
+    data = W.data.astype(dtype)
     if normalized:
         root = np.sqrt(degrees)
-        a = np.repeat(root, np.diff(W.indptr))
-        b = root[W.indices]
-        # Larger factor first: (i, j) and (j, i) round alike, and since w <= min(d_i, d_j) nothing
-        # overflows, which w * (1/sqrt(d_i) 1/sqrt(d_j)) does for tiny degrees.
-        weights.data = weights.data / np.maximum(a, b) / np.minimum(a, b)
+        for rows in row_blocks(len(degrees), 1, _ROWS):
+            edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
+            a = np.repeat(root[rows], np.diff(W.indptr[rows.start : rows.stop + 1]))
+            b = root[W.indices[edges]]
+            # Larger factor first: (i, j) and (j, i) round alike, and since w <= min(d_i, d_j)
+            # nothing overflows, which w * (1/sqrt(d_i) 1/sqrt(d_j)) does for tiny degrees.
+            data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
         degrees = (degrees > 0).astype(np.float64)
-    return cast("CSR", sp.csr_array(sp.diags_array(degrees, format="csr") - weights))
+    weights = sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
+    diagonal = sp.diags_array(degrees.astype(dtype), format="csr")
+    return cast("CSR", sp.csr_array(diagonal - weights))
 
 
 def product(L: CSR, F: Array) -> Array:

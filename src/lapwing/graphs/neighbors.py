@@ -182,7 +182,26 @@ class KNNGraph(BaseEstimator):
         ImportError
             If faiss is asked for and not installed.
         """
-        found = self.neighbors(X)
+        return self._affinity(self.neighbors(X))
+
+    def affinity_of_rows(self, X: Rows, memory: Any) -> CSR:
+        """`affinity` of points on disk, with finished stages of the search kept.
+
+        Parameters
+        ----------
+        X : Rows of shape (n, n_features)
+            The points.
+        memory : str, joblib.Memory or None
+            Where to keep them.
+
+        Returns
+        -------
+        csr_array of shape (n, n)
+            Symmetric, non-negative, its diagonal empty.
+        """
+        return self._affinity(self._neighbors(X, memory))
+
+    def _affinity(self, found: Neighbors) -> CSR:
         self.recall_, self.backend_ = found.recall, found.backend
         n, k = found.indices.shape
         tied = found.tied.astype(found.indices.dtype, copy=False)
@@ -218,6 +237,9 @@ class KNNGraph(BaseEstimator):
         LowRecallWarning
             If an approximate search that takes minutes misses more than a fifth.
         """
+        return self._neighbors(X)
+
+    def _neighbors(self, X: Any, memory: Any = None) -> Neighbors:
         check_recipe(
             self,
             weights=one_of(WEIGHTS, WEIGHT_FUNCTION, callable),
@@ -236,7 +258,7 @@ class KNNGraph(BaseEstimator):
             self._check_reduction(X)
             X = _principal_components(X, int(self.n_components))
         if is_rows(X):
-            return self._neighbors_of_rows(X, k)
+            return self._neighbors_of_rows(X, k, memory)
         if self._backend(X) == "sklearn":
             return sklearn_neighbors(X, k, self.metric, self.n_jobs)
         faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
@@ -253,7 +275,7 @@ class KNNGraph(BaseEstimator):
         known = isinstance(self.metric, str) and self.metric in DIFFERENCE_METRICS
         return known and self.n_components is None and self.backend != "sklearn"
 
-    def _neighbors_of_rows(self, X: Rows, k: int) -> Neighbors:
+    def _neighbors_of_rows(self, X: Rows, k: int, memory: Any) -> Neighbors:
         if not self.reads_rows:
             raise ValueError(
                 "Points on disk are searched in blocks, by metric='euclidean' or 'cosine', "
@@ -262,7 +284,7 @@ class KNNGraph(BaseEstimator):
         metric = str(self.metric)
         if not self._approximates(X):
             return scan_rows(X, k, metric)
-        return search_rows(X, k, metric, self.n_jobs, self.target_recall, self.random_state)
+        return search_rows(X, k, metric, self.n_jobs, self.target_recall, self.random_state, memory)
 
     def _approximates(self, X: Any) -> bool:
         if self.approximate == "auto":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing._rows import is_rows
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
 from lapwing.graphs.base import GraphRecipe, check_normalized, check_power
@@ -65,7 +66,9 @@ def graph_reads_rows(graph: Any) -> bool:
     return isinstance(graph, AffinityGraph | AnchorGraph)
 
 
-def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
+def build_laplacian(
+    graph: Any, X: Any, dtype: Any = np.float64, *, memory: Any = None
+) -> Laplacian:
     """Build the Laplacian of points from anything that `as_graph` accepts.
 
     Parameters
@@ -76,6 +79,8 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
         The points.
     dtype : data-type, default=float64
         Precision of the Laplacian's matrix.
+    memory : str or joblib.Memory, default=None
+        Where a search for neighbours of points on disk keeps its finished stages.
 
     Returns
     -------
@@ -85,6 +90,8 @@ def build_laplacian(graph: Any, X: Any, dtype: Any = np.float64) -> Laplacian:
     recipe = as_graph(graph)
     # Before the search, which may take minutes.
     power, normalized = check_power(recipe.power), check_normalized(recipe.normalized)
-    return Laplacian.from_affinity(
-        recipe.affinity(X), normalized=normalized, power=power, dtype=dtype
-    )
+    if is_rows(X) and isinstance(recipe, KNNGraph):
+        affinity = recipe.affinity_of_rows(X, memory)
+    else:
+        affinity = recipe.affinity(X)
+    return Laplacian.from_affinity(affinity, normalized=normalized, power=power, dtype=dtype)

@@ -20,11 +20,12 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, unit_rows
 from lapwing.graphs.ties import TIE, Nearest, nearest_of
 from lapwing.linalg import center_of
 
-__all__ = ["RowPoints", "slabs"]
+__all__ = ["RowPoints"]
 
 # Of points that are held at a time while candidates among all others are looked at: each slab takes
-# a pass over the file.
-_SLAB_BYTES = 2**28
+# a pass over the file. A tenth of the points, within these bounds: what is kept of a slab is found
+# again by its place.
+_SHARE, _LEAST_BYTES, _MOST_BYTES = 10, 2**24, 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,16 @@ class RowPoints:
     @cached_property
     def _center(self) -> Array | None:
         return None if self.metric == "cosine" else center_of(self.rows)
+
+    @property
+    def slab_height(self) -> int:
+        """Points of a slab."""
+        row = self.rows.shape[1] * self.rows.dtype.itemsize
+        return block_height(row, min(max(self.n * row // _SHARE, _LEAST_BYTES), _MOST_BYTES))
+
+    def slabs(self) -> Iterator[tuple[slice, Array]]:
+        """Large blocks of rows as they are, each of which is searched for in a pass over all."""
+        return self.rows.blocks(self.slab_height)
 
     def ready(self, values: Array, dtype: Any) -> Array:
         """Rows as a search by products gets them: centred, or of unit length."""
@@ -106,8 +117,7 @@ class RowPoints:
         candidates = np.sort(candidates, axis=1)
         lengths = np.full(candidates.shape, np.inf)
         own = self.exact(values)
-        height = block_height(values.shape[1] * self.rows.dtype.itemsize, _SLAB_BYTES)
-        for which, block in self.rows.blocks(height):
+        for which, block in self.rows.blocks(self.slab_height):
             # Candidates are sorted along the rows, and blocks come in order.
             found = np.flatnonzero((candidates >= which.start) & (candidates < which.stop))
             ends = self.exact(block)
@@ -133,8 +143,3 @@ class RowPoints:
                 allowed = TIE * radii[i] + self.slack
                 equal[i, which] = np.abs(lengths - radii[i]) <= allowed
         return equal
-
-
-def slabs(points: RowPoints, dtype: Any) -> Iterator[tuple[slice, Array]]:
-    """Large blocks of rows as they are, each of which is searched for in a pass over all."""
-    return points.rows.blocks(block_height(points.width * np.dtype(dtype).itemsize, _SLAB_BYTES))

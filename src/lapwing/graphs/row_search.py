@@ -9,18 +9,20 @@ slab.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
+from lapwing._host.cache import open_cache
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, block_height, blocks_of, moments_of, rows_of
+from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of
 from lapwing.graphs.ann import _fewest, _threads, load_faiss, warn_low_recall
 from lapwing.graphs.points import SPARE
-from lapwing.graphs.row_points import RowPoints, slabs
+from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.ties import Nearest, complete
 
@@ -31,12 +33,12 @@ _LOGGER = logging.getLogger("lapwing")
 _SCAN_BYTES = 2**26  # of products of a block with a block
 _SAMPLE = 512  # points on which recall is measured, as for points in memory
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
+_ROUNDS = 10  # of k-means: lists need to be even, not optimal
 _LISTS = 16384  # at most: training and adding compare each point with all centres
-_TRAIN_BYTES = 2**29  # of the sample that the index is trained on
 _QUERY_BYTES = 2**24
 _CODE_OPERATIONS = 1e14  # of a search: half an hour of two cores
 # Candidates of a point, of which codes tell the order roughly only.
-_CANDIDATES, _FACTOR = 16, 2
+_CANDIDATES, _FACTOR = 8, 2
 
 
 def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
@@ -51,7 +53,7 @@ def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
     """
     points = RowPoints(X, metric)
     gathered = _Gathered(points, k)
-    for which, values in slabs(points, np.float64):
+    for which, values in points.slabs():
         index = np.arange(which.start, which.stop)
         candidates = _scan(points, points.ready(values, np.float64), k)
         gathered.add(index, points.nearest(index, values, candidates, k))
@@ -66,6 +68,7 @@ def search_rows(
     n_jobs: int | None,
     target_recall: float,
     random_state: Any,
+    memory: Any = None,
 ) -> Neighbors:
     """Search most of the k < n nearest other points of each point, by inverted lists of codes.
 
@@ -81,63 +84,128 @@ def search_rows(
         In (0, 1].
     random_state : int, RandomState or None
         For the sample that the index is trained on, and that on which recall is measured.
+    memory : str or joblib.Memory, optional
+        Where to keep what is done, the index and the neighbours of each slab: a search that was
+        interrupted goes on with the next slab.
     """
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    search = _Search(RowPoints(X, metric), k, target_recall, seed)
+    search.forecast()
+    cache = open_cache(memory)
+    key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
-    rng = check_random_state(random_state)
-    points = RowPoints(X, metric)
-    codes = _Codes(points)
-    width = min(_FACTOR * k + _CANDIDATES, points.n)
-    _forecast(points, k, width)
-    sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
-    values = rows_of(X, sample)
+    points, gathered = search.points, _Gathered(search.points, k)
     with _threads(faiss, n_jobs):
-        index = codes.index(faiss, rng)
-        found = _scan(points, points.ready(values, X.dtype), k)
-        truth = points.nearest(sample, values, found, k).indices
-
-        def recall_of(n_read: int) -> float:
-            index.nprobe = n_read
-            candidates = index.search(codes.scaled(values), width)[1]
-            return float((truth[:, :, None] == candidates[:, None, :]).any(axis=2).mean())
-
-        most = _CODE_OPERATIONS * index.nlist / (2.0 * points.n**2 * points.width)
-        n_read, recall = _fewest(recall_of, target_recall, int(np.clip(most, 1, index.nlist)))
+        serialized = cache.cache(_made_index, ignore=["search"])(key, search=search)
+        index = faiss.deserialize_index(serialized)
+        del serialized
+        tune = cache.cache(_tuned, ignore=["search", "index"])
+        n_read, recall = tune(key, search=search, index=index)
         index.nprobe = n_read
         text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
         _LOGGER.info(text, recall, target_recall, n_read, index.nlist)
         warn_low_recall(recall, target_recall, points.n)
-        gathered = _Gathered(points, k)
-        for which, values in slabs(points, np.float32):
-            rows = np.arange(which.start, which.stop)
-            candidates = np.empty((len(rows), width), dtype=np.int32)
-            for some, block in blocks_of(values, 4 * (points.width + 3 * width), _QUERY_BYTES):
-                candidates[some] = index.search(codes.scaled(block), width)[1]
-            gathered.add(rows, points.nearest(rows, values, candidates, k))
-            _LOGGER.debug("Neighbours of %d of %d points.", which.stop, points.n)
+        find = cache.cache(_found_in_slab, ignore=["search", "index", "values"])
+        for which, values in points.slabs():
+            start, stop = which.start, which.stop
+            found = find(key, start, stop, search=search, index=index, values=values)
+            gathered.add(np.arange(start, stop), Nearest(*found))
+            _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read held too few points
         values = rows_of(X, short)
-        found = _scan(points, points.ready(values, X.dtype), k)
-        gathered.replace(short, points.nearest(short, values, found, k))
+        candidates = _scan(points, points.ready(values, X.dtype), k)
+        gathered.replace(short, points.nearest(short, values, candidates, k))
     return _neighbors(points, gathered.all(), recall, "faiss")
 
 
-def _forecast(points: RowPoints, k: int, width: int) -> None:
-    n, d = points.n, points.width
-    slab = block_height(4 * d, 2**28)
-    need = n * (code_bytes(d) + 8) + n * k * 8 + min(n, slab) * width * 12 + 3 * 2**28
-    require_memory(
-        float(need),
-        f"A search for neighbours of {n} points on disk, with a code of {code_bytes(d)} bytes for "
-        "each,",
-        "Use an estimator that searches no neighbours: AnchorGraphClassifier, "
-        "EigenfunctionClassifier.",
-    )
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A search by codes, in the three stages that are kept."""
+
+    points: RowPoints
+    k: int
+    target_recall: float
+    seed: int
+
+    @property
+    def width(self) -> int:
+        """Candidates of a point."""
+        return min(_FACTOR * self.k + _CANDIDATES, self.points.n)
+
+    @cached_property
+    def codes(self) -> _Codes:
+        return _Codes(self.points)
+
+    def forecast(self) -> None:
+        n, d = self.points.n, self.points.width
+        item = self.points.rows.dtype.itemsize
+        # Codes, neighbours, three slabs at a time, and candidates with their lengths.
+        slab = min(n, self.points.slab_height)
+        need = n * (d + 8) + n * self.k * (item + 4) + slab * (3 * d * item + self.width * 40)
+        require_memory(
+            float(need),
+            f"A search for neighbours of {n} points on disk, with {d} bytes for each,",
+            "Use an estimator that searches no neighbours: AnchorGraphClassifier, "
+            "EigenfunctionClassifier.",
+        )
+
+    def index(self, faiss: Any) -> Any:
+        """Inverted lists of codes: trained on a sample, and filled in one pass."""
+        n, d = self.points.n, self.points.width
+        rng = np.random.RandomState(self.seed)
+        n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
+        kind = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatL2(d), d, n_lists, kind)
+        index.cp.seed, index.cp.niter = self.seed, _ROUNDS
+        drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
+        index.train(self.codes.scaled(rows_of(self.points.rows, np.sort(drawn))))
+        for _, values in blocks_of(self.points.rows, 8 * d, _QUERY_BYTES):
+            index.add(self.codes.scaled(values))
+        return index
+
+    def tune(self, index: Any) -> tuple[int, float]:
+        """Lists to read, and the recall with them on a sample, by its true neighbours."""
+        points, k = self.points, self.k
+        rng = np.random.RandomState(self.seed)
+        sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+        values = rows_of(points.rows, sample)
+        found = _scan(points, points.ready(values, points.rows.dtype), k)
+        truth = points.nearest(sample, values, found, k).indices
+
+        def recall_of(n_read: int) -> float:
+            index.nprobe = n_read
+            candidates = index.search(self.codes.scaled(values), self.width)[1]
+            return float((truth[:, :, None] == candidates[:, None, :]).any(axis=2).mean())
+
+        most = _CODE_OPERATIONS * index.nlist / (2.0 * points.n**2 * points.width)
+        return _fewest(recall_of, self.target_recall, int(np.clip(most, 1, index.nlist)))
+
+    def find(self, index: Any, rows: Array, values: Array) -> Nearest:
+        """Neighbours of a slab: candidates by codes, and a pass over all for their lengths."""
+        candidates = np.empty((len(rows), self.width), dtype=np.int32)
+        row_bytes = 4 * (self.points.width + 3 * self.width)
+        for some, block in blocks_of(values, row_bytes, _QUERY_BYTES):
+            candidates[some] = index.search(self.codes.scaled(block), self.width)[1]
+        return self.points.nearest(rows, values, candidates, self.k)
 
 
-def code_bytes(d: int) -> int:
-    """Bytes of the code of a point of d coordinates: one a coordinate."""
-    return d
+def _made_index(key: Any, *, search: _Search) -> Array:
+    """The index as bytes; a function of its key, for the cache, as the next two are."""
+    faiss = load_faiss("A search for neighbours of points on disk")
+    return np.asarray(faiss.serialize_index(search.index(faiss)))
+
+
+def _tuned(key: Any, *, search: _Search, index: Any) -> tuple[int, float]:
+    return search.tune(index)
+
+
+def _found_in_slab(
+    key: Any, start: int, stop: int, *, search: _Search, index: Any, values: Array
+) -> tuple[Array, Array, Array, Array]:
+    found = search.find(index, np.arange(start, stop), values)
+    lengths = found.lengths.astype(search.points.rows.dtype)
+    return lengths, found.indices.astype(np.int32), found.tied, found.open
 
 
 class _Codes:
@@ -152,25 +220,6 @@ class _Codes:
         ready = self.points.ready(values, self.points.rows.dtype)
         ready /= ready.dtype.type(self.scale)
         return np.ascontiguousarray(ready, dtype=np.float32)
-
-    def blocks(self) -> Iterator[Array]:
-        for _, values in blocks_of(self.points.rows, 8 * self.points.width, _QUERY_BYTES):
-            yield self.scaled(values)
-
-    def index(self, faiss: Any, rng: np.random.RandomState) -> Any:
-        """Inverted lists of codes: trained on a sample, and filled in one pass."""
-        n, d = self.points.n, self.points.width
-        n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
-        index = faiss.IndexIVFScalarQuantizer(
-            faiss.IndexFlatL2(d), d, n_lists, faiss.ScalarQuantizer.QT_8bit
-        )
-        index.cp.seed = int(rng.randint(2**31 - 1))
-        most = max(_LIST_SIZE * n_lists, _TRAIN_BYTES // (4 * d))
-        drawn = rng.choice(n, min(n, 2 * _LIST_SIZE * n_lists, most), replace=False)
-        index.train(self.scaled(rows_of(self.points.rows, np.sort(drawn))))
-        for block in self.blocks():
-            index.add(block)
-        return index
 
 
 def _scan(points: RowPoints, queries: Array, k: int) -> Array:

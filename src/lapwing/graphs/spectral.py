@@ -22,9 +22,9 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_memory
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
+from lapwing._host.cache import open_cache
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing.graphs.base import CSR
@@ -41,6 +41,8 @@ _DENSE_POINTS = 1000
 _DENSE_SHARE = 0.2
 # Roundings of the norm of L below which no iteration gets: float32 sums of some ten products.
 _ROUNDINGS = 40
+_ROWS = 2**16  # that are copied at a time
+_RESIDUAL_BYTES = 2**28
 _CUT = 1e-6  # relative gap below which two eigenvalues may be copies of one
 
 
@@ -163,7 +165,7 @@ def smallest_eigenpairs(
     """
     k = _check(laplacian, k, tol, slack, max_iter)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    compute = _cache(memory).cache(_compute, ignore=["laplacian", "callback"])
+    compute = open_cache(memory).cache(_compute, ignore=["laplacian", "callback"])
     W = laplacian.affinity
     found = cast(
         Eigenpairs,
@@ -182,16 +184,6 @@ def smallest_eigenpairs(
     )
     _tell(found, k)
     return found
-
-
-def _cache(memory: Any) -> Any:
-    try:
-        return check_memory(memory)
-    except OSError as error:  # joblib makes the folder at once
-        raise ValueError(
-            f"memory={memory!r} is no folder that can be written: {error}. Use a folder of yours, "
-            "or memory=None for no cache."
-        ) from error
 
 
 def _check(laplacian: Laplacian, k: Any, tol: Any, slack: Any, max_iter: Any) -> int:
@@ -278,7 +270,9 @@ def _compute(
         values, others, following, n_iter = ritz
         method = "chebyshev"
     vectors = np.empty((n, k), dtype=laplacian.dtype)
-    vectors[:, : k - m] = known.toarray()
+    # Rows at a time: of many points, the known vectors are as large as what is returned.
+    for rows in row_blocks(n, 1, _ROWS):
+        vectors[rows, : k - m] = known[rows].toarray()
     vectors[:, k - m :] = _with_sign(others)
     del others
     values = np.concatenate([np.zeros(k - m), np.maximum(values, 0)])
@@ -333,9 +327,10 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
 
 def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
     item = laplacian.dtype.itemsize
-    blocks = 4 * block_width(m) + 3 * m  # iterated; locked, in order, and returned
+    # Iterated, the product and locked; then locked, in order, and returned. Tasks take a little.
+    blocks = max(2 * block_width(m) + m, 3 * m) + 1
     require_memory(
-        n * blocks * item + 2 * laplacian.matrix.nnz * (item + 4),
+        n * blocks * item + 3 * laplacian.matrix.nnz * (item + 4),
         f"{m} eigenvectors of a graph of {n} points in {laplacian.dtype}",
         "Ask for fewer eigenvectors, or use float32: Laplacian.astype(np.float32).",
     )
@@ -344,7 +339,7 @@ def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
 def _with_sign(vectors: Array) -> Array:
     """Make the entry of largest magnitude of each column positive, in place."""
     if vectors.shape[1]:
-        at = np.argmax(np.abs(vectors), axis=0)
+        at = np.array([np.argmax(np.abs(column)) for column in vectors.T])
         vectors *= np.where(vectors[at, np.arange(vectors.shape[1])] < 0, -1, 1)
     return vectors
 
@@ -352,9 +347,11 @@ def _with_sign(vectors: Array) -> Array:
 def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
     """Largest |L v - s v|; the null vectors need no look."""
     worst = 0.0
-    for start in range(0, len(values), 16):  # a few columns at a time, as L V is as large as V
-        V = np.ascontiguousarray(vectors[:, start : start + 16])
-        difference = laplacian.apply(V) - V * values[start : start + 16].astype(V.dtype)
+    # A few columns at a time, as L V is as large as V.
+    width = int(np.clip(_RESIDUAL_BYTES // (8 * len(vectors)), 1, 16))
+    for start in range(0, len(values), width):
+        V = np.ascontiguousarray(vectors[:, start : start + width])
+        difference = laplacian.apply(V) - V * values[start : start + width].astype(V.dtype)
         worst = max(worst, float(np.sqrt((difference.astype(np.float64) ** 2).sum(axis=0)).max()))
     return worst
 

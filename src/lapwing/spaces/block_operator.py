@@ -17,6 +17,9 @@ from lapwing.spaces.base import Array
 __all__ = ["BlockOperator", "RowFeatures", "is_read"]
 
 
+_READ_BYTES = 2**24  # of a block in float64
+
+
 def is_read(features: Any) -> bool:
     """Whether a design is read from disk whenever it is applied."""
     return isinstance(features, RowFeatures)
@@ -64,7 +67,7 @@ class RowFeatures(BlockOperator):
         self.X = X
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        return blocks_of(self.X)
+        return blocks_of(self.X, 8 * self.shape[1], _READ_BYTES)
 
     def __getitem__(self, key: Any) -> Array:
         """Some rows by number, or some columns of all rows: ``features[i]``, ``features[:, j]``."""

@@ -1,0 +1,1 @@
+"""Fits to points on disk."""

@@ -1,0 +1,191 @@
+"""Fits to points on disk under a hard limit of memory: time, peak, and passes over the file.
+
+Curved sheets of three dimensions in 64 are written to a .npy file in blocks, and every method is
+fitted in a process of its own that cannot allocate more than the limit (RLIMIT_DATA: an allocation
+beyond it fails). The bytes that the process has read are counted by the system: over the size of
+the file they are passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.shared.process import resident_bytes, run_alone
+
+N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 4, 25
+_BLOCK = 100_000
+METHODS = ("eigenfunctions", "anchors", "s3vc", "laprls", "laperls")
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """What one fit and prediction took.
+
+    Attributes
+    ----------
+    method : str
+    n_points : int
+    limit_bytes : int
+        Of the data of the process.
+    fit_seconds, predict_seconds : float
+    peak_bytes : int
+        Largest resident size.
+    fit_passes, predict_passes : float
+        Bytes read by the bytes of the file.
+    error : float
+        Of the predictions, in %.
+    """
+
+    method: str
+    n_points: int
+    limit_bytes: int
+    fit_seconds: float
+    predict_seconds: float
+    peak_bytes: int
+    fit_passes: float
+    predict_passes: float
+    error: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of ``python -m benchmarks disk``."""
+    parser.add_argument("--points", type=float, default=1e6)
+    parser.add_argument("--limit", type=float, default=1.2, help="GB that a process may allocate")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--folder", type=Path, default=None, help="where the points are kept")
+    parser.add_argument(
+        "--memory", type=Path, default=None, help="where finished stages are kept and found again"
+    )
+    parser.add_argument("--output", type=Path, default=None, help="file for the figures as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print."""
+    n = int(arguments.points)
+    with tempfile.TemporaryDirectory() as made:
+        folder = arguments.folder or Path(made)
+        path = folder / f"sheets-{n}.npy"
+        if not path.exists():
+            write_sheets(path, n)
+        found = []
+        for method in arguments.methods:
+            parts = (method, path, int(arguments.limit * 1e9), arguments.memory or "")
+            use = DiskUse(**run_alone("benchmarks.disk.command", *map(str, parts)))
+            found.append(asdict(use))
+            print(
+                f"{method}, {n} x {N_FEATURES} ({path.stat().st_size / 1e9:.2f} GB) in "
+                f"{arguments.limit:g} GB: fit {use.fit_seconds:.0f} s and {use.fit_passes:.1f} "
+                f"passes, predict {use.predict_seconds:.0f} s and {use.predict_passes:.1f}; peak "
+                f"{use.peak_bytes / 1e9:.2f} GB; error {use.error:.2f} %",
+                flush=True,
+            )
+    if arguments.output is not None:
+        arguments.output.write_text(json.dumps(found, indent=2) + "\n")
+    return 0
+
+
+def write_sheets(path: Path, n: int, seed: int = 0) -> None:
+    """Write curved sheets, a class each, as float32; classes follow one another row by row."""
+    rng = np.random.default_rng(seed)
+    frames = rng.standard_normal((N_CLASSES, 5, N_FEATURES)) / 4
+    places = rng.standard_normal((N_CLASSES, N_FEATURES)) / 4
+    partial = path.with_suffix(".part")
+    X = np.lib.format.open_memmap(partial, "w+", np.float32, (n, N_FEATURES))
+    for start in range(0, n, _BLOCK):
+        c = classes_of(np.arange(start, min(start + _BLOCK, n)))
+        t = rng.uniform(-1, 1, (len(c), 3))
+        bent = np.hstack([t, np.cos(2 * t[:, :1]), np.sin(3 * t[:, :1] * t[:, 1:2])])
+        points = np.einsum("ij,ijk->ik", bent, frames[c]) + places[c]
+        X[start : start + len(c)] = points + 0.05 * rng.standard_normal(points.shape)
+    X.flush()
+    del X
+    partial.rename(path)
+
+
+def classes_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The true classes of rows of the file."""
+    return rows % N_CLASSES
+
+
+def make(method: str, memory: str | None) -> Any:
+    """The estimator of a method."""
+    from lapwing import (
+        S3VC,
+        AnchorGraphClassifier,
+        EigenfunctionClassifier,
+        Landmarks,
+        LapERLSClassifier,
+        LapRLSClassifier,
+    )
+
+    if method == "laperls":
+        return LapERLSClassifier(space=Landmarks(300), n_eigenvectors=10, memory=memory)
+    made = {
+        "eigenfunctions": EigenfunctionClassifier(),
+        "anchors": AnchorGraphClassifier(),
+        "s3vc": S3VC("linear", multi_class="ovr", tol=1e-2),
+        "laprls": LapRLSClassifier(kernel="linear"),
+    }
+    return made[method]
+
+
+def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
+    """Fit and predict in this process, which is limited first."""
+    import resource
+    import warnings
+
+    import lapwing  # noqa: F401 - a library's own reading is none of the fit's
+
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    n = int(np.load(path, mmap_mode="r").shape[0])
+    y = np.full(n, -1, dtype=np.int8)
+    labeled = np.random.default_rng(1).choice(n // N_CLASSES, LABELS_A_CLASS, replace=False)
+    rows = (labeled[:, None] * N_CLASSES + np.arange(N_CLASSES)).ravel()
+    y[rows] = classes_of(rows)
+    clock, read = [time.perf_counter()], [_bytes_read()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make(method, memory).fit(path, y)
+    clock.append(time.perf_counter())
+    read.append(_bytes_read())
+    predicted = model.predict(path)
+    clock.append(time.perf_counter())
+    read.append(_bytes_read())
+    seconds, passes = np.diff(clock), np.diff(read) / path.stat().st_size
+    wrong = sum(
+        int(np.sum(predicted[start : start + _BLOCK] != classes_of(some)))
+        for start in range(0, n, _BLOCK)
+        for some in [np.arange(start, min(start + _BLOCK, n))]
+    )
+    return DiskUse(
+        method,
+        n,
+        limit,
+        *map(float, seconds),
+        resident_bytes("VmHWM"),
+        *map(float, passes),
+        100 * wrong / n,
+    )
+
+
+def _bytes_read() -> int:
+    for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
+        if line.startswith("rchar:"):
+            return int(line.split()[1])
+    raise RuntimeError("This system does not count the bytes that a process reads.")
+
+
+if __name__ == "__main__":
+    _method, _path, _limit, _memory = sys.argv[1:]
+    _use = measure(_method, Path(_path), int(_limit), _memory or None)
+    sys.stdout.write(json.dumps(asdict(_use)) + "\n")
