@@ -12,7 +12,14 @@ import scipy.sparse as sp
 from lapwing._arrays import Array
 from lapwing.graphs.base import CSR, tidy
 
-__all__ = ["WEIGHTS", "WEIGHT_FUNCTION", "Edges", "WeightFunction", "affinity_of_edges"]
+__all__ = [
+    "WEIGHTS",
+    "WEIGHT_FUNCTION",
+    "Edges",
+    "WeightFunction",
+    "affinity_of_edges",
+    "heat",
+]
 
 WeightFunction: TypeAlias = Callable[[Array], Any]
 
@@ -38,10 +45,14 @@ def _gaussian(squared_ratio: Array) -> Array:
 
 def _heat(edges: Edges) -> Array:
     """exp(-d^2 / (2 t^2)), t the mean length of the directed edges (errata L6)."""
-    t = edges.lengths.mean() if len(edges.lengths) else 0.0
+    return heat(edges.lengths, float(edges.lengths.mean()) if len(edges.lengths) else 0.0)
+
+
+def heat(lengths: Array, t: float) -> Array:
+    """exp(-d^2 / (2 t^2)) of lengths d, 1 for t = 0."""
     if t == 0:  # nothing but duplicates
-        return np.ones_like(edges.lengths)
-    return _gaussian((edges.lengths / t) ** 2 / 2)
+        return np.ones_like(lengths)
+    return _gaussian((lengths / t) ** 2 / 2)
 
 
 def _binary(edges: Edges) -> Array:
