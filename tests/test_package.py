@@ -52,7 +52,8 @@ PUBLIC = {
         sure_rows
     """,
     "lapwing.dask": """
-        DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskS3VC
+        DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskLapERLSClassifier
+        DaskLapERLSRegressor DaskS3VC
     """,
     "lapwing.datasets": """
         group_classes load_mnist load_mnist3vs8 load_usps make_clock make_gaussian2c make_gaussian4c

@@ -8,9 +8,17 @@ from lapwing._host.publish import publish as _publish
 from lapwing.dask._estimators import (
     DaskAnchorGraphClassifier,
     DaskEigenfunctionClassifier,
+    DaskLapERLSClassifier,
+    DaskLapERLSRegressor,
     DaskS3VC,
 )
 
-__all__ = ["DaskAnchorGraphClassifier", "DaskEigenfunctionClassifier", "DaskS3VC"]
+__all__ = [
+    "DaskAnchorGraphClassifier",
+    "DaskEigenfunctionClassifier",
+    "DaskLapERLSClassifier",
+    "DaskLapERLSRegressor",
+    "DaskS3VC",
+]
 
 _publish(__name__, globals(), __all__)

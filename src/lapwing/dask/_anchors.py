@@ -15,10 +15,9 @@ from lapwing.estimators.anchor import AnchorGraphClassifier
 from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
+from lapwing.graphs.anchors import ANCHORS, usual_number
 
 __all__ = ["AnchorEngine", "weigh"]
-
-_FEWEST, _MOST, _POINTS_PER_ANCHOR = 20, 1000, 50
 
 
 class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
@@ -53,12 +52,10 @@ def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, Tall]:
 def _chosen(recipe: AnchorGraph, X: Points) -> Array:
     """The anchors: of a sample that k-means would draw of all points."""
     n = X.shape[0]
-    m = recipe.n_anchors
-    if m is None:
-        m = max(_FEWEST, min(n // 10, _MOST))
     if not isinstance(recipe.anchors, str):
         return recipe._choose(np.empty((0, X.shape[1]), dtype=X.dtype))
-    sample = X.sample(_POINTS_PER_ANCHOR * int(m), recipe.random_state)
+    m = usual_number(n) if recipe.n_anchors is None else recipe.n_anchors
+    sample = X.sample(ANCHORS[recipe.anchors].drawn * int(m), recipe.random_state)
     parameters = {**recipe.get_params(deep=False), "n_anchors": int(m)}
     return type(recipe)(**parameters)._choose(sample)
 

@@ -7,6 +7,7 @@ of all points stay on the workers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +101,10 @@ class OnCluster:
         values: Tall = solution.values
         return values
 
+    def arranged(self, X: Points) -> tuple[Points, Callable[[Tall], Tall]]:
+        """Points in the blocks that the fit works on, and how values get those of X back."""
+        return X, lambda values: values
+
     def _refuse(self) -> None:
         """Refuse parameters that a cluster cannot serve."""
 
@@ -146,10 +151,9 @@ class ClassifierOnCluster(OnCluster):
         known = values.at(problem.index)
         n_classes = len(self.classes_)
         counts = values.total(_class_counts, known, n_classes)
-        single = problem.n_unlabeled >= 2 and np.count_nonzero(counts) == 1
-        if single:
-            label = self.classes_[[int(np.argmax(counts))]]
-            diagnostics.warn_single_class(np.broadcast_to(label, problem.n_unlabeled))
+        if problem.n_unlabeled >= 2 and np.count_nonzero(counts) == 1:
+            label = self.classes_.tolist()[int(np.argmax(counts))]
+            diagnostics.tell_single_class(problem.n_unlabeled, label)
         else:
             self._warn_constant(X, problem, solution, "Decision values")
         self._sharpen_from(values, known, problem, solution)

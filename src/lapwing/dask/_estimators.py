@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lapwing.dask._anchors import AnchorEngine
 from lapwing.dask._eigenfunctions import EigenfunctionEngine
-from lapwing.dask._face import DaskClassifier
+from lapwing.dask._embedded import EmbeddedClassifierEngine, EmbeddedRegressorEngine
+from lapwing.dask._face import DaskClassifier, DaskRegressor
+from lapwing.dask._lazy import lazily
 from lapwing.dask._low_density import LowDensityEngine
-from lapwing.estimators import S3VC, AnchorGraphClassifier, EigenfunctionClassifier
+from lapwing.dask._tall import Tall
+from lapwing.estimators import (
+    S3VC,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+)
 from lapwing.estimators._docs import document
 from lapwing.graphs import AnchorGraph
 
-__all__ = ["DaskAnchorGraphClassifier", "DaskEigenfunctionClassifier", "DaskS3VC"]
+__all__ = [
+    "DaskAnchorGraphClassifier",
+    "DaskEigenfunctionClassifier",
+    "DaskLapERLSClassifier",
+    "DaskLapERLSRegressor",
+    "DaskS3VC",
+]
 
 
 @document
@@ -262,3 +278,218 @@ class DaskS3VC(DaskClassifier):
         self.class_weight = class_weight
         self.unlabeled = unlabeled
         self.client = client
+
+
+@document
+class DaskLapERLSClassifier(DaskClassifier):
+    """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
+
+    The same as `LapERLSClassifier` with landmarks: neighbours are searched block by block in
+    shards, the Laplacian is multiplied in blocks of rows, and the client solves what is as large as
+    landmarks and eigenvectors together.
+
+    Parameters
+    ----------
+    kernel : str, default='rbf'
+        Name of a kernel of points.
+    {gamma}
+    degree : float, default=3
+        Of the kernel 'poly'.
+    coef0 : float, default=1.0
+        Of the kernels 'poly' and 'sigmoid'.
+    C : float, default=10.0
+        Weight > 0 of the loss between f and g at every point.
+    lam : float, default=1e4
+        Weight lambda > 0 of the labels in g.
+    mu : float, default=1e4
+        Weight >= 0 of the smoothness of g on the graph.
+    n_eigenvectors : int or 'auto', default='auto'
+        g is sought in the span of so many eigenvectors of the graph's Laplacian.
+    graph : KNNGraph or None, default=None
+        The graph: metric 'euclidean', weights 'heat' or 'binary'. None is the default one of the
+        estimator without Dask.
+    space : Landmarks or 'auto', default='auto'
+        Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
+    fit_intercept : bool, default=False
+        Whether f has an unregularised bias.
+    {class_weight}
+    {unlabeled}
+    client : distributed.Client or None, default=None
+        The cluster; None is the current client. It is never pickled with the estimator.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    {unlabeled_}
+    transduction_ : dask.array.Array of shape (n_samples,)
+        Predicted class of every training point by g, in the chunks of X, computed when asked for.
+    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
+        Probabilities of the classes for them.
+    virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
+        g.
+    alpha_ : ndarray of shape (n_landmarks, n_columns)
+        Expansion coefficients of f.
+    intercept_ : ndarray of shape (n_columns,)
+        Bias of each column.
+    X_fit_ : ndarray of shape (n_landmarks, n_features)
+        The landmarks.
+    {kernel_}
+    {eigenvalues_}
+    {objective_}
+    {optimality_}
+    {solver_}
+    {status_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapERLSClassifier : The same for points in memory, with the objective and its source.
+
+    Notes
+    -----
+    Rows that are equal are points of their own, where `LapERLSClassifier` takes them as one.
+    """
+
+    _engine = EmbeddedClassifierEngine
+    _local = LapERLSClassifier
+    _lazy = ("transduction_", "transduction_proba_", "virtual_labels_")
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        C: float = 10.0,
+        lam: float = 1e4,
+        mu: float = 1e4,
+        n_eigenvectors: int | str = "auto",
+        graph: Any = None,
+        space: Any = "auto",
+        fit_intercept: bool = False,
+        class_weight: Any = None,
+        unlabeled: Any = "auto",
+        client: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.lam = lam
+        self.mu = mu
+        self.n_eigenvectors = n_eigenvectors
+        self.graph = graph
+        self.space = space
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.client = client
+
+    def _answers(self, values: Tall) -> Mapping[str, Any]:
+        return {**super()._answers(values), "virtual_labels_": lazily(values)}
+
+
+@document
+class DaskLapERLSRegressor(DaskRegressor):
+    """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
+
+    The same as `LapERLSRegressor` with landmarks: neighbours are searched block by block in
+    shards, the Laplacian is multiplied in blocks of rows, and the client solves what is as large as
+    landmarks and eigenvectors together.
+
+    Parameters
+    ----------
+    kernel : str, default='rbf'
+        Name of a kernel of points.
+    {gamma}
+    degree : float, default=3
+        Of the kernel 'poly'.
+    coef0 : float, default=1.0
+        Of the kernels 'poly' and 'sigmoid'.
+    C : float, default=10.0
+        Weight > 0 of the loss between f and g at every point.
+    lam : float, default=100.0
+        Weight lambda > 0 of the labels in g.
+    mu : float, default=1.0
+        Weight >= 0 of the smoothness of g on the graph.
+    n_eigenvectors : int, default=100
+        g is sought in the span of so many eigenvectors of the graph's Laplacian.
+    graph : KNNGraph or None, default=None
+        The graph: metric 'euclidean', weights 'heat' or 'binary'. None is the default one of the
+        estimator without Dask.
+    space : Landmarks or 'auto', default='auto'
+        Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
+    fit_intercept : bool, default=True
+        Whether f has an unregularised bias.
+    client : distributed.Client or None, default=None
+        The cluster; None is the current client. It is never pickled with the estimator.
+
+    Attributes
+    ----------
+    transduction_ : dask.array.Array of shape (n_samples,)
+        Predicted value of every training point by g, in the chunks of X, computed when asked for.
+    virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
+        g.
+    alpha_ : ndarray of shape (n_landmarks, n_columns)
+        Expansion coefficients of f.
+    intercept_ : ndarray of shape (n_columns,)
+        Bias of each column.
+    X_fit_ : ndarray of shape (n_landmarks, n_features)
+        The landmarks.
+    {kernel_}
+    {eigenvalues_}
+    {objective_}
+    {optimality_}
+    {solver_}
+    {status_}
+    {n_features_in_}
+    {feature_names_in_}
+
+    See Also
+    --------
+    LapERLSRegressor : The same for points in memory, with the objective and its source.
+
+    Notes
+    -----
+    Rows that are equal are points of their own, where `LapERLSRegressor` takes them as one.
+    """
+
+    _engine = EmbeddedRegressorEngine
+    _local = LapERLSRegressor
+    _lazy = ("transduction_", "virtual_labels_")
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        C: float = 10.0,
+        lam: float = 100.0,
+        mu: float = 1.0,
+        n_eigenvectors: int = 100,
+        graph: Any = None,
+        space: Any = "auto",
+        fit_intercept: bool = True,
+        client: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.lam = lam
+        self.mu = mu
+        self.n_eigenvectors = n_eigenvectors
+        self.graph = graph
+        self.space = space
+        self.fit_intercept = fit_intercept
+        self.client = client
+
+    def _answers(self, values: Tall) -> Mapping[str, Any]:
+        return {**super()._answers(values), "virtual_labels_": lazily(values)}

@@ -70,10 +70,10 @@ class DaskEstimator(BaseEstimator):
         for name in [name for name in vars(self) if is_fitted_name(name)]:
             delattr(self, name)
         engine = self._engine(**self._own_parameters(), **self._fixed)
-        points = read_points(session, X)
+        points, cut = engine.arranged(read_points(session, X))
         marker = getattr(self, "unlabeled", None)
         labels = read_labels(session, y, marker, points.shape[0], regression=self._regression)
-        values = engine.fit_points(points, labels)
+        values = cut(engine.fit_points(points, labels))
         for name, value in vars(engine).items():
             if is_fitted_name(name):
                 setattr(self, name, value)
@@ -127,7 +127,7 @@ class DaskEstimator(BaseEstimator):
 class DaskClassifier(DaskEstimator):
     """A classifier for clusters."""
 
-    _lazy = ("transduction_", "transduction_proba_")
+    _lazy: ClassVar[tuple[str, ...]] = ("transduction_", "transduction_proba_")
     classes_: Array
     probability_sharpness_: float
 

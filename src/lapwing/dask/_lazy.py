@@ -12,7 +12,7 @@ from lapwing._host.optional import require
 from lapwing.dask._points import chunks_of, is_array
 from lapwing.dask._tall import Tall
 
-__all__ = ["answers", "predictions"]
+__all__ = ["answers", "lazily", "predictions"]
 
 
 def answers(values: Tall, task: Callable[[Array], Array], like: Array) -> Any:
@@ -27,6 +27,11 @@ def answers(values: Tall, task: Callable[[Array], Array], like: Array) -> Any:
     """
     delayed = require("dask", extra="dask", purpose="lapwing.dask").delayed(task, pure=False)
     return _array([delayed(part) for part in values.parts], values.sizes, like)
+
+
+def lazily(values: Tall) -> Any:
+    """The values themselves as a Dask array."""
+    return answers(values, _same, np.empty((0, values.n_columns), dtype=values.dtype))
 
 
 def predictions(model: Any, method: str, X: Any, like: Array) -> Any:

@@ -16,7 +16,7 @@ from lapwing._host.optional import require
 __all__ = ["Each", "Session", "added"]
 
 _FAN_IN = 8  # results that one task adds
-_PATIENCE = 30.0  # seconds without a worker that can work, or without a scheduler
+PATIENCE = 30.0  # seconds without a worker that can work, or without a scheduler
 _LOOK = 1.0  # seconds between two looks at the cluster
 _PURPOSE = "lapwing.dask"
 
@@ -33,12 +33,10 @@ class Session:
     Parameters
     ----------
     client : distributed.Client
-    patience : float, default=30.0
-        Seconds to wait for a cluster without workers, or for a scheduler that does not answer.
     """
 
-    def __init__(self, client: Any, patience: float = _PATIENCE) -> None:
-        self.client, self._patience = client, patience
+    def __init__(self, client: Any) -> None:
+        self.client = client
         self._distributed = require("distributed", extra="dask", purpose=_PURPOSE)
         self._dask = require("dask", extra="dask", purpose=_PURPOSE)
 
@@ -128,13 +126,13 @@ class Session:
             workers = self._workers()
             if any(worker.get("status", "running") == "running" for worker in workers.values()):
                 able = time.monotonic()
-            elif time.monotonic() - able > self._patience:
+            elif time.monotonic() - able > PATIENCE:
                 self._refuse_idle(bool(workers))
 
     def _refuse_closed(self, able: float | None = None) -> None:
         status = self.client.status
         waited = float("inf") if able is None else time.monotonic() - able
-        if status == "closed" or (status != "running" and waited > self._patience):
+        if status == "closed" or (status != "running" and waited > PATIENCE):
             raise ConnectionError(
                 f"The Dask client is {status}: it is not connected to a scheduler. Make a new one, "
                 "e.g. client = distributed.Client(ADDRESS), and pass client=client."
@@ -143,12 +141,12 @@ class Session:
     def _refuse_idle(self, paused: bool) -> None:
         if paused:
             raise MemoryError(
-                f"All workers have been paused for {self._patience:g} s: their memory is full, and "
+                f"All workers have been paused for {PATIENCE:g} s: their memory is full, and "
                 "nothing more can be written to disk. Use more workers, workers with more memory, "
                 "or smaller chunks."
             )
         raise TimeoutError(
-            f"The cluster has had no worker for {self._patience:g} s. Start workers, e.g. "
+            f"The cluster has had no worker for {PATIENCE:g} s. Start workers, e.g. "
             "cluster.scale(2), and see their logs if they ended by themselves."
         )
 

@@ -181,17 +181,20 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             return None
         if self.n_eigenvectors != "auto" and k < min(n_columns, laplacian.n_points):
             diagnostics.warn_fewer_eigenvectors_than_classes(k, n_columns)
-        pairs = smallest_eigenpairs(
+        pairs = self._smallest(laplacian, k, tick)
+        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
+        if pairs.n_components > k:
+            diagnostics.warn_few_eigenvectors(pairs.n_components, k)
+        return pairs
+
+    def _smallest(self, laplacian: Laplacian, k: int, tick: Tick) -> Eigenpairs:
+        return smallest_eigenpairs(
             laplacian,
             k,
             slack=eigenpair_slack(laplacian.n_points),
             memory=self.memory,
             callback=lambda: tick(lambda: {}),
         )
-        # Each component has its own eigenvector of eigenvalue 0: fewer leave some components out.
-        if pairs.n_components > k:
-            diagnostics.warn_few_eigenvectors(pairs.n_components, k)
-        return pairs
 
     def _needs_more(self, before: Prepared, prepared: Prepared) -> bool:
         n = prepared.problem.n_points

@@ -41,7 +41,7 @@ from lapwing.graphs.ties import TIE, lots
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows
 
-__all__ = ["AnchorGraph", "Anchors"]
+__all__ = ["ANCHORS", "AnchorGraph", "Anchors", "usual_number"]
 
 # Anchors cover the data; they need not be the optimum of k-means. More rounds, and more points
 # than so many an anchor, change errors by less than another random state does.
@@ -446,7 +446,7 @@ class AnchorGraph(BaseEstimator):
         order, tied = _order(X, distinct_rows(X)[0])
         m = self.n_anchors
         if m is None:
-            m = max(_FEWEST, min(len(order) // 10, _MOST))
+            m = usual_number(len(order))
         m = min(int(m), len(order))
         require_memory(
             3 * m * n_features * 8,
@@ -464,6 +464,11 @@ class AnchorGraph(BaseEstimator):
         n_drawn = min(len(order), choice.drawn * m)
         drawn = rows_of(X, order[np.sort(rng.choice(len(order), n_drawn, replace=False))])
         return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
+
+
+def usual_number(n: int) -> int:
+    """The default number of anchors of n points."""
+    return max(_FEWEST, min(n // 10, _MOST))
 
 
 def _is_array(value: Any) -> bool:

@@ -25,7 +25,7 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
 
-__all__ = ["faiss_approximate", "faiss_exact", "load_faiss", "warn_low_recall"]
+__all__ = ["faiss_approximate", "faiss_exact", "load_faiss", "tuned_lists", "warn_low_recall"]
 
 _LOGGER = logging.getLogger("lapwing")
 
@@ -139,6 +139,30 @@ def faiss_approximate(
         gathered.replace(short, brute_force(points, short, k))
     found = gathered.all()  # ties beyond the candidates are left, as other neighbours are
     return Neighbors(points.distances(found.lengths), found.indices, recall, "faiss", found.tied)
+
+
+def tuned_lists(
+    faiss: Any, points: Points, k: int, target_recall: float, rng: np.random.RandomState
+) -> tuple[Any, float]:
+    """Inverted lists of points that read as many as the recall takes, and what to divide by.
+
+    Parameters
+    ----------
+    faiss, points, k, target_recall
+        As for `faiss_approximate`.
+    rng : RandomState
+
+    Returns
+    -------
+    index : faiss.Index
+    scale : float
+        Of points that are asked for: centred, and in float32.
+    """
+    scaled = _Scaled(points)
+    sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+    index = _inverted_lists(faiss, scaled, rng)
+    _raise_recall(index, scaled, sample, k, target_recall)
+    return index, scaled.scale
 
 
 class _Gathered:

@@ -36,7 +36,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -46,7 +46,7 @@ from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.graphs.base import CSR
 
-__all__ = ["Ritz", "block_width", "smallest_by_filter"]
+__all__ = ["Filter", "FilterOperator", "Ritz", "block_width", "filtered", "smallest_by_filter"]
 
 _LOGGER = logging.getLogger("lapwing")
 
@@ -69,7 +69,7 @@ class Ritz(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Filter:
+class Filter:
     """T_d((c - s) / e), with c the centre and e half the length of [lower, upper]."""
 
     lower: float
@@ -79,7 +79,7 @@ class _Filter:
     @classmethod
     def reducing(
         cls, lower: float, upper: float, wanted: float, factor: float, max_growth: float
-    ) -> _Filter:
+    ) -> Filter:
         """Of a degree that reduces [lower, upper] against ``wanted`` by a factor, if it can."""
         x = [1 + 2 * (lower - s) / (upper - lower) for s in (wanted, 0.0)]
         rate, rate_at_zero = (math.acosh(max(value, 1 + 1e-12)) for value in x)
@@ -96,10 +96,36 @@ class _Filter:
         return (self.upper - self.lower) / 2
 
 
+class FilterOperator(Protocol):
+    """A matrix, and what the iteration does with blocks of vectors, wherever they are held."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def filter(self, p: Filter, X: Any) -> Any:
+        """p(L) X; X may be overwritten, here and below."""
+
+    def orthonormal(self, X: Any, locked: Any, done: int) -> Any:
+        """An orthonormal basis of the span of X less the null vectors and those locked."""
+
+    def rayleigh_ritz(self, X: Any) -> tuple[Array, Array, Any]:
+        """Ritz values of the span of X, lengths of their residuals, and the Ritz vectors."""
+
+    def room(self, k: int) -> Any:
+        """For k vectors that will be locked."""
+
+    def lock(self, locked: Any, done: int, X: Any, good: int) -> Any:
+        """With the first vectors of X locked as well."""
+
+    def rest(self, X: Any, good: int) -> Any:
+        """X without its first vectors."""
+
+
 class _Products:
     """Products with one sparse matrix and with its row blocks, in tasks that threads share."""
 
-    def __init__(self, matrix: CSR, width: int) -> None:
+    def __init__(self, matrix: CSR, null: CSR, width: int) -> None:
+        self.dtype, self._null = matrix.dtype, null
         self._n_threads = available_threads()
         n_tasks = max(self._n_threads, math.ceil(matrix.nnz * width / _TASK))
         self._rows = even_blocks(matrix.indptr, n_tasks)
@@ -130,7 +156,24 @@ class _Products:
 
         return np.asarray(sum(self.over_rows(task)))
 
-    def filter(self, p: _Filter, X: Array) -> Array:
+    def orthonormal(self, X: Array, locked: Array, done: int) -> Array:
+        _orthonormalize(self, X, self._null, locked[:, :done])
+        return X
+
+    def rayleigh_ritz(self, X: Array) -> tuple[Array, Array, Array]:
+        return *_rayleigh_ritz(self, X), X
+
+    def room(self, k: int) -> Array:
+        return np.empty((self._rows[-1].stop, k), dtype=self.dtype)
+
+    def lock(self, locked: Array, done: int, X: Array, good: int) -> Array:
+        locked[:, done : done + good] = X[:, :good]
+        return locked
+
+    def rest(self, X: Array, good: int) -> Array:
+        return np.ascontiguousarray(X[:, good:])
+
+    def filter(self, p: Filter, X: Array) -> Array:
         """p(L) X by the three-term recurrence; X is overwritten."""
         c, e = X.dtype.type(p.centre), X.dtype.type(p.half)
         before, now = X, np.empty_like(X)
@@ -212,42 +255,76 @@ def smallest_by_filter(
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     matrix, null = matrix[order][:, order], null[order]
     X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
-    locked, values, done = np.empty((n, k), dtype=dtype), np.empty(k), 0
-    p = _Filter(upper / 2, upper, _FIRST_DEGREE)
     # Threads share the rows; those of BLAS would wait for one another at each block.
     with single_blas_thread():
-        L = _Products(matrix, X.shape[1])
+        L = _Products(matrix, null, X.shape[1])
         del matrix  # its parts are copies
-        for n_iter in range(1, max_iter + 1):
-            X = L.filter(p, X)
-            _orthonormalize(L, X, null, locked[:, :done])
-            s, lengths = _rayleigh_ritz(L, X)
-            wanted = k - done
-            late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
-            # Of all at once: while some are far off, so is the k-th value, that measures all.
-            enough = max(tolerance, slack * float(s[wanted - 1]))
-            good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
-            _LOGGER.debug(
-                "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
-                *(n_iter, p.degree, k - len(late), k, longest),
-            )
-            # In order, and never a later one first: lower ones may still come in between.
-            locked[:, done : done + good], values[done : done + good] = X[:, :good], s[:good]
-            done += good
-            if callback is not None:
-                callback()
-            if done == k:
-                break
-            worst = float(longest) / enough
-            X, last = np.ascontiguousarray(X[:, good:]), float(s[wanted - 1])
-            # Not at the last wanted value, even if so many copies of it fill the block.
-            cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
-            cut = min(cut, 0.999 * upper)
-            p = _Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[dtype])
+        values, locked, following, n_iter = filtered(
+            L, X, k, upper, tolerance, slack, max_iter, callback
+        )
     ascending, vectors = np.argsort(values, kind="stable"), np.empty_like(locked)
     for rows in row_blocks(n, 1, _ROWS):
         vectors[order[rows]] = locked[rows][:, ascending]
-    return Ritz(values[ascending], vectors, float(s[wanted]), n_iter)
+    return Ritz(values[ascending], vectors, following, n_iter)
+
+
+def filtered(
+    L: FilterOperator,
+    X: Any,
+    k: int,
+    upper: float,
+    tolerance: float,
+    slack: float,
+    max_iter: int,
+    callback: Callable[[], object] | None = None,
+) -> tuple[Array, Any, float, int]:
+    """Iterate a random block to the k smallest eigenpairs; see `smallest_by_filter`.
+
+    Parameters
+    ----------
+    L : FilterOperator
+    X : block of `block_width` (k) vectors
+    k : int
+    upper, tolerance, slack, max_iter, callback
+        As there.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        In the order in which they were locked.
+    locked : block of k vectors
+    following : float
+    n_iter : int
+    """
+    locked, values, done = L.room(k), np.empty(k), 0
+    p = Filter(upper / 2, upper, _FIRST_DEGREE)
+    for n_iter in range(1, max_iter + 1):
+        X = L.filter(p, X)
+        X = L.orthonormal(X, locked, done)
+        s, lengths, X = L.rayleigh_ritz(X)
+        wanted = k - done
+        late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
+        # Of all at once: while some are far off, so is the k-th value, that measures all.
+        enough = max(tolerance, slack * float(s[wanted - 1]))
+        good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
+        _LOGGER.debug(
+            "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
+            *(n_iter, p.degree, k - len(late), k, longest),
+        )
+        # In order, and never a later one first: lower ones may still come in between.
+        locked, values[done : done + good] = L.lock(locked, done, X, good), s[:good]
+        done += good
+        if callback is not None:
+            callback()
+        if done == k:
+            break
+        worst = float(longest) / enough
+        X, last = L.rest(X, good), float(s[wanted - 1])
+        # Not at the last wanted value, even if so many copies of it fill the block.
+        cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
+        cut = min(cut, 0.999 * upper)
+        p = Filter.reducing(cut, upper, last, worst, _MAX_GROWTH[L.dtype])
+    return values, locked, float(s[wanted]), n_iter
 
 
 def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:

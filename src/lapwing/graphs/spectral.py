@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.linalg as sla
@@ -31,13 +31,21 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
 
-__all__ = ["Eigenpairs", "smallest_eigenpairs"]
+__all__ = [
+    "DENSE_POINTS",
+    "Eigenpairs",
+    "Limits",
+    "eigenvalue_gap",
+    "limits_of",
+    "smallest_eigenpairs",
+    "tell_eigenpairs",
+]
 
 _LOGGER = logging.getLogger("lapwing")
 
 # Up to here LAPACK takes less than a second; and for more vectors than this share of n, less
 # than an iteration, which is dense as well by then.
-_DENSE_POINTS = 1000
+DENSE_POINTS = 1000
 _DENSE_SHARE = 0.2
 # Roundings of the norm of L below which no iteration gets: float32 sums of some ten products.
 _ROUNDINGS = 40
@@ -182,7 +190,7 @@ def smallest_eigenpairs(
             callback=callback,
         ),
     )
-    _tell(found, k)
+    tell_eigenpairs(found, k)
     return found
 
 
@@ -202,7 +210,8 @@ def _check(laplacian: Laplacian, k: Any, tol: Any, slack: Any, max_iter: Any) ->
     return int(k)
 
 
-def _tell(found: Eigenpairs, k: int) -> None:
+def tell_eigenpairs(found: Eigenpairs, k: int) -> None:
+    """Say what eigenpairs lack."""
     # Here and not where they are found, so that pairs that are read from a cache warn as well.
     if not found.converged:
         warn(
@@ -251,15 +260,15 @@ def _compute(
     """
     del graph, normalized
     laplacian = replace(laplacian, power=1)
-    upper = 2.0 if laplacian.normalized else max(2.0 * float(laplacian.degrees.max()), 1e-300)
-    tolerance = max(tol, _ROUNDINGS * float(np.finfo(dtype).eps)) * upper
+    largest = 0.0 if laplacian.normalized else float(laplacian.degrees.max())
+    upper, tolerance = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
     null = _null_vectors(laplacian)
     n, zeros = null.shape
     known, m = null[:, : min(k, zeros)], k - min(k, zeros)
     if m == 0:
         values, others, following = np.empty(0), np.empty((n, 0)), 0.0 if zeros > k else np.inf
         method, n_iter = "components", 0
-    elif n <= _DENSE_POINTS or block_width(m) > _DENSE_SHARE * n:
+    elif n <= DENSE_POINTS or block_width(m) > _DENSE_SHARE * n:
         values, others, following = _dense(laplacian, null, m, upper)
         method, n_iter = "dense", 0
     else:
@@ -278,8 +287,21 @@ def _compute(
     values = np.concatenate([np.zeros(k - m), np.maximum(values, 0)])
     residual = _residual(laplacian, values[k - m :], vectors[:, k - m :])
     tolerance = max(tolerance, slack * float(values[-1]))
-    gap = 1.0 if k == n or np.isinf(following) else _gap(values[-1], following)
+    gap = 1.0 if k == n or np.isinf(following) else eigenvalue_gap(values[-1], following)
     return Eigenpairs(values, vectors, zeros, residual, tolerance, gap, method, n_iter)
+
+
+class Limits(NamedTuple):
+    """What an iteration is given."""
+
+    upper: float  # bound of the norm of L
+    tolerance: float  # of the lengths of residuals
+
+
+def limits_of(normalized: bool, largest_degree: float, dtype: np.dtype[Any], tol: float) -> Limits:
+    """The limits of a Laplacian, and of the precision that its eigenpairs are found in."""
+    upper = 2.0 if normalized else max(2.0 * largest_degree, 1e-300)
+    return Limits(upper, max(tol, _ROUNDINGS * float(np.finfo(dtype).eps)) * upper)
 
 
 def _null_vectors(laplacian: Laplacian) -> CSR:
@@ -356,5 +378,6 @@ def _residual(laplacian: Laplacian, values: Array, vectors: Array) -> float:
     return worst
 
 
-def _gap(last: float, following: float) -> float:
+def eigenvalue_gap(last: float, following: float) -> float:
+    """1 - last / following; 0 for copies of one eigenvalue."""
     return 0.0 if following <= last else 1 - last / following

@@ -12,7 +12,14 @@ import scipy.sparse as sp
 from lapwing._arrays import Array
 from lapwing.graphs.base import CSR, tidy
 
-__all__ = ["WEIGHTS", "WEIGHT_FUNCTION", "Edges", "WeightFunction", "affinity_of_edges"]
+__all__ = [
+    "WEIGHTS",
+    "WEIGHT_FUNCTION",
+    "Edges",
+    "WeightFunction",
+    "affinity_of_edges",
+    "heat",
+]
 
 WeightFunction: TypeAlias = Callable[[Array], Any]
 
@@ -40,9 +47,14 @@ def _heat(edges: Edges) -> Array:
     """exp(-d^2 / (2 t^2)), t the mean length of the directed edges (errata L6)."""
     # Lengths of points on disk are float32, and so are their weights; sums are not.
     t = float(edges.lengths.mean(dtype=np.float64)) if len(edges.lengths) else 0.0
+    return heat(edges.lengths, t)
+
+
+def heat(lengths: Array, t: float) -> Array:
+    """exp(-d^2 / (2 t^2)) of lengths d, 1 for t = 0."""
     if t == 0:  # nothing but duplicates
-        return np.ones_like(edges.lengths)
-    return _gaussian((edges.lengths / t) ** 2 / 2)
+        return np.ones_like(lengths)
+    return _gaussian((lengths / t) ** 2 / 2)
 
 
 def _binary(edges: Edges) -> Array:

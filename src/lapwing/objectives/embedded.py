@@ -176,7 +176,8 @@ class GraphSide:
 
     def values(self, coef: Array) -> Array:
         """The values g on the points."""
-        return coef if self.basis is None else np.asarray(self.basis @ coef)
+        values: Array = coef if self.basis is None else self.basis @ coef
+        return values
 
     def rows(self, points: Array) -> Array:
         """Rows of the basis."""

@@ -30,7 +30,7 @@ from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.linear import LinearSpace
 
-__all__ = ["CenteredFeatures", "Function", "LowDensityObjective", "mean_ranks"]
+__all__ = ["CenteredFeatures", "Function", "LowDensityObjective", "mean_ranks", "weighted_ranks"]
 
 _DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32
 
@@ -200,10 +200,7 @@ class LowDensityObjective:
     def ranks(self, function: Function, held: Array, mass: Array) -> Array:
         """Shares of the unlabelled points, by weight, that f puts below some observations."""
         f = self.values(function)
-        scores, among = f[self.index[held]], f[self.unlabeled]
-        order = np.argsort(among, kind="stable")
-        below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
-        return mean_ranks(scores, among[order], below)
+        return weighted_ranks(f[self.index[held]], f[self.unlabeled], mass)
 
     def smoothed(self, gamma: float) -> LowDensityObjective:
         """The objective convolved with a Gaussian of variance gamma in every coordinate of w.
@@ -269,6 +266,13 @@ class LowDensityObjective:
     def weighted(self, factor: float) -> LowDensityObjective:
         """The same with C* times a factor."""
         return replace(self, unlabeled_weights=factor * self.unlabeled_weights)
+
+
+def weighted_ranks(scores: Array, among: Array, mass: Array) -> Array:
+    """Share of the weighted points that are below each score, half of those that are level."""
+    order = np.argsort(among, kind="stable")
+    below = np.concatenate([[0.0], np.cumsum(mass[order])]) / mass.sum()
+    return mean_ranks(scores, among[order], below)
 
 
 def mean_ranks(scores: Array, among: Array, below: Array) -> Array:

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.losses import GaussianBump, Hinge
+from lapwing.objectives import low_density
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.solvers.low_density import shares
 from lapwing.solvers.low_density.shares import contradiction
@@ -82,9 +83,11 @@ def test_what_labels_cannot_tell_is_no_contradiction() -> None:
 def test_machines_that_rank_labels_the_wrong_way_tell_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    objective, ranks = column(0.1), shares._ranks
+    objective, ranks = column(0.1), low_density.weighted_ranks
     assert found(objective) is not None
-    monkeypatch.setattr(shares, "_ranks", lambda scores, *among: 1 - ranks(scores, *among))
+    monkeypatch.setattr(
+        low_density, "weighted_ranks", lambda scores, *among: 1 - ranks(scores, *among)
+    )
     assert found(objective) is None
 
 
@@ -131,5 +134,5 @@ def test_of_many_labels_some_are_enough(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_ranks_of_level_points_are_in_their_middle() -> None:
     among, mass = np.array([0.0, 1.0, 1.0, 3.0]), np.array([1.0, 1.0, 2.0, 4.0])
-    ranks = shares._ranks(np.array([-1.0, 0.0, 1.0, 2.0, 9.0]), among, mass)
+    ranks = low_density.weighted_ranks(np.array([-1.0, 0.0, 1.0, 2.0, 9.0]), among, mass)
     np.testing.assert_allclose(ranks, [0, 1 / 16, 2.5 / 8, 4 / 8, 1])

@@ -6,6 +6,7 @@ One file a family of them; `diagnostics.warn_x` is what estimators call.
 from lapwing.estimators.diagnostics.answers import (
     check_finite_answers,
     hardly_vary,
+    tell_single_class,
     warn_constant_values,
     warn_empty_expansion,
     warn_lost_class,
@@ -29,6 +30,7 @@ from lapwing.estimators.diagnostics.duration import (
 from lapwing.estimators.diagnostics.graph import (
     drowned,
     smoothed_away,
+    tell_unlabeled_components,
     warn_drowned_labels,
     warn_few_eigenvectors,
     warn_fewer_eigenvectors_than_classes,
@@ -62,6 +64,8 @@ __all__ = [
     "drowned",
     "hardly_vary",
     "smoothed_away",
+    "tell_single_class",
+    "tell_unlabeled_components",
     "warn_calibrated_marker",
     "warn_constant_values",
     "warn_contradicted_balance",

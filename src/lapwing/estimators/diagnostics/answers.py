@@ -14,6 +14,7 @@ from lapwing.exceptions import ConstantFitWarning, SingleClassWarning
 __all__ = [
     "check_finite_answers",
     "hardly_vary",
+    "tell_single_class",
     "warn_constant_values",
     "warn_empty_expansion",
     "warn_lost_class",
@@ -33,15 +34,20 @@ def warn_single_class(predicted: Array) -> bool:
     given = np.unique(predicted)
     single = len(predicted) >= 2 and len(given) == 1
     if single:
-        warn(
-            f"All {len(predicted)} unlabelled points were given class {given.tolist()[0]!r}. "
-            "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
-            "change gamma), labels of one class far outnumbering the others "
-            "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
-            "gamma_I or mu).",
-            SingleClassWarning,
-        )
+        tell_single_class(len(predicted), given.tolist()[0])
     return single
+
+
+def tell_single_class(n: int, label: Any) -> None:
+    """Warn that n unlabelled rows are all given the same class."""
+    warn(
+        f"All {n} unlabelled points were given class {label!r}. "
+        "Usual causes: a kernel or graph on the wrong scale (standardise the features, or "
+        "change gamma), labels of one class far outnumbering the others "
+        "(class_weight='balanced'), rows that are all alike, or too much smoothing (a smaller "
+        "gamma_I or mu).",
+        SingleClassWarning,
+    )
 
 
 def warn_single_class_of_function(predicted: Array, classes: Array) -> None:

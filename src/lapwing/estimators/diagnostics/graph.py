@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,6 +22,7 @@ __all__ = [
     "LISTED",
     "drowned",
     "smoothed_away",
+    "tell_unlabeled_components",
     "warn_drowned_labels",
     "warn_few_eigenvectors",
     "warn_fewer_eigenvectors_than_classes",
@@ -53,11 +56,34 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
     component = laplacian.component_labels
     sizes = np.bincount(component)
     without = np.flatnonzero(np.bincount(component, labeled, minlength=len(sizes)) == 0)
+
+    def first_rows() -> Array:
+        first = np.full(len(sizes), np.iinfo(np.int64).max)
+        np.minimum.at(first, component, rows)
+        return first
+
+    tell_unlabeled_components(sizes, without, first_rows, laplacian.power)
+
+
+def tell_unlabeled_components(
+    sizes: Array, without: Array, first_rows: Callable[[], Array], power: int
+) -> None:
+    """Warn of components without a label; see `warn_unlabeled_components`.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_components,)
+    without : ndarray of int
+        Components that hold no labelled vertex.
+    first_rows : callable
+        () -> ndarray of shape (n_components,), the first row of each.
+    power : int
+        Of the graph.
+    """
     missed = int(sizes[without].sum())
-    if missed == 0 or missed < _SPECKS * len(component):
+    if missed == 0 or missed < _SPECKS * int(sizes.sum()):
         return
-    first = np.full(len(sizes), np.iinfo(np.int64).max)
-    np.minimum.at(first, component, rows)
+    first = first_rows()
     largest = without[np.lexsort((first[without], -sizes[without]))][:LISTED]
     listed = ", ".join(map(str, first[largest]))
     name, more = ("row", "") if len(largest) == 1 else ("rows", ", the largest components first")
@@ -66,7 +92,7 @@ def warn_unlabeled_components(laplacian: Laplacian, labeled: Array, rows: Array)
         f"({missed} points, the largest component {int(sizes[without].max())}): no label reaches "
         "them through the graph, and their predictions rest on the kernel alone. Label a point in "
         f"each, e.g. {name} {listed} (rows count from 0{more}). More neighbours (n_neighbors) may "
-        f"join them, at the risk of joining classes; keep power={laplacian.power} then.",
+        f"join them, at the risk of joining classes; keep power={power} then.",
         UnlabeledComponentWarning,
     )
 

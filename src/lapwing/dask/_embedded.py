@@ -1,0 +1,241 @@
+"""Laplacian embedded regression on a cluster: landmarks, graph and virtual labels on the workers.
+
+The client solves systems as large as landmarks and eigenvectors together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.voting import elect
+from lapwing.dask._engine import ClassifierOnCluster, OnCluster
+from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
+from lapwing.dask._neighbors import check_recipe, knn_affinity
+from lapwing.dask._points import Points
+from lapwing.dask._session import Each
+from lapwing.dask._tall import Tall, parted, regrouped
+from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
+from lapwing.estimators.choice import eigenpair_slack
+from lapwing.estimators.embedded import EmbeddedSolution, Formed, Posed
+from lapwing.estimators.prepared import Prepared, Solution, WantedGraph
+from lapwing.estimators.progress import Tick
+from lapwing.graphs import Eigenpairs, default_graph
+from lapwing.kernels import Kernel
+from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
+from lapwing.solvers.embedded.least_squares import FeatureSide
+from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
+from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSystem
+from lapwing.spaces import FittedFunction, Landmarks
+from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
+
+__all__ = ["EmbeddedClassifierEngine", "EmbeddedRegressorEngine"]
+
+_GROUP_BYTES = 2**29  # of points that one task searches
+_POINTS_PER_MEAN = 50
+
+
+class _EmbeddedOnCluster(OnCluster):
+    """What both engines do otherwise than for points in memory."""
+
+    def arranged(self: Any, X: Points) -> tuple[Points, Callable[[Tall], Tall]]:
+        # Each block of rows meets each other one: as few of them as there are threads.
+        n, d = X.shape
+        most = -(-n * d * np.dtype(X.dtype).itemsize // _GROUP_BYTES)
+        n_groups = max(X.rows.session.n_threads, most)
+        rows, groups = regrouped(X.rows, min(n_groups, n))
+        sizes = X.rows.sizes
+        return replace(X, rows=rows), lambda values: parted(values, sizes, groups)
+
+    def _refuse(self: Any) -> None:
+        if self.space is None:
+            raise ValueError(
+                "space=None is the kernel matrix of all points, which no cluster holds. Use "
+                "space=Landmarks(1000)."
+            )
+        if not isinstance(self.space, (str, Landmarks)):
+            raise ValueError(f"space={self.space!r} is not made on a cluster: use Landmarks(...).")
+        if self.n_eigenvectors is None:
+            raise ValueError(
+                "n_eigenvectors=None seeks virtual labels of any values, a vector of which is as "
+                "long as X. On a cluster use a number, or 'auto'."
+            )
+        if not isinstance(self.kernel, str) or self.kernel in ("linear", "precomputed"):
+            raise ValueError(
+                f"kernel={self.kernel!r} has no landmarks: on a cluster use the name of a kernel "
+                "of points, such as 'rbf'."
+            )
+
+    def _forecast(self, problem: Any) -> None:
+        """Nothing of the client's grows with the points."""
+
+    def _make_laplacian(self: Any, graph: WantedGraph, problem: Any) -> Any:
+        recipe = graph.given
+        if recipe is None:
+            recipe = default_graph(problem.X, regression=self._regression)
+        recipe = check_recipe(recipe)
+        W, recipe.recall_ = knn_affinity(recipe, problem.X)
+        return ClusterLaplacian(W, bool(recipe.normalized), int(recipe.power), problem.X.dtype)
+
+    def _smallest(self, laplacian: Any, k: int, tick: Tick) -> Eigenpairs:
+        return eigenpairs_on_cluster(laplacian, k, slack=eigenpair_slack(laplacian.n_points))
+
+    def _make_space(self: Any, problem: Any) -> Any:
+        kernel = self._make_kernel(problem)
+        assert kernel is not None
+        recipe = Landmarks() if isinstance(self.space, str) else self.space
+        landmarks = _landmarks(recipe, problem.X)
+        return _ClusterSpace.of(kernel, problem.X, landmarks)
+
+    def _form(self: Any, posed: Posed) -> tuple[Posed, Formed]:
+        problem = posed.measured
+        side = _feature_side(problem)
+        method = EMBEDDED_METHODS[self._loss().name, "features"]
+        return posed, Formed(method, problem.space, side)
+
+    def _checked(
+        self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: Prepared
+    ) -> EmbeddedResult:
+        virtual = cast("Tall", result.virtual)
+        told = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
+        diagnostics.check_finite_answers(result.coef, result.intercept, told)
+        return result
+
+    def _diagnose(self: Any, prepared: Prepared, solution: Solution) -> None:
+        assert isinstance(solution, EmbeddedSolution)
+        _warn_unlabeled_components(prepared)
+        if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
+            self._warn_smoothed_away(prepared, prepared.eigenpairs)
+
+    def _is_constant(self: Any, prepared: Prepared, solution: Any) -> bool:
+        problem, values = prepared.problem, cast("Tall", solution.values)
+        single = values.n_columns > 0 and np.count_nonzero(
+            values.total(_elected, max(2, values.n_columns))
+        )
+        return bool(single == 1) or diagnostics.hardly_vary(
+            values[problem.index], problem.targets, regression=self._regression
+        )
+
+
+class EmbeddedClassifierEngine(_EmbeddedOnCluster, ClassifierOnCluster, LapERLSClassifier):
+    """`LapERLSClassifier` of points on a cluster."""
+
+
+class EmbeddedRegressorEngine(_EmbeddedOnCluster, OnCluster, LapERLSRegressor):
+    """`LapERLSRegressor` of points on a cluster."""
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterSpace:
+    """A `MappedSpace` over landmarks whose features are made where the points are.
+
+    Attributes
+    ----------
+    X : Points
+    kernel : Kernel
+    basis : ndarray of shape (m, n_features)
+    local : MappedSpace
+        The same functions on the landmarks alone.
+    """
+
+    X: Points
+    kernel: Kernel
+    basis: Array
+    local: MappedSpace
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Points, landmarks: Array) -> _ClusterSpace:
+        local = landmark_map(kernel, landmarks, landmarks)
+        basis = local.function(np.zeros((local.n_coef, 1)), np.zeros(1)).attributes["X_fit_"]
+        return cls(X, kernel, basis, local)
+
+    @property
+    def n_points(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_coef(self) -> int:
+        return self.local.n_coef
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    def function(self, coef: Array, intercept: Array) -> FittedFunction:
+        return self.local.function(coef, intercept)
+
+
+def _landmarks(recipe: Landmarks, X: Points) -> Array:
+    """Landmarks that a recipe chooses of a sample as large as it needs."""
+    if recipe.centers is not None:
+        return np.asarray(recipe.select(np.empty((1, X.shape[1]), dtype=X.dtype)))
+    r = int(recipe.n_components)
+    few = r if recipe.method == "random" else _POINTS_PER_MEAN * r
+    return np.asarray(recipe.select(X.sample(few, recipe.random_state)))
+
+
+def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
+    """The kernel side, its normal equations the sum of those of the blocks."""
+    space, side = cast("_ClusterSpace", problem.space), problem.side
+    session = space.X.rows.session
+    shared = session.constant((space.kernel, space.basis, space.local.lift))
+    system = FeatureSystem(cast("Any", space), side, problem.fit_intercept)
+    H = space.X.rows.total(
+        _normal_block, cast("Tall", side.basis), shared, problem.C, problem.fit_intercept
+    )
+    m = space.n_coef
+    H.flat[: m * (len(H) + 1) : len(H) + 1] += 1  # the norm of h, once
+    return FeatureSide(system.eliminate(H), H)
+
+
+def _normal_block(
+    block: Array, basis: Array, shared: tuple[Kernel, Array, Array], C: float, bias: bool
+) -> Array:
+    """The sums over a block of points, by the system of these points alone."""
+    kernel, points, lift = shared
+    m, r = lift.shape[1], basis.shape[1]
+    if not len(block):
+        return np.zeros((m + r + bias, m + r + bias))
+    space = MappedSpace(KernelFeatures(kernel, block, points, lift), lift, _no_function)
+    none = np.zeros((r, 1))
+    index = np.zeros(0, dtype=np.intp)
+    side = GraphSide(basis, np.zeros((r, r)), none, none[0], _no_term, index, none[:0, 0], none[:0])
+    H = FeatureSystem(space, side, bias).normal_matrix(np.full(len(block), float(C)))
+    H.flat[: m * (len(H) + 1) : len(H) + 1] -= 1
+    return H
+
+
+def _no_function(coef: Array, intercept: Array) -> FittedFunction:
+    raise NotImplementedError
+
+
+def _no_term(z: Array) -> Array:
+    raise NotImplementedError
+
+
+def _elected(values: Array, n_classes: int) -> Array:
+    return np.bincount(elect(values), minlength=n_classes)
+
+
+def _warn_unlabeled_components(prepared: Prepared) -> None:
+    problem, laplacian = prepared.problem, cast("ClusterLaplacian", prepared.laplacian)
+    components = laplacian.components
+    n = len(components.sizes)
+    without = np.setdiff1d(np.arange(n), np.unique(components.labels[problem.index]))
+
+    def first_rows() -> Array:
+        labels = components.labels
+        starts = Each(labels.starts[:-1].tolist())
+        return np.asarray(np.min(labels.collect(_first_rows, starts, n), axis=0))
+
+    diagnostics.tell_unlabeled_components(components.sizes, without, first_rows, laplacian.power)
+
+
+def _first_rows(labels: Array, start: int, n: int) -> Array:
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, labels[:, 0], start + np.arange(len(labels)))
+    return first

@@ -1,0 +1,282 @@
+"""Estimators for clusters answer as those for points in memory, and leave what is large there."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+
+import lapwing
+import lapwing.dask as on_cluster
+from lapwing import AnchorGraph, Landmarks
+from lapwing.dask import (
+    DaskAnchorGraphClassifier,
+    DaskEigenfunctionClassifier,
+    DaskLapERLSClassifier,
+    DaskLapERLSRegressor,
+    DaskS3VC,
+    _order,
+    _points,
+)
+from lapwing.dask._session import Session
+from lapwing.exceptions import DaskWarning
+from lapwing.graphs import KNNGraph
+from tests.cluster.conftest import Case, array
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+
+LANDMARKS = Case().X[::10]
+
+# Of every estimator: parameters of both, and those that the one without Dask has besides.
+EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "DaskAnchorGraphClassifier": ({"graph": AnchorGraph(anchors=LANDMARKS)}, {}),
+    "DaskEigenfunctionClassifier": ({}, {}),
+    "DaskLapERLSClassifier": ({"space": Landmarks(centers=LANDMARKS)}, {}),
+    "DaskLapERLSRegressor": ({"space": Landmarks(centers=LANDMARKS)}, {}),
+    "DaskS3VC": (
+        {"loss": "squared_hinge", "method": "quasi-newton", "tol": 1e-9},
+        {"kernel": "linear", "multi_class": "ovr"},
+    ),
+}
+CLASSIFIERS = [name for name in EXAMPLES if name.endswith(("Classifier", "SVC", "S3VC"))]
+
+
+def pair(name: str) -> tuple[Any, Any]:
+    """An estimator for clusters and the same without Dask."""
+    shared, besides = EXAMPLES[name]
+    local = getattr(lapwing, name.removeprefix("Dask"))
+    return getattr(on_cluster, name)(**shared), local(**shared, **besides)
+
+
+def targets(name: str, case: Case) -> np.ndarray:
+    return np.where(case.y >= 0, case.X[:, 0], np.nan) if name.endswith("Regressor") else case.y
+
+
+def test_every_estimator_has_an_example() -> None:
+    assert set(EXAMPLES) == set(on_cluster.__all__)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_equals_the_fit_in_memory(name: str, client: Any) -> None:
+    case = Case(n_classes=2 if name == "DaskS3VC" else 3)
+    y = targets(name, case)
+    model, local = pair(name)
+    X = case.chunks
+    model.fit(X, array.from_array(y, chunks=(200,)))
+    local.fit(case.X, y)
+    assert model.transduction_.chunks == (case.sizes,)
+    close = {"rtol": 0, "atol": 1e-8}
+    np.testing.assert_allclose(model.objective_, local.objective_, rtol=1e-8, atol=1e-8)
+    if is_regressor(model):
+        np.testing.assert_allclose(model.transduction_.compute(), local.transduction_, **close)
+        np.testing.assert_allclose(model.predict(X).compute(), local.predict(case.X), **close)
+    else:
+        assert model.classes_.dtype == local.classes_.dtype
+        assert model.unlabeled_ == local.unlabeled_
+        np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
+        np.testing.assert_array_equal(model.predict(X).compute(), local.predict(case.X))
+        shares = model.transduction_proba_.compute()
+        np.testing.assert_allclose(shares, local.transduction_proba_, **close)
+        for method in ("decision_function", "predict_proba"):
+            answers = getattr(model, method)(X)
+            assert answers.chunks[0] == case.sizes
+            expected = getattr(local, method)(case.X)
+            assert answers.shape == expected.shape
+            np.testing.assert_allclose(answers.compute(), expected, **close)
+    if hasattr(local, "virtual_labels_"):
+        virtual = model.virtual_labels_
+        np.testing.assert_allclose(virtual.compute(), local.virtual_labels_, **close)
+    plain = model.to_local()
+    assert type(plain) is type(local)
+    np.testing.assert_allclose(plain.predict(case.X), local.predict(case.X), **close)
+    missing = {"transduction_", "transduction_proba_", "labeled_", "basis_", "affinity_"}
+    assert set(vars(local)) - set(vars(plain)) <= missing | {"virtual_labels_"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_parameters_are_those_of_the_estimator_without_dask(name: str) -> None:
+    model, local = pair(name)
+    assert is_classifier(model) == is_classifier(local)
+    own = inspect.signature(type(model)).parameters
+    others = inspect.signature(type(local)).parameters
+    for each in own.values():
+        if each.name == "client":
+            assert each.default is None
+        else:
+            assert each.default == others[each.name].default
+
+
+def test_labels_in_every_form(client: Any) -> None:
+    case = Case(n=120)
+    X, rows = case.chunks, np.flatnonzero(case.y >= 0)[::-1]
+    names = np.array(["low", "mid", "top"], dtype=object)
+    texts = np.where(case.y >= 0, names[case.y], None)
+    expected = lapwing.EigenfunctionClassifier().fit(case.X, case.y)
+    as_texts = array.from_array(texts, chunks=(50,))
+    for y in (case.labels, as_texts, (rows, case.y[rows]), (rows, texts[rows])):
+        model = DaskEigenfunctionClassifier().fit(X, y)
+        codes = np.searchsorted(model.classes_, model.transduction_.compute())
+        np.testing.assert_array_equal(codes, expected.transduction_)
+    assert model.classes_.tolist() == ["low", "mid", "top"]
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"row": rows, "label": case.y[rows]})
+    model = DaskEigenfunctionClassifier().fit(X, table)
+    np.testing.assert_array_equal(model.transduction_.compute(), expected.transduction_)
+
+
+def test_minus_one_and_one_are_both_classes_where_they_are_all_numbers(client: Any) -> None:
+    case = Case(n=120, n_classes=2)
+    y = np.where(case.y < 0, np.nan, 2.0 * case.y - 1)
+    model = DaskEigenfunctionClassifier().fit(case.chunks, array.from_array(y, chunks=(50,)))
+    expected = lapwing.EigenfunctionClassifier().fit(case.X, y)
+    assert model.classes_.tolist() == expected.classes_.tolist() == [-1, 1]
+    np.testing.assert_array_equal(model.transduction_.compute(), expected.transduction_)
+
+
+def test_neither_clones_nor_pickles_take_the_client_along(client: Any) -> None:
+    case = Case(n=120)
+    model = DaskEigenfunctionClassifier(client=client).fit(case.chunks, case.labels)
+    assert clone(model).client is client
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    assert not hasattr(again, "transduction_")
+    np.testing.assert_array_equal(again.predict(case.chunks), model.predict(case.chunks))
+
+
+def test_chunks_are_computed_once_and_warned_of(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(n=120)
+    log = tmp_path / "computed"
+
+    def chunk(start: int) -> np.ndarray:
+        with log.open("a") as file:
+            file.write(f"{start}\n")
+        return case.X[start : start + 40]
+
+    def points(rows: float) -> Any:
+        parts = [dask.delayed(chunk)(start) for start in (0, 40, 80)]
+        blocks = [array.from_delayed(p, (rows, case.X.shape[1]), dtype=float) for p in parts]
+        return array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+    for name in ("DaskLapERLSClassifier", "DaskAnchorGraphClassifier"):
+        log.unlink(missing_ok=True)
+        with pytest.warns(DaskWarning, match=r"X is not persisted.*X = X.persist\(\)"):
+            pair(name)[0].fit(points(40), case.labels)
+        assert sorted(log.read_text().split()) == ["0", "40", "80"]
+    with pytest.warns(DaskWarning) as told:
+        model = DaskEigenfunctionClassifier().fit(points(np.nan), case.labels)
+    assert any("unknown sizes" in str(each.message) for each in told)
+    assert model.transduction_.chunks == ((40, 40, 40),)
+    assert np.isnan(model.predict(points(np.nan)).shape[0])
+    assert model.predict(points(np.nan)).compute().shape == (120,)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_nothing_as_long_as_x_comes_to_the_client(
+    name: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(n=1600, d=3, n_classes=2, distance=1.0)
+    monkeypatch.setattr(_points, "_SAMPLE_BYTES", 2**12)
+    monkeypatch.setattr(_order, "_FEW", 16)
+    largest = [0]
+    gather = Session.gather
+
+    def weighed(self: Session, futures: Any) -> list[Any]:
+        found = gather(self, futures)
+        largest[0] = max(largest[0], *(len(pickle.dumps(each)) for each in found))
+        return found
+
+    monkeypatch.setattr(Session, "gather", weighed)
+    shared = dict(EXAMPLES[name][0])
+    if "space" in shared:
+        shared |= {"space": Landmarks(10), "n_eigenvectors": 6}
+    if "graph" in shared:
+        shared["graph"] = AnchorGraph(10)
+    if name == "DaskS3VC":
+        shared["tol"] = 1e-3
+    y = array.from_array(targets(name, case), chunks=(800,))
+    getattr(on_cluster, name)(**shared).fit(case.chunks, y)
+    assert 0 < largest[0] < 8 * 1600
+
+
+def test_without_a_client_the_error_says_how_to_get_one() -> None:
+    case = Case(n=120)
+    from distributed import Client
+
+    current = Client.current(allow_global=True) if _has_client() else None
+    if current is not None:
+        pytest.skip("another module's client is current")
+    with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
+        DaskEigenfunctionClassifier().fit(array.from_array(case.X), case.labels)
+
+
+def _has_client() -> bool:
+    from distributed import Client
+
+    try:
+        Client.current()
+    except ValueError:
+        return False
+    return True
+
+
+def test_inputs_that_are_refused(client: Any) -> None:
+    case = Case(n=120)
+    X, y = case.chunks, case.labels
+    model = DaskEigenfunctionClassifier()
+    with pytest.raises(TypeError, match=r"X must be a Dask array or frame, not ndarray"):
+        model.fit(case.X, y)
+    with pytest.raises(TypeError, match=r"y must be a Dask array or series"):
+        model.fit(X, case.y)
+    with pytest.raises(ValueError, match=r"X has 120 rows and y has 100"):
+        model.fit(X, y[:100])
+    bad = case.X.copy()
+    bad[77, 1] = np.nan
+    holed = array.from_array(bad, chunks=(50, 4)).persist()
+    with pytest.raises(ValueError, match=r"first in row 77"):
+        model.fit(holed, y)
+    with pytest.raises(ValueError, match=r"from 0 to 119"):
+        model.fit(X, ([1, 120], [0, 1]))
+    with pytest.raises(ValueError, match=r"row 1 more than once"):
+        model.fit(X, ([1, 1], [0, 1]))
+    with pytest.raises(ValueError, match=r"2 rows and 3 labels"):
+        model.fit(X, ([1, 2], [0, 1, 1]))
+    with pytest.raises(ValueError, match=r"one class only"):
+        model.fit(X, ([1, 2], [1, 1]))
+    with pytest.raises(ValueError, match=r"two dimensions"):
+        model.fit(X[:, 0], y)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* expecting 4"):
+        model.predict(X[:, :3])
+    with pytest.raises(TypeError, match=r"X must be a Dask array or frame"):
+        model.predict(case.X)
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (DaskS3VC(method="cccp"), r"method='cccp' holds a number for each unlabelled point"),
+        (DaskLapERLSClassifier(space=None), r"space=None is the kernel matrix of all points"),
+        (DaskLapERLSClassifier(n_eigenvectors=None), r"n_eigenvectors=None seeks"),
+        (DaskLapERLSClassifier("linear"), r"kernel='linear' has no landmarks"),
+        (DaskLapERLSClassifier(graph=AnchorGraph()), r"is not made on a cluster. Use KNNGraph"),
+        (
+            DaskLapERLSRegressor(graph=KNNGraph(metric="cosine")),
+            r"KNNGraph\(metric='cosine'\) is not made on a cluster: use 'euclidean'",
+        ),
+        (DaskAnchorGraphClassifier(gamma_I=-1.0), r"gamma_I=-1.0 must be"),
+    ],
+)
+def test_parameters_that_are_refused(model: Any, told: str, client: Any) -> None:
+    case = Case(n=120)
+    y = case.labels
+    if isinstance(model, DaskLapERLSRegressor):
+        y = array.from_array(targets("Regressor", case), chunks=(60,))
+    with pytest.raises(ValueError, match=told):
+        model.fit(case.chunks, y)

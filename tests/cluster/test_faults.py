@@ -1,0 +1,124 @@
+"""What a cluster may suffer in the middle of a fit: the same result, or a clear error soon."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import AnchorGraph, Landmarks
+from lapwing.dask import DaskAnchorGraphClassifier, DaskLapERLSClassifier, _session
+from lapwing.dask._session import Session
+from tests.cluster.conftest import Case, array, cluster_of
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+
+SOON = 30.0  # seconds
+
+
+def interrupted(
+    monkeypatch: pytest.MonkeyPatch, at: set[int], happen: Callable[[], None]
+) -> list[int]:
+    """Let something happen while a fit waits for some of its results; counts the waits."""
+    gather, count = Session.gather, [0]
+
+    def waits(self: Session, futures: Any) -> list[Any]:
+        count[0] += 1
+        if count[0] in at:
+            happen()
+        return gather(self, futures)
+
+    monkeypatch.setattr(Session, "gather", waits)
+    return count
+
+
+def kill_a_worker(client: Any) -> None:
+    """End the process of a worker of this test's cluster."""
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(n=200, distance=2.0)
+    model = DaskLapERLSClassifier(space=Landmarks(centers=case.X[::10]))
+    with cluster_of(2) as client, monkeypatch.context() as patch:
+        X = case.chunks
+        count = interrupted(patch, set(), lambda: None)
+        expected = model.fit(X, case.labels).virtual_labels_.compute()
+        total = count[0]
+        patch.undo()
+        # While it reads, while it searches and makes the graph, while it sums; and after the fit.
+        stages = {3, total // 2, total - 1}
+        count = interrupted(patch, stages, lambda: kill_a_worker(client))
+        model.fit(X, case.labels)
+        assert count[0] == total
+        kill_a_worker(client)
+        np.testing.assert_allclose(model.virtual_labels_.compute(), expected, atol=1e-9)
+        np.testing.assert_array_equal(model.predict(X).compute(), model.to_local().predict(case.X))
+
+
+def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(n=200)
+    model = DaskAnchorGraphClassifier(AnchorGraph(anchors=case.X[::10]))
+    with cluster_of(1) as client:
+        X = case.chunks
+        expected = model.fit(X, case.labels).alpha_
+        interrupted(monkeypatch, {2}, lambda: client.cluster.scale(2))
+        np.testing.assert_allclose(model.fit(X, case.labels).alpha_, expected, atol=1e-10)
+        client.wait_for_workers(2, timeout=SOON)
+
+
+def test_what_does_not_fit_is_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    n, d = 60_000, 8
+    low = {"target": 0.01, "spill": False, "pause": False, "terminate": False}
+    limits = {f"distributed.worker.memory.{name}": value for name, value in low.items()}
+    rng = np.random.default_rng(0)
+    anchors = rng.standard_normal((4, d))
+    y = (np.arange(8), np.arange(8) % 2)
+    with dask.config.set(limits), cluster_of(1, memory_limit="256MiB") as client:
+        X = array.random.default_rng(0).standard_normal((n, d), chunks=(n // 6, d)).persist()
+        spilled = [0]
+
+        def look() -> None:
+            sizes = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
+            spilled[0] = max(spilled[0], *sizes.values())
+
+        interrupted(monkeypatch, set(range(1, 50)), look)
+        model = DaskAnchorGraphClassifier(AnchorGraph(anchors=anchors)).fit(X, y)
+        assert spilled[0] > 0
+        masses = np.bincount(model.transduction_.compute(), minlength=2)
+        assert masses.sum() == n
+
+
+def test_a_cluster_without_workers_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_session, "PATIENCE", 1.0)
+    case = Case(n=60)
+    with cluster_of(0):
+        start = time.monotonic()
+        with pytest.raises(TimeoutError, match=r"The cluster has had no worker for 1 s"):
+            DaskAnchorGraphClassifier().fit(case.chunks, case.labels)
+        assert time.monotonic() - start < SOON
+
+
+def test_a_closed_client_is_an_error_at_once() -> None:
+    case = Case(n=60)
+    with cluster_of(0) as client:
+        client.close()
+        with pytest.raises(ConnectionError, match=r"The Dask client is closed"):
+            DaskAnchorGraphClassifier(client=client).fit(case.labels, case.labels)
+
+
+def test_a_lost_scheduler_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_session, "PATIENCE", 1.0)
+    case = Case(n=60)
+    with cluster_of(1) as client:
+        X = case.chunks
+        interrupted(monkeypatch, {3}, client.cluster.close)
+        start = time.monotonic()
+        with pytest.raises(ConnectionError, match=r"Dask (client|scheduler)"):
+            DaskAnchorGraphClassifier().fit(X, case.labels)
+        assert time.monotonic() - start < SOON
