@@ -84,7 +84,9 @@ def left_out_values(fit: LeastSquares, design: Any, targets: Array, weights: Arr
     Parameters
     ----------
     fit : LeastSquares
-    design, targets, weights
+    design : ndarray or sparse of shape (l, m)
+    targets : ndarray of shape (l, c)
+    weights : ndarray of shape (l,)
         What it was fitted to.
     """
     n, m = design.shape
