@@ -47,9 +47,9 @@ PUBLIC = {
     """,
     "lapwing.model_selection": """
         Candidate Comparison Evidence HeldOut LabeledKFold LabeledShuffleSplit
-        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility SureRows compare
-        default_candidates labeled_cross_val_predict labeled_scorer leave_one_out reproducibility
-        sure_rows
+        LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility SureRows calibrate
+        compare default_candidates labeled_cross_val_predict labeled_scorer leave_one_out
+        reproducibility sure_rows
     """,
     "lapwing.dask": """
         DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskLapERLSClassifier

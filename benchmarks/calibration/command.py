@@ -34,7 +34,14 @@ from benchmarks.shared.data import (
 from benchmarks.shared.options import add_choice, add_run_options
 from benchmarks.shared.output import step, write_results
 from benchmarks.shared.tables import Table
-from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapSVC
+from lapwing import (
+    S3VC,
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapRLSClassifier,
+    LapSVC,
+)
 
 N_POINTS = 800
 UNLABELED = -1
@@ -90,6 +97,8 @@ def _methods(task: Task) -> dict[str, Callable[[], tuple[NDArray[Any], Any]]]:
         "LapSVC": partial(_of_lapwing, LapSVC(), task),
         "LapRLSClassifier": partial(_of_lapwing, LapRLSClassifier(), task),
         "LapERLSClassifier": partial(_of_lapwing, LapERLSClassifier(), task),
+        "AnchorGraphClassifier": partial(_of_lapwing, AnchorGraphClassifier(), task),
+        "EigenfunctionClassifier": partial(_of_lapwing, EigenfunctionClassifier(), task),
         "S3VC": partial(_of_lapwing, S3VC(kernel), task),
         "LogisticRegression": partial(_of_labels, LogisticRegression(max_iter=2000), task),
         "LabelSpreading (knn)": partial(_spread, task),

@@ -15,7 +15,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from lapwing import (
     S3VC,
     AffinityGraph,
+    AnchorGraph,
     AnchorGraphClassifier,
+    BalancedGraphClassifier,
     EigenfunctionClassifier,
     LapERLSClassifier,
     LapESVC,
@@ -24,6 +26,7 @@ from lapwing import (
 )
 from lapwing.classes.probabilities import GRAPH_PRIOR, class_probabilities, fit_sharpness
 from lapwing.classes.voting import as_columns, of_each_class
+from lapwing.estimators.refits import without
 from lapwing.estimators.template import prepare
 from lapwing.model_selection import leave_one_out
 from lapwing.models import load_model, save_model
@@ -114,6 +117,38 @@ def test_sharpness_is_that_of_exact_leave_one_out(
     assert model.probability_n_labels_ == known.left_out.sum() < len(known.left_out)
     assert model.probability_sharpness_ == pytest.approx(expected.value, rel=1e-4)
     assert model.probability_spread_ == pytest.approx(expected.spread, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        EigenfunctionClassifier(),
+        AnchorGraphClassifier(AnchorGraph(n_anchors=30), class_mass_normalization=False),
+        AnchorGraphClassifier(AnchorGraph(n_anchors=30)),
+    ],
+    ids=["eigenfunctions", "anchors, raw", "anchors"],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_baselines_leave_their_labels_out(model: Any, n_classes: int) -> None:
+    """Exactly; but for the masses of the classes, which hardly change with a label.
+
+    A label that is alone in its part of the graph says nothing of how sharp the scores are.
+    """
+    X, y, _ = data(n_classes)
+    prepared = prepare(model, X, y)
+    refits = model._refits(prepared)
+    found = refits.solve(prepared).left_out()
+    expected = np.full_like(found, np.nan)
+    for i in range(len(found)):
+        expected[i] = refits.values(without(prepared, i))[prepared.problem.index[i]]
+    told = np.isfinite(found).all(axis=1)
+    assert told.sum() >= len(found) - 1
+    found, expected = found[told], expected[told]
+    normalised = getattr(model, "class_mass_normalization", False)
+    if not normalised:
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95
+    assert clone(model).fit(X, y).probability_n_labels_ == told.sum()
 
 
 @pytest.mark.parametrize("parameters", [{"solver": "pcg"}, {"solver": "newton"}, {"loss": "hinge"}])
@@ -231,11 +266,11 @@ def test_a_weight_is_as_many_rows() -> None:
 def test_a_solution_that_is_asked_again_has_no_values_of_labels_left_out() -> None:
     """Families that would have to fit again say so, and the fit then does not ask."""
     X, y, _ = data()
-    for estimator in (S3VC(), LapESVC(), AnchorGraphClassifier()):
+    for estimator in (S3VC(), LapESVC(), BalancedGraphClassifier()):
         prepared = prepare(estimator, X, y)
         solution = estimator._refits(prepared).solve(prepared)
         assert solution.left_out() is None
-    for estimator in (LapRLSClassifier(), LapERLSClassifier()):
+    for estimator in (LapRLSClassifier(), LapERLSClassifier(), EigenfunctionClassifier()):
         prepared = prepare(estimator, X, y)
         refits = estimator._refits(prepared)
         found = refits.solve(prepared).left_out()

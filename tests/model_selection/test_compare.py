@@ -149,7 +149,7 @@ def test_labels_are_left_out_of_all_classes_alike(asked: int, each: int) -> None
 
 def test_what_cannot_be_chosen_any_more_is_not_asked_again() -> None:
     X, y, _ = clouds(n_labels=3)
-    whole, _, n_missed, n_left_out = try_out(GAP, X, y, None, Effort(2, 6, 0))
+    whole, _, n_missed, n_left_out, _ = try_out(GAP, X, y, None, Effort(2, 6, 0))
     low = estimate_error(0.0, n_missed, n_left_out).error
     same = try_out(GAP, X, y, None, Effort(2, 6, 0), bar=low).evidence
     assert (same.error, same.reproducibility) == (whole.error, whole.reproducibility)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from lapwing.estimators.refits import Refits
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian
 from lapwing.problem import Problem
-from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
+from lapwing.solvers.graph.anchors import anchor_values, mass_scales, normalize_masses
 from lapwing.spaces import AnchorFunction
 
 __all__ = ["AnchorGraphClassifier"]
@@ -40,6 +41,22 @@ class AnchorRefits(Refits):
 
     def solve(self, prepared: Prepared) -> Solution:
         return self.estimator._solved(prepared, self.smoothness)
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorSolution(Solution):
+    """With what the labels say of each other."""
+
+    values_without: Callable[[], Array]
+    normalize: Callable[[Array], Array]
+
+    def left_out(self) -> Array:
+        # The masses of all points hardly change with a label.
+        return self.normalize(self.values_without())
+
+
+def _as_they_are(values: Array) -> Array:
+    return values
 
 
 @document
@@ -193,14 +210,15 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
             float(self.gamma_I),
             reached,
         )
-        values = fit.values
+        values, normalize = fit.values, _as_they_are
         if self.class_mass_normalization:
+            scales = mass_scales(values[reached], laplacian.masses[reached], problem.targets)
+            normalize = partial(normalize_masses, scales=scales)
             # Elsewhere there is no solution to normalise: shares of the labels stay so.
-            values[reached] = normalize_masses(
-                values[reached], laplacian.masses[reached], problem.targets
-            )
+            values[reached] = normalize(values[reached])
         function = AnchorFunction(prepared.space, values, np.zeros(values.shape[1]))
-        return Solution(function, laplacian.Z @ values, {"objective_": fit.objective})
+        attributes = {"objective_": fit.objective}
+        return AnchorSolution(function, laplacian.Z @ values, attributes, fit.left_out, normalize)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
         laplacian = prepared.laplacian

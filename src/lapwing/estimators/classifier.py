@@ -198,10 +198,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         Notes
         -----
         `fit` learns t from the labels where that costs next to nothing: `LapSVC` and
-        `LapRLSClassifier`, with solver 'dual' and losses with a derivative, ask what the fit
-        without each label would say of it. Elsewhere, and with one label a class, t is what
-        fitted other data with scores of this size: `probability_n_labels_` is 0 then. A class
-        prior counts, as its offsets are part of the decision values.
+        `LapRLSClassifier` with solver 'dual' and losses with a derivative, `LapERLSClassifier`,
+        `AnchorGraphClassifier` and `EigenfunctionClassifier` ask what the fit without each label
+        would say of it. Elsewhere, and with one label a class, t is what fitted other data with
+        scores of this size: `probability_n_labels_` is 0 then. A class prior counts, as its offsets
+        are part of the decision values.
 
         Few labels say no more than how sharp the scores are. Where the method is wrong for the
         data and no label tells, the probabilities are wrong as well.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import Refits
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
-from lapwing.solvers.graph.penalized import LeastSquares, penalized_least_squares
+from lapwing.solvers.graph.penalized import LeastSquares, left_out_values, penalized_least_squares
 from lapwing.spaces import EigenfunctionSum, evaluate
 
 __all__ = ["EigenfunctionClassifier"]
@@ -37,16 +38,23 @@ class EigenfunctionRefits(Refits):
     design: Array
 
     def solve(self, prepared: Prepared) -> Solution:
-        fit = self._fit(prepared)
+        fit, without = self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
         function = _function(prepared.space, fit)
         values = function.settled(self.design @ fit.coef)
-        return Solution(function, values, {"objective_": fit.objective})
+        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
 
     def values(self, prepared: Prepared) -> Array:
         return self.solve(prepared).values
 
-    def _fit(self, prepared: Prepared) -> LeastSquares:
-        return self.estimator._fit_labels(prepared, self.design[prepared.problem.index])
+
+@dataclass(frozen=True, eq=False)
+class EigenfunctionSolution(Solution):
+    """With what the labels say of each other."""
+
+    values_without: Callable[[], Array]
+
+    def left_out(self) -> Array:
+        return self.values_without()
 
 
 def _function(functions: Eigenfunctions, fit: LeastSquares) -> EigenfunctionSum:
@@ -208,18 +216,27 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
     ) -> Solution:
         problem, functions = prepared.problem, prepared.space
         with progress.stage("solve"):
-            fit = self._fit_labels(prepared, functions.evaluate(rows_of(problem.X, problem.index)))
+            rows = functions.evaluate(rows_of(problem.X, problem.index))
+            fit, without = self._fit_labels(prepared, rows)
         function = _function(functions, fit)
-        return Solution(function, self._values(function, problem.X), {"objective_": fit.objective})
+        values = self._values(function, problem.X)
+        return EigenfunctionSolution(function, values, {"objective_": fit.objective}, without)
 
     def _values(self, function: EigenfunctionSum, X: Any) -> Any:
         """Decision values of all points."""
         return evaluate(function, X)
 
-    def _fit_labels(self, prepared: Prepared, rows: Array) -> LeastSquares:
-        """Coefficients of the functions, given their values at the observations."""
+    def _fit_labels(
+        self, prepared: Prepared, rows: Array
+    ) -> tuple[LeastSquares, Callable[[], Array]]:
+        """Coefficients of the functions, given their values at the observations.
+
+        And what gives the values at each observation by the fit without it.
+        """
         problem, penalty = prepared.problem, np.diag(prepared.space.eigenvalues)
-        return penalized_least_squares(rows, problem.targets, self.lam * problem.weights, penalty)
+        given = rows, problem.targets, self.lam * problem.weights
+        fit = penalized_least_squares(*given, penalty)
+        return fit, partial(left_out_values, fit, *given)
 
     def _refits(self, prepared: Prepared) -> Refits:
         return EigenfunctionRefits(self, prepared, prepared.space.evaluate(prepared.problem.X))

@@ -18,6 +18,7 @@ from lapwing.model_selection.held_out import HeldOut, labeled_cross_val_predict
 from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
 from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
 from lapwing.model_selection.scorers import labeled_scorer
+from lapwing.model_selection.sharpening import calibrate
 from lapwing.model_selection.splitters import (
     LabeledKFold,
     LabeledShuffleSplit,
@@ -38,6 +39,7 @@ __all__ = [
     "LeaveOneOut",
     "Reproducibility",
     "SureRows",
+    "calibrate",
     "compare",
     "default_candidates",
     "labeled_cross_val_predict",

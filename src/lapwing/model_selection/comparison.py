@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
 from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
@@ -281,7 +282,7 @@ def compare(
     """
     effort = Effort(n_draws, max_left_out, 0)
     asked = Asked(candidates, effort, max_samples, unlabeled, random_state)
-    found = compared(X, y, sample_weight, asked, SILENT)
+    found = compared(X, y, sample_weight, asked, SILENT).comparison
     warn_of_failures(found.failed, stacklevel=2)
     return found
 
@@ -296,7 +297,14 @@ class Asked(NamedTuple):
     random_state: Any
 
 
-def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages) -> Comparison:
+class Compared(NamedTuple):
+    """A comparison, and how sharp the scores of the chosen one are relative to its prior."""
+
+    comparison: Comparison
+    sharpness: Sharpness
+
+
+def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages) -> Compared:
     """Compare, and tell of each candidate when it has been tried."""
     for name, value, least in (
         ("n_draws", asked.effort.n_draws, 1),
@@ -326,7 +334,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         n_samples=len(labels.codes),
         n_used=len(labels.codes) if rows is None else len(rows),
     )
-    return Comparison(
+    comparison = Comparison(
         table,
         verdict(table, setting),
         caveats(table, setting),
@@ -335,6 +343,8 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         int(labels.labeled.sum()),
         failed,
     )
+    chosen = next(one for one in tried if one.evidence.name == table[0].name)
+    return Compared(comparison, chosen.sharpness)
 
 
 def _check_candidates(candidates: Any) -> None:

@@ -12,11 +12,13 @@ import numpy as np
 from scipy.stats import binom
 
 from lapwing._arrays import Array
+from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.voting import elect
 from lapwing.model_selection.calibration import ErrorEstimate, estimate_error
 from lapwing.model_selection.candidates import Candidate
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
+from lapwing.model_selection.sharpening import relative_sharpness
 from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["Effort", "Evidence", "Looked", "Tried", "look", "objection_to", "try_out"]
@@ -124,6 +126,7 @@ class Tried(NamedTuple):
     codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
     n_missed: Array  # left-out labels of each class that were missed, in the mean over the rounds
     n_left_out: Array
+    sharpness: Sharpness  # of its scores, relative to what the prior alone says
 
 
 def try_out(
@@ -171,7 +174,8 @@ def try_out(
         objection=objection_to(shares, counts, fitted, trial.classes),
         seconds=time.perf_counter() - begun,
     )
-    return Tried(evidence, codes, found.n_missed, found.n_left_out)
+    sharpness = relative_sharpness(trial, left_out)
+    return Tried(evidence, codes, found.n_missed, found.n_left_out, sharpness)
 
 
 def look(trial: Trial, effort: Effort, bar: float = math.inf) -> Looked:

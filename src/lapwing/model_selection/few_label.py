@@ -22,6 +22,7 @@ from lapwing.model_selection.candidates import last_step
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.failures import warn_of_failures
+from lapwing.model_selection.sharpening import sharpen
 
 __all__ = ["FewLabelClassifier"]
 
@@ -168,7 +169,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         progress = Progress(self, None, X, y)
         with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
             warnings.simplefilter("ignore", LapwingWarning)
-            evidence = compared(points, y, sample_weight, asked, progress)
+            evidence, sharpness = compared(points, y, sample_weight, asked, progress)
         warn_of_failures(evidence.failed, stacklevel=2)
         best = evidence.best
         weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
@@ -178,6 +179,8 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval
         fitted = last_step(best)
+        if sharpness.n_labels and not fitted.probability_n_labels_:
+            sharpen(fitted, sharpness)  # by fits that the evidence took in any case
         self.classes_ = fitted.classes_
         self.labeled_ = fitted.labeled_
         self.transduction_ = fitted.transduction_
@@ -206,8 +209,9 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes by the chosen estimator.
 
-        They are its own, and know nothing of the comparison: `error_` and `error_interval_` say
-        what to expect of the answers.
+        They are its own; those of `S3VC` and `BalancedGraphClassifier` are as sharp as the labels
+        say that the comparison left out. `error_` and `error_interval_` say what to expect of the
+        answers.
 
         Parameters
         ----------

@@ -31,10 +31,16 @@ class LeftOut(NamedTuple):
         Classes of the labels.
     missed : ndarray of shape (l,)
         Share of the rounds without a label that missed it; NaN if there was none.
+    scores : ndarray of shape (r, c)
+        Decision values of each label that was left out, a row for every time.
+    scored : ndarray of shape (r,)
+        Their classes.
     """
 
     codes: Array
     missed: Array
+    scores: Array
+    scored: Array
 
     @property
     def told(self) -> Array:
@@ -93,9 +99,13 @@ def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
     own = of_each_class(trial.values[problem.index])[np.arange(len(codes)), codes]
     possible = removable(trial.prepared, False)
     times, missed = np.zeros(len(codes)), np.zeros(len(codes))
+    scores, scored = [np.zeros((0, trial.values.shape[1]))], [codes[:0]]
     for left in make_rounds(codes, possible, own, n_rounds, seed):
-        answers = trial.answers(refits.values(without(trial.prepared, left)))
+        values = refits.values(without(trial.prepared, left))
+        answers = trial.answers(values)
         times[left] += 1
         missed[left] += answers[problem.index[left]] != codes[left]
+        scores.append((values + trial.offsets(values))[problem.index[left]])
+        scored.append(codes[left])
     times[times == 0] = np.nan
-    return LeftOut(codes, missed / times)
+    return LeftOut(codes, missed / times, np.concatenate(scores), np.concatenate(scored))

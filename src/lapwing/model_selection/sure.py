@@ -74,6 +74,10 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     ValueError
         If `precision` is not in (0, 1].
 
+    See Also
+    --------
+    calibrate : For models that no label was left out of.
+
     Notes
     -----
     The probability of an answer is the mean of `predict_proba` over the sharpness, which is
@@ -83,8 +87,8 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     `probability_n_labels_`, the labels that a fit without them was tested on, less one a class. So
     99 % takes 49 labels and one a class at the least, and 90 % four and one a class.
 
-    `LapSVC` and `LapRLSClassifier` are tested so by each fit. Other estimators are not, and have no
-    sure rows: they would have to be fitted again for every label.
+    `LapSVC`, `LapRLSClassifier`, `LapERLSClassifier` and the baselines are tested so by each fit.
+    Other estimators are not, and have no sure rows: `calibrate` fits them again.
 
     Look at a sample of the sure rows before you take over thousands: where the labels were not
     drawn like the other rows, they tell nothing of these.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from lapwing.solvers.graph.anchors import anchor_values, normalize_masses
-from lapwing.solvers.graph.penalized import penalized_least_squares
+from lapwing.solvers.graph.anchors import anchor_values, mass_scales, normalize_masses
+from lapwing.solvers.graph.penalized import left_out_values, penalized_least_squares
 
 
 def test_penalized_least_squares_is_that_of_the_stacked_problem() -> None:
@@ -49,7 +51,8 @@ def test_a_pivot_of_rounding_is_no_pivot() -> None:
 def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
     # Two points on two anchors; the memberships of class 1 sum to less than nothing.
     values = np.array([[0.9], [-4.0]])
-    found = normalize_masses(values, np.ones(2), np.array([[1.0], [-1.0]]))
+    scales = mass_scales(values, np.ones(2), np.array([[1.0], [-1.0]]))
+    found = normalize_masses(values, scales)
     members = np.hstack([1 - values, 1 + values]) / 2
     assert members[:, 1].sum() < 0
     shares = members / [members[:, 0].sum(), 1.0]
@@ -61,7 +64,7 @@ def test_normalisation_leaves_equal_masses_alone() -> None:
     rng = np.random.default_rng(0)
     values = rng.uniform(-1, 1, size=(6, 1))
     values -= values.mean()
-    found = normalize_masses(values, np.ones(6), np.sign(values))
+    found = normalize_masses(values, mass_scales(values, np.ones(6), np.sign(values)))
     assert_allclose(found, values, atol=1e-12)
 
 
@@ -75,3 +78,39 @@ def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
         np.array([True, True, False]),
     ).values
     assert_allclose(values, [[1], [-1], [0.5]])
+
+
+# --- without a label ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("singular", [False, True])
+def test_left_out_values_are_those_of_fits_without_them(sparse: bool, singular: bool) -> None:
+    rng = np.random.default_rng(2)
+    design, targets = rng.standard_normal((9, 4)), rng.standard_normal((9, 2))
+    weights, penalty = rng.uniform(0.5, 2, 9), np.diag([0.0, 0.1, 1.0, 2.0])
+    if singular:
+        design[:, 1], penalty[1, 1] = 0.0, 0.0
+    made: Any = sp.csr_array(design) if sparse else design
+    found = left_out_values(
+        penalized_least_squares(made, targets, weights, penalty), made, targets, weights
+    )
+    for i in range(9):
+        rest = np.arange(9) != i
+        fit = penalized_least_squares(made[rest], targets[rest], weights[rest], penalty)
+        assert_allclose(found[i], design[i] @ fit.coef, atol=1e-10)
+
+
+def test_a_label_that_alone_decides_its_place_cannot_be_left_out() -> None:
+    design = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    given = design, np.array([[1.0], [-1.0], [1.0]]), np.ones(3)
+    found = left_out_values(penalized_least_squares(*given, np.zeros((2, 2))), *given)
+    assert np.isnan(found[0]).all()
+    assert_allclose(found[1:], [[1], [-1]])
+
+
+def test_of_very_many_labels_some_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal((5000, 2)), rng.standard_normal((5000, 1)), np.ones(5000)
+    found = left_out_values(penalized_least_squares(*given, np.eye(2)), *given)
+    assert np.isfinite(found).sum() == 500

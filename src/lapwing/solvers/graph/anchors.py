@@ -12,16 +12,18 @@ to one, the solution for t = 2 y - 1 is 2 A - 1, of which memberships are recove
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import of_each_class
-from lapwing.solvers.graph.penalized import penalized_least_squares
+from lapwing.solvers.graph.penalized import left_out_values, penalized_least_squares
 
-__all__ = ["AnchorValues", "anchor_values", "normalize_masses"]
+__all__ = ["AnchorValues", "anchor_values", "mass_scales", "normalize_masses"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +36,13 @@ class AnchorValues:
         Of the columns of the targets.
     objective : ndarray of shape (c,)
         Minimum of sum_i w_i (y_i - (Za)_i)^2 + gamma a'Z'LZ a.
+    left_out : callable () -> ndarray of shape (l, c)
+        Values at each label by the fit without it; NaN where that is none.
     """
 
     values: Array
     objective: Array
+    left_out: Callable[[], Array]
 
 
 def anchor_values(
@@ -68,15 +73,15 @@ def anchor_values(
     """
     values = np.tile(weights @ targets / weights.sum(), (len(reached), 1))
     part = np.flatnonzero(reached)
-    fit = penalized_least_squares(
-        labeled_rows[:, part], targets, weights, gamma_I * smoothness[np.ix_(part, part)]
-    )
+    rows = labeled_rows[:, part]
+    fit = penalized_least_squares(rows, targets, weights, gamma_I * smoothness[np.ix_(part, part)])
     values[part] = fit.coef
-    return AnchorValues(values, fit.objective)
+    left_out = partial(left_out_values, fit, rows, targets, weights)
+    return AnchorValues(values, fit.objective, left_out)
 
 
-def normalize_masses(values: Array, masses: Array, targets: Array) -> Array:
-    """Divide memberships by the masses of their classes, over the anchors that labels reach.
+def mass_scales(values: Array, masses: Array, targets: Array) -> Array:
+    """What memberships are multiplied with for equal masses, over the anchors that labels reach.
 
     Parameters
     ----------
@@ -89,9 +94,8 @@ def normalize_masses(values: Array, masses: Array, targets: Array) -> Array:
 
     Returns
     -------
-    ndarray of shape (m, c)
-        Values 2 s - 1 with s = (n / k) M_j / sum_i (Z M)_ij, M the memberships of the k classes;
-        for two classes the difference of the two s. With equal masses they are the values given.
+    ndarray of shape (k,)
+        (n / k) / sum_i (Z M)_ij, M the memberships of the k classes; 1 with equal masses.
     """
     members, labels = (1 + of_each_class(values)) / 2, (1 + of_each_class(targets)) / 2
     mass = masses @ members
@@ -99,7 +103,27 @@ def normalize_masses(values: Array, masses: Array, targets: Array) -> Array:
     # a class. Its labels are then what it has: over the labelled points alone, a column of the
     # solution sums to them.
     mass = np.where(mass > 0, mass, labels.sum(axis=0))
-    shares = members * (masses.sum() / len(mass) / mass)
+    return np.asarray(masses.sum() / len(mass) / mass)
+
+
+def normalize_masses(values: Array, scales: Array) -> Array:
+    """Divide memberships by the masses of their classes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, c)
+        For labels -1 and +1; one column for two classes.
+    scales : ndarray of shape (k,)
+        By `mass_scales`.
+
+    Returns
+    -------
+    ndarray of shape (m, c)
+        Values 2 s - 1, s the memberships times the scales; for two classes the difference of the
+        two s.
+    """
+    members = (1 + of_each_class(values)) / 2
+    shares = members * scales
     if members.shape[1] > values.shape[1]:  # one column for two classes
         return np.asarray(shares[:, 1:] - shares[:, :1])
     return np.asarray(2 * shares - 1)

@@ -1,0 +1,133 @@
+"""Probabilities by labels that were left out of models that are fitted again for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing import S3VC, BalancedGraphClassifier, FewLabelClassifier, LapESVC, LapSVC
+from lapwing.classes.probabilities import fit_sharpness
+from lapwing.classes.voting import as_columns, of_each_class
+from lapwing.model_selection import Candidate, calibrate, sure_rows
+from tests.helpers.data import labeled_clusters
+
+AGAIN = [S3VC(), BalancedGraphClassifier(), LapESVC(class_prior="labels")]
+IDS = ["S3VC", "balanced", "LapESVC"]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Any, Any, Any, Any]:
+    X, y, truth = labeled_clusters(2, n_labels=3)
+    return X, y, truth, S3VC().fit(X, y)
+
+
+def scores(model: Any, X: Any) -> Any:
+    return as_columns(model.decision_function(X))
+
+
+def test_sharpness_is_that_of_fits_without_a_label_of_each_class() -> None:
+    """With two labels a class two rounds leave all of them out, one of each class together."""
+    X, y, _ = labeled_clusters(2, n_labels=2)
+    model = S3VC().fit(X, y)
+    found = calibrate(model, X, y)
+    rows = np.flatnonzero(y >= 0)
+    expected = []
+    # Which labels go together is drawn; either way every label is left out once.
+    for pairing in (0, 1):
+        values, codes = [], []
+        first, second = rows[y[rows] == 0], rows[y[rows] == 1]
+        for one, other in zip(first, np.roll(second, pairing), strict=True):
+            left = y.copy()
+            left[[one, other]] = -1
+            values.append(scores(S3VC().fit(X, left), X[[one, other]]))
+            codes += [0, 1]
+        F = scores(model, X)
+        expected.append(
+            fit_sharpness(
+                S3VC._sharpness_prior, F[y < 0], F[rows], np.vstack(values), np.array(codes)
+            )
+        )
+    assert found.probability_n_labels_ == 4
+    assert any(
+        found.probability_sharpness_ == pytest.approx(one.value, rel=1e-3) for one in expected
+    )
+
+
+@pytest.mark.parametrize("estimator", AGAIN, ids=IDS)
+def test_answers_stay_and_probabilities_are_sharpened(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(3, n_labels=3)
+    model = clone(estimator).fit(X, y)
+    before = model.probability_sharpness_, model.transduction_proba_.copy()
+    found = calibrate(model, X, y, max_left_out=6)
+    assert found is not model
+    assert (model.probability_sharpness_, model.probability_n_labels_) == (before[0], 0)
+    np.testing.assert_array_equal(model.transduction_proba_, before[1])
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    assert found.probability_n_labels_ == 6  # two rounds of three
+    assert found.probability_spread_ < model.probability_spread_
+    P = found.predict_proba(X)
+    s = found.probability_sharpness_ * of_each_class(scores(found, X))
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(P, e / e.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_array_equal(
+        found.classes_[found.transduction_proba_.argmax(axis=1)], model.transduction_
+    )
+
+
+def test_sure_rows_come_of_it(fitted: Any) -> None:
+    X, y, truth = labeled_clusters(2, n_labels=8, distance=5.0)
+    model = S3VC().fit(X, y)
+    assert not sure_rows(model, precision=0.9).sure.any()
+    sure = sure_rows(calibrate(model, X, y), precision=0.9).sure
+    assert sure.mean() > 0.3
+    assert (model.transduction_ == truth)[sure].mean() > 0.9
+
+
+def test_what_left_its_labels_out_stays_as_it_is() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3)
+    model = LapSVC().fit(X, y)
+    found = calibrate(model, X, y)
+    assert found is not model
+    assert found.probability_sharpness_ == model.probability_sharpness_
+
+
+def test_a_pipeline_and_an_updatable_model() -> None:
+    X, y, truth = labeled_clusters(2, n_labels=3)
+    model = make_pipeline(StandardScaler(), BalancedGraphClassifier(updatable=True)).fit(X, y)
+    found = calibrate(model, X, y)
+    assert found[-1].probability_n_labels_ == 6
+    assert model[-1].probability_n_labels_ == 0
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    row = int(np.flatnonzero(y < 0)[0])
+    assert found[-1].add_labels(row, truth[row]).labeled_[row]
+    assert not model[-1].labeled_[row]
+
+
+def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
+    X, y, _, plain = fitted
+    asked = {"n_draws": 1, "max_left_out": 6, "random_state": 0}
+    model = FewLabelClassifier([Candidate("gap", S3VC(), "classes are clusters")], **asked)
+    model.fit(X, y)
+    expected = calibrate(plain, X, y, max_left_out=6)
+    assert model.best_estimator_.probability_n_labels_ == 6
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), rtol=1e-6)
+    np.testing.assert_array_equal(
+        model.transduction_proba_, model.best_estimator_.transduction_proba_
+    )
+
+
+def test_what_is_refused(fitted: Any) -> None:
+    X, y, truth, model = fitted
+    with pytest.raises(ValueError, match="max_left_out=0 must be a whole number >= 1"):
+        calibrate(model, X, y, max_left_out=0)
+    with pytest.raises(TypeError, match="LogisticRegression is no classifier of lapwing"):
+        calibrate(LogisticRegression().fit(X, truth), X, y)
+    X, y, _ = labeled_clusters(2, n_labels=1)
+    with pytest.raises(ValueError, match="Every class has one label, and none can be left out"):
+        calibrate(S3VC().fit(X, y), X, y)
