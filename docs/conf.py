@@ -1,4 +1,4 @@
-"""How Sphinx builds the site: ``make docs``. Nothing of it is fetched, neither now nor by readers."""
+"""How Sphinx builds the site: ``make docs``. Nothing is fetched, neither now nor by readers."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ html_math_renderer = "mathml"
 
 autosummary_generate = False  # api_pages writes them
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 default_role = "name"
 numpydoc_show_class_members = False  # api_pages lists them: those of lapwing, in their order
@@ -80,6 +81,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "lapwing"
+html_context = {"default_mode": "auto"}  # the reader's own choice; without it the theme complains
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/lapwing.svg"
@@ -89,7 +91,7 @@ html_theme_options = {
     "logo": {"image_light": "_static/lapwing.svg", "image_dark": "_static/lapwing.svg",
              "text": "lapwing", "alt_text": "lapwing"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": True,

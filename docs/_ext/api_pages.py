@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxRole
 
 import lapwing
@@ -127,10 +129,8 @@ def escape(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: l
     is_code = False
     for i, line in enumerate(lines):
         if line.startswith((".. ", "   ", ">>>")) or set(line) <= set("= "):
-            is_code = (
-                line.startswith((".. code", ".. math", "   "))
-                and is_code
-                or (line.startswith((".. code", ".. math")))
+            is_code = (line.startswith((".. code", ".. math", "   ")) and is_code) or (
+                line.startswith((".. code", ".. math"))
             )
         elif line.strip():
             is_code = False
@@ -166,9 +166,32 @@ class NameRole(SphinxRole):
         return [nodes.literal(self.rawtext, self.text)], []
 
 
+class NamesAreLinks(SphinxTransform):
+    """In pages of the guide `LapSVC` leads to its page. Functions do not: some are plain words."""
+
+    default_priority = 210
+
+    def apply(self, **kwargs: Any) -> None:
+        if self.env.docname.startswith(("api/", "auto_examples/")):
+            return
+        for literal in list(self.document.findall(nodes.literal)):
+            text = literal.astext().partition("(")[0]
+            page, thing = aliases().get(f"lapwing.{text}", aliases().get(text, (None, None)))
+            is_name = inspect.isclass(thing) or (thing is not None and "." in text)
+            if not is_name or isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
+                continue
+            link = addnodes.pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=page, refexplicit=True,
+                refdoc=self.env.docname,
+            )  # fmt: skip
+            literal.replace_self(link)
+            link += literal
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     # After the gallery (500), which writes what refers to a name.
     app.connect("builder-inited", write_pages, priority=600)
     app.connect("autodoc-process-docstring", escape, priority=600)  # numpydoc's is 500
     app.add_role("name", NameRole())
+    app.add_transform(NamesAreLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

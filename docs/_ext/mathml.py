@@ -17,47 +17,55 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-
-def translated(node: nodes.Element, *, block: bool) -> str:
-    """The formula of a node as MathML; a warning, which ends the build, where it has faults."""
-    text = plain(node.astext())
-    try:
-        # A block of several lines is an array of equations, as in LaTeX's `split`.
-        if block and "\\\\" in text and "\\begin" not in text:
-            text = rf"\begin{{align}}{text}\end{{align}}"
-        return latex2mathml.tex2mathml(text, as_block=block)
-    except MathError as error:
-        logger.warning("cannot translate the formula %r: %s", text, error, location=node)
-        return f"<code>{text}</code>"
-
-
 # What TeX reads and docutils does not: delimiters of a size that do not say on which side they
 # stand, and single characters without braces.
-_SIZES = re.compile(r"\\(big|Big|bigg|Bigg)(?=(\\[a-z{}|]+|[^a-zA-Z]))")
+_SIZES = re.compile(r"\\(big|Big|bigg|Bigg)(?=(\\[{}|]|\\[a-z]+|[^a-zA-Z]))")
 _BARE = re.compile(r"\\([td]?frac)\s*(\d|[a-zA-Z]\b|\{[^{}]*\})\s*(\d|[a-zA-Z]\b|\{)")
+# A bar that belongs to nothing grows with its neighbours; a norm is as high as a letter.
+_BAR = re.compile(r'<mo(?: class="math(?:open|close)")?>([‖|∣])</mo>')
+
+
+def translate(text: str, *, block: bool) -> str:
+    """The formula as MathML; `MathError` says what docutils cannot read."""
+    text = plain(text)
+    # A block of several lines is an array of equations, as in LaTeX's `split`.
+    if block and r"\\" in text and r"\begin" not in text:
+        text = rf"\begin{{align}}{text}\end{{align}}"
+    return _BAR.sub(r'<mo stretchy="false">\1</mo>', latex2mathml.tex2mathml(text, as_block=block))
 
 
 def plain(text: str) -> str:
     """The same formula as docutils can read it."""
-    text = _SIZES.sub(lambda m: f"\\{m[1]}{'l' if m[2][-1] in '([{' else 'r'}", text)
+
+    def sided(match: re.Match[str]) -> str:
+        opens = match[2].lstrip("\\") in ("(", "[", "{", "langle", "lfloor", "lceil")
+        return rf"\{match[1]}{'l' if opens else 'r'}"
 
     def braced(match: re.Match[str]) -> str:
-        first, second = match[2], match[3]
-        first = first if first.startswith("{") else f"{{{first}}}"
-        return rf"\{match[1]}{first}" + ("{" if second == "{" else f"{{{second}}}")
+        first, second = (part if part[0] == "{" else f"{{{part}}}" for part in match.group(2, 3))
+        return rf"\{match[1]}{first}{second}"
 
-    return _BARE.sub(braced, text)
+    return _BARE.sub(braced, _SIZES.sub(sided, text))
+
+
+def shown(node: nodes.Element, *, block: bool) -> str:
+    """What the page gets; a warning, which ends the build, where a formula has faults."""
+    try:
+        return translate(node.astext(), block=block)
+    except MathError as error:
+        logger.warning("cannot translate %r: %s", node.astext(), error, location=node)
+        return f"<code>{node.astext()}</code>"
 
 
 def visit_math(self: Any, node: nodes.math) -> None:
-    self.body.append(translated(node, block=False))
+    self.body.append(shown(node, block=False))
     raise nodes.SkipNode
 
 
 def visit_displaymath(self: Any, node: nodes.math_block) -> None:
     # The box scrolls by itself where a formula is wider than the screen.
-    self.body.append(self.starttag(node, "div", CLASS="math formula"))
-    self.body.append(translated(node, block=True))
+    self.body.append(self.starttag(node, "div", CLASS="formula"))
+    self.body.append(shown(node, block=True))
     self.body.append("</div>\n")
     raise nodes.SkipNode
 

@@ -145,7 +145,9 @@ def test_nothing_is_read_before_a_refusal(
 
 
 def test_the_documentation_lists_the_methods() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "cli.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "cli.md").read_text(
+        encoding="utf-8"
+    )
     lines = [line for line in text.splitlines() if line.startswith("| `lap") or "`" in line]
     for name, method in COMMAND_METHODS.items():
         assert any(

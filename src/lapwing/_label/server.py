@@ -31,7 +31,7 @@ _STREAMS = 24
 _WAITING_EVENTS = 256
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[a-z]+)")
 _HEARTBEAT = 15.0  # seconds; tells both sides that the other is there
-# deck.gl as a whole, served from where its wheel was installed; docs/guide/label.md says why this one.
+# deck.gl as a whole, served from where its wheel was installed: docs/guide/label.md says why.
 _MAP_NAME = "map.js"
 _MAP_FILE = ("nbextension", "static", "index.js")
 _STATIC = {

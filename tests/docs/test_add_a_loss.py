@@ -1,0 +1,51 @@
+"""The change that docs/add_a_loss.md shows applies to this source, and its tests pass."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIFF = ROOT / "docs" / "add_a_loss.diff"
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of the source with the change."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("needs git, to apply a diff")
+    copy = tmp_path / "changed"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for folder in ("src", "tests", "docs/api"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
+    for file in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / file, copy)
+    done = subprocess.run(
+        [git, "apply", str(DIFF)], cwd=copy, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"make docs/add_a_loss.diff again: {done.stderr}"
+    return copy
+
+
+def test_the_shared_tests_run_over_it(changed: Path) -> None:
+    """Values, derivatives and pieces against the formulas, and the public names."""
+    tests = ["tests/losses/test_labeled.py", "tests/test_package.py", "-k", "huber_hinge or public"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=changed,
+        env={**os.environ, "PYTHONPATH": str(changed / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    ran = re.search(r"(\d+) passed", done.stdout)
+    assert ran is not None
+    assert int(ran[1]) > 15

@@ -1,0 +1,99 @@
+"""The built site in Chromium: wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "docs" / "_build" / "html"
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs"),
+]
+
+# Pages that somebody wrote, the gallery, and some of those that are made for each name.
+PAGES = [
+    *(
+        path.relative_to(ROOT / "docs").with_suffix(".html")
+        for path in sorted((ROOT / "docs").glob("**/*.md"))
+        if not {"_build", "_generated"} & set(path.parts)
+    ),
+    *(path.relative_to(SITE) for path in sorted(SITE.glob("auto_examples/**/*.html"))),
+    *(Path("api", name) for name in ("index.html", "estimators.html", "losses.html")),
+    *(Path("api/generated", f"lapwing.{name}.html") for name in ("LapSVC", "S3VC", "KNNGraph")),
+]
+
+BROKEN = """() => [...document.images]
+  .filter(i => i.getClientRects().length && !(i.complete && i.naturalWidth))
+  .map(i => i.src)"""
+SCROLLS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pytest.importorskip("playwright")
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_pages_are_whole(context: Any, width: int, scheme: str) -> None:
+    """No word on the console, no request that leaves, no sideways scroll, every picture there."""
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    told: list[str] = []
+    page.on("console", lambda m: told.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on(
+        "request", lambda r: None if r.url.startswith(("file:", "data:")) else told.append(r.url)
+    )
+    faults = []
+    for path in PAGES:
+        told.clear()
+        page.goto((SITE / path).as_uri())
+        assert page.evaluate("document.documentElement.dataset.theme") == scheme
+        # What is loaded when it is scrolled to has to be scrolled to.
+        page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
+        page.wait_for_function("[...document.images].every(i => i.complete)")
+        faults += [f"{path}: {text}" for text in told]
+        faults += [f"{path}: {source} does not load" for source in page.evaluate(BROKEN)]
+        if over := page.evaluate(SCROLLS):
+            faults.append(f"{path}: scrolls sideways by {over}")
+    page.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["index.html", "which_method.html", "guide/manifold.html"])
+def test_text_can_be_read(context: Any, path: str, scheme: str) -> None:
+    """WCAG 2.2, 1.4.3: 4.5 to 1."""
+    page = context.new_page()
+    page.emulate_media(color_scheme=scheme)
+    page.goto((SITE / path).as_uri())
+    # Colours that are on their way to others are not what is read.
+    page.add_style_tag(content="* { transition: none !important; }")
+    pale = [entry for entry in page.evaluate(CONTRASTS) if entry[0] < 4.45]
+    page.close()
+    assert pale == []
+
+
+def test_formulas_are_drawn(context: Any) -> None:
+    """By the browser alone: a fraction is higher than its line, a sum has its limits below."""
+    page = context.new_page()
+    page.goto((SITE / "guide" / "manifold.html").as_uri())
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.formula math')].map(m => m.clientHeight)"
+    )
+    assert heights
+    assert min(heights) > 30
+    assert page.locator("script[src*=mathjax]").count() == 0
+    page.close()

@@ -1,0 +1,167 @@
+"""What can be said of the site's sources without building it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.test_package import PUBLIC
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    path
+    for path in sorted(DOCS.glob("**/*.md"))
+    if not {"_build", "_generated", "auto_examples"} & set(path.parts)
+]
+LIST = re.compile(
+    r"^\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n   :toctree: .*\n\n((?:   \w+\n)+)",
+    re.MULTILINE,
+)
+FORMULA = re.compile(r"\$\$(.+?)\$\$|(?<![\\$`])\$(?!\s)([^$\n]+?)\$", re.DOTALL)
+
+
+@pytest.fixture
+def extension(monkeypatch: pytest.MonkeyPatch) -> object:
+    """Import a module of `docs/_ext`, whose folder only Sphinx has on its path."""
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+
+    def load(name: str) -> ModuleType:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return importlib.import_module(name)
+
+    return load
+
+
+def listed() -> set[str]:
+    """The names in the lists of `docs/api`, with their modules."""
+    found = set()
+    for path in DOCS.glob("api/*.rst"):
+        text = path.read_text(encoding="utf-8")
+        for module, names in LIST.findall(text):
+            found |= {f"{module}.{name}" for name in names.split()}
+    return found
+
+
+def test_every_public_name_has_its_place_in_the_api() -> None:
+    """A name that two modules export stands under one of them."""
+    public = {f"{module}.{name}" for module, names in PUBLIC.items() for name in names.split()}
+    on_pages = listed()
+    things = {id(thing(name)) for name in on_pages}
+    missing = [
+        name
+        for name in sorted(public - on_pages - {"lapwing.__version__"})
+        if id(thing(name)) not in things
+    ]
+    assert not missing, f"add {missing} to a list of docs/api/*.rst"
+
+
+def test_every_page_of_the_api_stands_in_its_index() -> None:
+    index = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
+    pages = {path.stem for path in DOCS.glob("api/*.rst")} - {"index"}
+    assert pages == set(re.findall(r"^   (\w+)$", index, re.MULTILINE))
+
+
+def thing(name: str) -> object:
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def test_the_pages_of_the_api_know_all_public_modules(extension: object) -> None:
+    pages = extension("api_pages")
+    modules = {module.__name__ for module in pages.public_modules()}
+    assert set(PUBLIC) <= modules, "add the module to PUBLIC_PARTS in docs/_ext/api_pages.py"
+    public = {f"{module}.{name}" for module, names in PUBLIC.items() for name in names.split()}
+    assert public <= set(pages.aliases())
+
+
+def test_pages_of_names_list_what_lapwing_adds(extension: object) -> None:
+    pages = extension("api_pages")
+    page = pages.stub("lapwing.LapSVC", thing("lapwing.LapSVC"))
+    for member in ("fit", "predict_proba", "add_labels", "score"):
+        assert f".. automethod:: LapSVC.{member}" in page
+    assert "get_params" not in page
+    assert ".. autodata:: GRAPHS" in pages.stub(
+        "lapwing.graphs.GRAPHS", thing("lapwing.graphs.GRAPHS")
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "escaped"),
+    [
+        ("exp(-gamma |x - z|^2)", r"exp(-gamma \|x - z\|^2)"),
+        ("as n_iter_ says ([1]_, (7))", r"as n_iter\_ says ([1]_, (7))"),
+        ("``|x|`` and `n_iter_`", "``|x|`` and `n_iter_`"),
+    ],
+)
+def test_docstrings_may_have_norms_and_attributes(
+    extension: object, written: str, escaped: str
+) -> None:
+    lines = [written]
+    extension("api_pages").escape(None, "class", "LapSVC", None, None, lines)
+    assert lines == [escaped]
+
+
+def test_all_formulas_of_the_pages_can_be_translated(extension: object) -> None:
+    mathml = extension("mathml")
+    found = [
+        ("".join(formula), path)
+        for path in PAGES
+        for formula in FORMULA.findall(without_code(path.read_text(encoding="utf-8")))
+    ]
+    assert len(found) > 100
+    for text, path in found:
+        assert "<math" in mathml.translate(text, block=True), f"{path}: {text}"
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]+`", "", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"\Big(-\frac{d}{2}\Big)", r"\Bigl(-\frac{d}{2}\Bigr)"),
+        (r"\tfrac12 \Big[x\Big]", r"\tfrac{1}{2} \Bigl[x\Bigr]"),
+        (r"\frac1{cV}", r"\frac{1}{cV}"),
+        (r"\big\{a\big\}", r"\bigl\{a\bigr\}"),
+        (r"\Bigl(x\Bigr)", r"\Bigl(x\Bigr)"),
+    ],
+)
+def test_formulas_are_written_as_docutils_reads_them(
+    extension: object, written: str, read: str
+) -> None:
+    assert extension("mathml").plain(written) == read
+
+
+def test_a_norm_is_not_higher_than_its_letters(extension: object) -> None:
+    assert extension("mathml").translate(r"\|h\|^2", block=False).count('stretchy="false">‖') == 2
+
+
+def test_pictures_say_in_words_what_they_show() -> None:
+    """The directive refuses one without words; here every picture that is drawn is also shown."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
+    drawn = {path.stem for path in DOCS.glob("draw/[!_]*.py")}
+    shown = set(re.findall(r":::\{picture\} (\w+)", text))
+    assert drawn == shown
+
+
+def test_pages_stand_in_a_toctree() -> None:
+    """A page that no toctree names cannot be reached from the menu; globs name their folder."""
+    named = set()
+    for path in [*PAGES, *DOCS.glob("api/*.rst")]:
+        text = path.read_text(encoding="utf-8")
+        for body in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
+            for line in body.splitlines():
+                entry = re.sub(r".*<(.*)>", r"\1", line.strip())
+                if entry == "*":
+                    named |= {other.resolve() for other in path.parent.glob("*.md")}
+                elif entry and not entry.startswith(":"):
+                    named.add((path.parent / f"{entry}.md").resolve())
+    assert [str(p.relative_to(DOCS)) for p in PAGES if p not in named] == ["index.md"]
