@@ -61,8 +61,13 @@ numpydoc_xref_param_type = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
+    "subsection_order": [f"../examples/{name}" for name in ("data", "trust", "own", "work")],
+    "within_subsection_order": "FileNameSortKey",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
+    # What follows is in _ext/gallery_pictures.py; by name, for the environment is pickled.
+    "image_scrapers": ("gallery_pictures.scrape",),
+    "reset_modules": ("matplotlib", "gallery_pictures.prepare"),
     "ignore_pattern": r"__init__\.py",
     "doc_module": ("lapwing",),
     "backreferences_dir": "api/generated/backreferences",

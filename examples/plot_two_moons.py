@@ -57,4 +57,5 @@ if __name__ == "__main__":
         figure.savefig(sys.argv[1], dpi=120)
 
 # %%
-# Stars are the labels. The line is where the answer changes, and colours fade where it is not sure.
+# The circle and the square are the labels. The line is where the answer changes, and colours fade
+# where it is not sure.

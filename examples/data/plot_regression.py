@@ -23,7 +23,7 @@ from sklearn.svm import SVR
 from lapwing import KNNGraph, LapRLSRegressor
 
 rng = np.random.default_rng(0)
-photograph = zoom(load_sample_image("china.jpg")[60:380, 50:370].mean(axis=2) / 255, 0.15)
+photograph = zoom(load_sample_image("china.jpg")[60:380, 50:370].mean(axis=2) / 255, 0.12)
 rows, columns = np.ogrid[-1:1:24j, -1:1:24j]
 disc = rows**2 + columns**2 <= 1
 
@@ -31,7 +31,7 @@ disc = rows**2 + columns**2 <= 1
 def picture(angle):
     """The middle of the photograph, turned and darkened, as a vector."""
     turned = rotate(photograph, angle, reshape=False, order=1, mode="reflect")
-    return (turned[12:36, 12:36] * rng.uniform(0.8, 1.0))[disc]
+    return (turned[7:31, 7:31] * rng.uniform(0.8, 1.0))[disc]
 
 
 angles = rng.uniform(0, 180, 600)
@@ -73,7 +73,7 @@ for name, error in errors.items():
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.3), sharey=True, layout="constrained")
 for k, (ax, (name, angle)) in enumerate(zip(axes, predictions.items(), strict=True)):
-    ax.plot([0, 180], [0, 180], color="C7", linewidth=1)
+    ax.plot([0, 180], [0, 180], color="gray", linewidth=1)
     ax.scatter(angles[~known], angle, s=12, color=f"C{k}", alpha=0.6)
     ax.scatter(
         angles[known], angles[known], marker="*", s=130, color="C4", zorder=3, label="labels"

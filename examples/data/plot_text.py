@@ -80,7 +80,7 @@ for name, values in errors.items():
 figure, ax = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
 for row, values in enumerate(errors.values()):
     ax.scatter(values, np.full(10, -row), s=60, alpha=0.6)
-    ax.plot(2 * [np.median(values)], [-row - 0.25, -row + 0.25], color="C7", linewidth=2)
+    ax.plot(2 * [np.median(values)], [-row - 0.25, -row + 0.25], color="gray", linewidth=2)
 ax.set_yticks(-np.arange(3), list(errors))
 ax.set(xlabel="documents in the wrong heap (%)", xlim=(0, None))
 plt.show()

@@ -79,7 +79,7 @@ for kernel_name, kernel in kernels.items():
 figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for place, wrong in enumerate(errors.values()):
     ax.scatter(wrong, np.full(5, -place), s=60, alpha=0.6)
-    ax.plot(2 * [np.mean(wrong)], [-place - 0.25, -place + 0.25], color="C7", linewidth=2)
+    ax.plot(2 * [np.mean(wrong)], [-place - 0.25, -place + 0.25], color="gray", linewidth=2)
 ax.set_yticks(-np.arange(4), [", ".join(names) for names in errors])
 ax.set(xlabel="wrong (%); a dot a draw, the line is the mean", xlim=(0, None))
 plt.show()

@@ -54,7 +54,7 @@ for name, values in errors.items():
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
 for k, (ax, (name, counts)) in enumerate(zip(axes, sizes.items(), strict=True)):
     ax.bar(range(10), counts, color=f"C{k}", alpha=0.85)
-    ax.step(np.arange(-0.5, 10.5), np.append(np.bincount(truth), 180), where="post", color="C7")
+    ax.step(np.arange(-0.5, 10.5), np.append(np.bincount(truth), 180), where="post", color="gray")
     ax.set_title(f"{name}: {errors[name][0]:.1f} % wrong", loc="left")
     ax.set_xticks(range(10))
 axes[0].set_ylabel("images")

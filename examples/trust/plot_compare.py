@@ -53,9 +53,9 @@ for place, (name, (X, y, truth)) in enumerate(problems.items()):
     comparison = found[name]
     low, high = (100 * end for end in comparison.error_interval)
     ax.plot(
-        [place, place], [low, high], color="C7", linewidth=8, alpha=0.35, solid_capstyle="round"
+        [place, place], [low, high], color="gray", linewidth=8, alpha=0.35, solid_capstyle="round"
     )
-    ax.plot(place, 100 * comparison.error, "o", color="C7", markersize=9)
+    ax.plot(place, 100 * comparison.error, "o", color="gray", markersize=9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         answer = comparison.best.fit(X, y).transduction_
@@ -67,7 +67,7 @@ for place, (name, (X, y, truth)) in enumerate(problems.items()):
     )
 ax.set_xticks(range(3), [f"{name}:\n{found[name].chosen.name}" for name in found])
 ax.set(ylabel="wrong (%)", ylim=(0, None), xlim=(-0.5, 2.5))
-ax.plot([], [], "o", color="C7", label="estimated, with its 90 % interval")
+ax.plot([], [], "o", color="gray", label="estimated, with its 90 % interval")
 ax.plot([], [], "*", color="C1", markersize=14, label="true")
 ax.legend(loc="upper left")
 plt.show()
