@@ -55,6 +55,7 @@ are made from the files in `docs/measured/results`, which `python -m benchmarks`
 
 ```{toctree}
 :maxdepth: 1
+:glob:
 
 peers
 labels
@@ -63,6 +64,7 @@ scaling
 lapsvm
 s3vm
 embedded
+*
 ```
 
 To measure again:
