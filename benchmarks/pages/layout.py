@@ -242,7 +242,8 @@ drawn by us, so that means of twelve splits differ by their standard errors.""",
             "FACEMIT",
             ("lapsvm-facemit",),
             "One label a class, three splits, macro errors. Every image is standardised by itself, "
-            "which neither paper says and the embedded paper's figures show.",
+            "which neither paper says and the embedded paper's figures show, and brought back to "
+            "the scale of pixels, which the width of the kernel is of.",
         ),
     ),
 )
