@@ -49,6 +49,14 @@ class Measured:
         return path
 
 
+@dataclass(frozen=True)
+class Merged:
+    """A table, and the pieces that its rows are from."""
+
+    table: Table
+    sources: tuple[Measured, ...]
+
+
 def read_measured(folder: Path) -> dict[str, Measured]:
     """All that a folder keeps, by piece."""
     found = [Measured.of(read_json(path)) for path in sorted(folder.glob("*.json"))]
