@@ -107,6 +107,12 @@ def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
     assert pieces.standing(ONE).state is State.DONE
 
 
+def test_an_old_result_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
+    assert not Pieces(tmp_path, starter(lambda work: None)[0]).run(ONE)
+
+
 def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
     def stopped(work: Path) -> None:
         (work / "kept.jsonl").write_text("1\n", encoding="utf-8")
