@@ -41,6 +41,9 @@ class Method:
         Is given the validation set when it fits.
     precise : bool
         Is run for its objective: on the first split of float64 problems only.
+    slow : bool
+        Takes minutes on the large sets, where it is run on the first split only; 'exact' has the
+        same solution.
     """
 
     title: str
@@ -49,6 +52,7 @@ class Method:
     supervised: bool = False
     validated: bool = False
     precise: bool = False
+    slow: bool = False
 
 
 def _svc(**fixed: Any) -> Callable[..., Any]:
@@ -65,8 +69,8 @@ METHODS: dict[str, Method] = {
     "svm": Method("SVM", _svc(loss="hinge"), "svm", supervised=True),
     "rlsc": Method("RLSC", _rls(), "rlsc", supervised=True),
     "laprls": Method("LapRLSC", _rls(), "laprls"),
-    "dual": Method("LapSVM Dual (hinge)", _svc(loss="hinge", solver="dual"), "dual"),
-    "newton": Method("LapSVM Primal (Newton)", _svc(solver="newton"), "newton"),
+    "dual": Method("LapSVM Dual (hinge)", _svc(loss="hinge", solver="dual"), "dual", slow=True),
+    "newton": Method("LapSVM Primal (Newton)", _svc(solver="newton"), "newton", slow=True),
     "exact": Method("LapSVM exact (auto)", _svc(solver="auto"), "newton"),
     "pcg": Method("PCG to its tolerance", _svc(solver="pcg"), "newton", precise=True),
     "stability": Method(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from benchmarks.pages.layout import PAGES, Page, Section
-from benchmarks.shared.measured import Measured
+from benchmarks.shared.measured import Measured, Merged
 from benchmarks.shared.pieces import PIECES
 from benchmarks.shared.tables import Table
 
@@ -14,14 +13,6 @@ MADE = (
     "<!-- Made by `python -m benchmarks pages` from the results beside it. Words are in\n"
     "benchmarks/pages/layout.py and in the benchmarks; nothing is written here by hand. -->"
 )
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A table, and the pieces that its rows are from."""
-
-    table: Table
-    sources: tuple[Measured, ...]
 
 
 def all_pages(results: Mapping[str, Measured]) -> dict[str, str]:
@@ -41,8 +32,10 @@ def section_parts(section: Section, results: Mapping[str, Measured]) -> list[str
     """Heading, words, tables with their runs, and what was not measured yet."""
     found = [results[name] for name in section.pieces if name in results]
     parts = [f"## {section.title}", section.text]
-    for merged in merge(found, section.tables):
-        parts += [merged.table.render(), "\\\n".join(map(_run, merged.sources))]
+    made = [] if section.make is None else section.make(results)
+    for merged in [*merge(found, section.tables), *made]:
+        runs = dict.fromkeys(_run(source) for source in merged.sources)
+        parts += [merged.table.render(), "\\\n".join(runs)]
     missing = [name for name in section.pieces if name not in results]
     if missing:
         parts.append(_not_yet(missing))

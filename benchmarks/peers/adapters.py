@@ -64,7 +64,7 @@ class Task:
         return np.flatnonzero(self.y != UNLABELED)
 
 
-class MarginSVC(SVC):  # type: ignore[misc]
+class MarginSVC(SVC):
     """An SVC whose decision values order points as self-training wants them ordered."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -74,37 +76,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; the exit status is 1 if there was nothing to measure."""
     contenders = able(arguments.libraries or LIBRARIES)
-    names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
+    n_draws, most = (1, QUICK_MOST) if arguments.quick else (arguments.draws, arguments.most)
     path = arguments.output / "peers" / f"{arguments.seed}.jsonl"
     if not arguments.resume:
         path.unlink(missing_ok=True)
-    lines, shelf = Lines(path), Shelf()
-    kept = {key_of(answer): answer for answer in (Answer(**line) for line in lines)}
+    kept, shelf = Kept(Lines(path)), Shelf()
     found: list[Answer] = []
-    for name in names:
-        most = QUICK_MOST if arguments.quick else arguments.most
-        data = shelf.take(name, lambda name=name, most=most: sampled(name, most))
+    for name in arguments.sets or (QUICK_SETS if arguments.quick else SETS):
+        data = shelf.take(name, partial(sampled, name, most))
         if data is None:
             continue
         with step(name):
-            for draw in range(1 if arguments.quick else arguments.draws):
-                for labels, task in tasks(*data, arguments.seed, draw):
-                    for contender in contenders:
-                        if contender.n_classes and len(task.shares) > contender.n_classes:
-                            continue
-                        key = (name, contender.library, contender.name, labels, draw)
-                        if key not in kept:
-                            kept[key] = measured(name, contender, task, data[1], labels, draw)
-                            lines.add(asdict(kept[key]))
-                        found.append(kept[key])
+            for draw in range(n_draws):
+                found += gather(name, data, contenders, (arguments.seed, draw), kept)
     shelf.tell()
     if not found:
         return 1
     tables = [table_of(name, found) for name in dict.fromkeys(answer.set for answer in found)]
-    write_results(
-        arguments.output, "peers", tables, {"answers": [asdict(answer) for answer in found]}
-    )
+    raw = {"answers": [asdict(answer) for answer in found]}
+    write_results(arguments.output, "peers", tables, raw)
     return 0
+
+
+Key = tuple[str, str, str, int, int]
+
+
+class Kept:
+    """Answers that a stopped run has left, and those of this one."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._known = {key_of(answer): answer for answer in (Answer(**line) for line in lines)}
+
+    def get(self, key: Key, measure: Callable[[], Answer]) -> Answer:
+        """The answer that is kept, or a new one."""
+        if key not in self._known:
+            self._known[key] = measure()
+            self._lines.add(asdict(self._known[key]))
+        return self._known[key]
+
+
+def key_of(answer: Answer) -> Key:
+    """What names an answer."""
+    return answer.set, answer.library, answer.method, answer.labels, answer.draw
+
+
+def gather(
+    name: str,
+    data: tuple[Any, Any],
+    contenders: Sequence[Contender],
+    seed: tuple[int, int],
+    kept: Kept,
+) -> Iterator[Answer]:
+    """All methods on one draw of each number of labels."""
+    X, truth = data
+    for labels, task in tasks(X, truth, *seed):
+        for contender in contenders:
+            if contender.n_classes and len(task.shares) > contender.n_classes:
+                continue
+            key = (name, contender.library, contender.name, labels, seed[1])
+            measure = partial(measured, name, contender, task, truth, labels, seed[1])
+            yield kept.get(key, measure)
 
 
 def able(libraries: Sequence[str]) -> list[Contender]:
@@ -122,12 +154,7 @@ def able(libraries: Sequence[str]) -> list[Contender]:
     return chosen
 
 
-def key_of(answer: Answer) -> tuple[str, str, str, int, int]:
-    """What names an answer."""
-    return answer.set, answer.library, answer.method, answer.labels, answer.draw
-
-
-def tasks(X: object, truth: object, seed: int, draw: int) -> Iterator[tuple[int, Task]]:
+def tasks(X: Any, truth: Any, seed: int, draw: int) -> Iterator[tuple[int, Task]]:
     """One draw of each number of labels a class."""
     codes = np.asarray(truth)
     counts = np.bincount(codes)
@@ -140,7 +167,7 @@ def tasks(X: object, truth: object, seed: int, draw: int) -> Iterator[tuple[int,
 
 
 def measured(
-    name: str, contender: Contender, task: Task, truth: object, labels: int, draw: int
+    name: str, contender: Contender, task: Task, truth: Any, labels: int, draw: int
 ) -> Answer:
     """One answer; a method that fails is told with what it said."""
     free = task.y == UNLABELED

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from benchmarks.shared.files import read_json, write_whole
+from benchmarks.shared.files import write_whole
 from benchmarks.shared.run import RunOf
 from benchmarks.shared.tables import Table
 
@@ -49,7 +49,16 @@ class Measured:
         return path
 
 
+@dataclass(frozen=True)
+class Merged:
+    """A table, and the pieces that its rows are from."""
+
+    table: Table
+    sources: tuple[Measured, ...]
+
+
 def read_measured(folder: Path) -> dict[str, Measured]:
     """All that a folder keeps, by piece."""
-    found = [Measured.of(read_json(path)) for path in sorted(folder.glob("*.json"))]
+    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.json")))
+    found = [Measured.of(json.loads(text)) for text in texts]
     return {one.piece: one for one in found}

@@ -57,7 +57,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-small", f"lapsvm --resume --no-figures --drawings --sets {_SMALL}", 20),
     Piece("lapsvm-spread", f"lapsvm --resume --no-figures --spread 10 --sets {_SMALL}", 40),
-    Piece("lapsvm-mnist3vs8", "lapsvm --resume --no-figures --sets mnist3vs8 --splits 10", 40),
+    Piece("lapsvm-mnist3vs8", "lapsvm --resume --no-figures --sets mnist3vs8 --splits 10", 30),
     Piece("s3vm-speed", "s3vm --no-figures --tables speed", 1),
     Piece("s3vm-few", "s3vm --no-figures --tables few", 2),
     Piece("s3vm-text", "s3vm --no-figures --tables methods --sets text", 2),

@@ -15,6 +15,7 @@ from numpy.testing import assert_array_equal
 
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.lapsvm import paper
+from benchmarks.lapsvm.command import methods_of
 from benchmarks.lapsvm.descents import Descent, descend, mean_descent
 from benchmarks.lapsvm.figures import ERROR_FIGURES, settled_at
 from benchmarks.lapsvm.limits import NOTES, accuracy_loss, check_all
@@ -436,6 +437,29 @@ def test_facemit_is_shown_by_its_best_stop_and_explained() -> None:
     )
     assert [row[1] for row in table.rows] == ["SVM", "PCG [Stability Check]"]
     assert "one labelled point a class" in table.notes[0]
+
+
+def test_slow_methods_have_one_split_of_a_large_set() -> None:
+    large, small = PROBLEMS["mnist3vs8"], PROBLEMS["uspst"]
+    assert {"newton", "dual"} <= set(methods_of(large, first=True))
+    assert not {"newton", "dual"} & set(methods_of(large, first=False))
+    assert {"exact", "stability"} <= set(methods_of(large, first=False))
+    assert {"newton", "dual"} <= set(methods_of(small, first=False))
+
+
+def test_a_method_with_fewer_splits_says_so_and_the_exact_one_is_judged() -> None:
+    runs = {"newton": [outcome(9.0)], "exact": [outcome(2.0)] * 3, "mixed": [outcome(2.2)] * 3}
+    result = result_of(PROBLEMS["mnist3vs8"], runs)
+    checks = checks_of(result)
+    assert checks["error U, exact, MNIST3VS8"].passed
+    assert checks["error U, exact, MNIST3VS8"].measured == "2.00 %"
+    assert checks["loss of accuracy, PCG [Mixed Check]"].measured == "+0.20 points"
+    table = next(t for t in all_tables([result]) if "Table 7" in t.title)
+    assert [row[1:3] for row in table.rows] == [
+        ["LapSVM Primal (Newton)", "9.00 (0.00) [2.20 (0.14)] (1 split)"],
+        ["LapSVM exact (auto)", "2.00 (0.00)"],
+        ["PCG [Mixed Check]", "2.20 (0.00) [2.11 (0.06)]"],
+    ]
 
 
 def test_tables_of_nothing_are_empty() -> None:

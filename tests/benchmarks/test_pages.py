@@ -13,6 +13,7 @@ from benchmarks.everything.command import listed, run_all
 from benchmarks.everything.running import Pieces, State
 from benchmarks.pages.command import take
 from benchmarks.pages.layout import PAGES, Page, Section
+from benchmarks.pages.short import in_short
 from benchmarks.pages.writing import all_pages, merge, page_text
 from benchmarks.shared.measured import DOCS, KEPT, Measured, read_measured
 from benchmarks.shared.pieces import LONGEST, PIECES, QUICK, Piece
@@ -104,6 +105,12 @@ def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
     assert pieces.run(ONE)
     assert len(calls) == 1
     assert pieces.standing(ONE).state is State.DONE
+
+
+def test_an_old_result_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
+    assert not Pieces(tmp_path, starter(lambda work: None)[0]).run(ONE)
 
 
 def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
@@ -234,7 +241,7 @@ def test_nothing_to_take_over_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:
     assert main(["pages", "--output", str(tmp_path)]) == 0
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    shown = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}
+    shown = {name: (DOCS / name).read_text(encoding="utf-8") for name in made}
     assert made == shown, "run `python -m benchmarks pages`, and commit what it writes"
 
 
@@ -245,6 +252,34 @@ def test_other_results_make_other_pages() -> None:
     changed = all_pages({**results, name: measured(name, table)})
     assert changed != all_pages(results)
     assert any("4711" in text for text in changed.values())
+
+
+def test_the_papers_in_short_are_taken_from_the_tables() -> None:
+    u = ["Dataset", "Method", "U"]
+    found = measured(
+        "lapsvm-small",
+        Table("Table 2: sizes", ["Dataset", "splits"], [["G50C", "12"]]),
+        Table(
+            "Table 4: errors",
+            u,
+            [
+                ["G50C", "SVM", "9.76 (2.14) [9.33 (2.00)]"],
+                ["G50C", "LapSVM exact (auto)", "7.49 (2.27)"],
+            ],
+        ),
+        Table(
+            "Table 7: errors",
+            u,
+            [
+                ["G50C", "LapSVM Primal (Newton)", "7.5 (2) [6.16 (1.4)] (1 split)"],
+                ["G50C", "PCG [Stability Check]", "7.47 (2.28) [6.13 (1.46)]"],
+            ],
+        ),
+    )
+    (short,) = in_short({"lapsvm-small": found})
+    assert short.sources == (found,)
+    assert short.table.rows == [["G50C", "12", "9.76 [9.33]", "-", "7.49 [6.16]", "7.47 [6.13]"]]
+    assert in_short({}) == []
 
 
 def test_every_result_is_shown_and_every_page_is_reached() -> None:

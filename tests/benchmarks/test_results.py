@@ -33,6 +33,9 @@ from benchmarks.shared.tables import Table
         ([9.0], 10, None),  # one split has no deviation
         ([9.0], 1, False),
         ([2.3, 2.5, 2.4, 2.6, 2.2, 2.4], 10, False),
+        # Of nine in ten splits little is open, of nine in a thousand much.
+        ([1.5, 2.0, 2.2] * 3, 10, True),
+        ([1.5, 2.0, 2.2] * 3, 1000, None),
         # All splits of the protocol: their mean decides, however near the limit it is.
         ([1.0, 3.0] * 5, 10, True),
         ([1.0, 3.02] * 5, 10, False),
