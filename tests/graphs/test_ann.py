@@ -52,6 +52,38 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
 
 
 @needs_faiss
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize(("d", "most"), [(12, 256), (13, 4), (1, 256)])
+def test_codes_propose_what_lengths_decide(
+    monkeypatch: pytest.MonkeyPatch, d: int, most: int, metric: str
+) -> None:
+    """With a code a coordinate, one for several of which some are missing, and a single one."""
+    monkeypatch.setattr(ann, "_CODED_POINTS", 2000)
+    monkeypatch.setattr(ann, "_MOST_CODES", most)
+    X = gaussian_points(2500, d)
+    exact = KNNGraph(4, approximate=False, metric=metric).neighbors(X)
+    tried = []
+    original = ann._raise_recall
+
+    def watched(lists: Any, *args: Any) -> Any:
+        found = original(lists, *args)
+        tried.append((lists.coded, found[1]))
+        return found
+
+    monkeypatch.setattr(ann, "_raise_recall", watched)
+    for target in (0.5, 1.0):
+        found = KNNGraph(4, approximate=True, target_recall=target, metric=metric).neighbors(X)
+        farthest = exact.distances[:, -1:] * (1 + 1e-9)
+        share = float((found.distances <= farthest).mean())
+        assert found.recall >= target
+        assert abs(share - found.recall) < 0.05
+    assert tried[0][0]  # codes alone were good enough for a half
+    assert [coded for coded, _ in tried[1:]] in ([True, False], [True])
+    if d > most:
+        assert tried[-2][1] < 1 == tried[-1][1]  # and not for all, where they hold several
+
+
+@needs_faiss
 def test_the_recall_of_a_graph_is_kept_and_true() -> None:
     X = mixture_points(4000, 10, n_centers=20, spread=3.0, seed=5)
     recipe = KNNGraph(10, approximate=True, target_recall=0.9)

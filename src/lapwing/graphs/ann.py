@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import joblib
@@ -25,22 +26,36 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
 
-__all__ = ["faiss_approximate", "faiss_exact", "load_faiss", "tuned_lists", "warn_low_recall"]
+__all__ = [
+    "faiss_approximate",
+    "faiss_exact",
+    "faiss_threads",
+    "fewest_lists",
+    "load_faiss",
+    "tuned_lists",
+    "warn_low_recall",
+]
 
 _LOGGER = logging.getLogger("lapwing")
 
 # Relative error of a squared length up to which two candidates may be taken for one another.
 _TIE = 1e-4
 _SAMPLE = 512  # points on which recall is measured: standard error below 0.005 at k = 10, 0.95
-# Multiplications and additions of a search by lists, some three minutes of two cores; and the
+# Multiplications and additions of a search by lists, some four minutes of two cores; and the
 # recall below which it is told that this was not enough.
-_LIST_OPERATIONS = 1e13
+_LIST_OPERATIONS = 4e12
 _LOW_RECALL = 0.8
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 # Lists, as a multiple of sqrt(n), and rounds of k-means. Lists need to be even, not optimal: of
 # 200,000 x 64 images twice as many, trained on twice the points in ten rounds, take 4.6 processor
 # seconds to make instead of 0.6, and 5.7 to search instead of 6.8 (blobs: 57 instead of 39).
 _LISTS, _TRAININGS = 2, 4
+# Codes of four bits a coordinate, or of several coordinates beyond so many of them, are read four
+# times as fast as the points. They know the order of lengths roughly: as many more candidates
+# are looked at. Processor seconds at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2,
+# blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. HNSW and NN-descent take longer
+# than either (`python -m benchmarks embedded --tables searches`).
+_CODED_POINTS, _MOST_CODES, _CODE_SPEED, _MORE_CODED = 20_000, 256, 4, 2
 
 
 def load_faiss(purpose: str) -> Any:
@@ -65,7 +80,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
     scaled = _Scaled(points)
     gathered = _Gathered(points.n, k)
     unsure = np.zeros(points.n, dtype=bool)
-    with _threads(faiss, n_jobs):
+    with faiss_threads(faiss, n_jobs):
         index = faiss.IndexFlatL2(points.search.shape[1])
         for block in scaled.blocks():
             index.add(scaled[block])
@@ -100,7 +115,8 @@ def faiss_approximate(
 
     The points are sorted into about 2 sqrt(n) lists by k-means. A search reads the least number of
     lists, within an eighth, with which the recall on a random sample of points, measured against
-    an exact search, is at least `target_recall`; or as many as it can in some minutes.
+    an exact search, is at least `target_recall`; or as many as it can in some minutes. Lists of
+    many points hold codes of four bits a coordinate, unless these cannot tell the neighbours.
 
     Parameters
     ----------
@@ -118,18 +134,25 @@ def faiss_approximate(
         For the k-means and the sample.
     """
     rng = check_random_state(random_state)
-    scaled = _Scaled(points)
+    scaled = _Scaled(points, _code_width(points.search.shape[1]))
     sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
-    with _threads(faiss, n_jobs):
-        index = _inverted_lists(faiss, scaled, rng)
-        recall = _raise_recall(index, scaled, sample, k, target_recall)
+    truth = brute_force(points, sample, k)
+    with faiss_threads(faiss, n_jobs):
+        for lists in _lists_to_try(faiss, scaled, k, rng):
+            read, recall = _raise_recall(lists, scaled, sample, truth, target_recall)
+            if recall >= target_recall or read == lists.affordable < lists.index.nlist:
+                break
+    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
+    level = logging.INFO if recall >= target_recall else logging.WARNING
+    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist)
+    warn_low_recall(recall, target_recall, points.n)
 
     def found_in(block: slice) -> Nearest:
-        faiss.omp_set_num_threads(1)  # of this thread
         rows = np.arange(block.start, block.stop)
-        return points.nearest(rows, scaled.search(index, rows, k)[1], k)
+        with faiss_threads(faiss, 1):
+            return lists.nearest(scaled, rows, k)
 
-    # Threads share whole blocks and not faiss's loops, for which they would wait by spinning.
+    # Threads share whole blocks and not faiss's loops, in which they would wait by spinning.
     gathered, blocks = _Gathered(points.n, k), list(scaled.blocks())
     for block, nearest in zip(blocks, share(_n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(np.arange(block.start, block.stop), nearest)
@@ -160,9 +183,9 @@ def tuned_lists(
     """
     scaled = _Scaled(points)
     sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
-    index = _inverted_lists(faiss, scaled, rng)
-    _raise_recall(index, scaled, sample, k, target_recall)
-    return index, scaled.scale
+    lists = _plain(_trained(faiss, scaled, rng)[0], scaled)
+    _raise_recall(lists, scaled, sample, brute_force(points, sample, k), target_recall)
+    return lists.index, scaled.scale
 
 
 class _Gathered:
@@ -189,14 +212,20 @@ class _Gathered:
 
 
 class _Scaled:
-    """Points as faiss takes them: float32 in [-1, 1], so that no square overflows."""
+    """Points as faiss takes them: float32 in [-1, 1], so that no square overflows.
 
-    def __init__(self, points: Points) -> None:
+    With columns of zeros up to a width that codes divide.
+    """
+
+    def __init__(self, points: Points, width: int | None = None) -> None:
         self.points = points
         self.scale = float(max(points.search.max(), -points.search.min())) or 1.0
+        self.width = width or points.search.shape[1]
 
     def __getitem__(self, rows: Any) -> Array:
-        return np.ascontiguousarray(self.points.search[rows] / self.scale, dtype=np.float32)
+        some = np.ascontiguousarray(self.points.search[rows] / self.scale, dtype=np.float32)
+        more = self.width - some.shape[1]
+        return np.pad(some, ((0, 0), (0, more))) if more else some
 
     def blocks(self) -> Iterator[slice]:
         return row_blocks(self.points.n, self.points.search.shape[1] * 8, DIFFERENCE_BYTES)
@@ -207,36 +236,115 @@ class _Scaled:
         return squared.astype(np.float64) * self.scale**2, candidates
 
 
-def _inverted_lists(faiss: Any, scaled: _Scaled, rng: np.random.RandomState) -> Any:
-    n, d = scaled.points.search.shape
+@dataclass(frozen=True, eq=False)
+class _Lists:
+    """Filled inverted lists.
+
+    Attributes
+    ----------
+    index : faiss.IndexIVF
+    n_candidates : int
+        Beyond those that are asked for.
+    affordable : int
+        Lists that a search can read in some minutes.
+    coded : bool
+        Whether codes are compared.
+    """
+
+    index: Any
+    n_candidates: int
+    affordable: int
+    coded: bool
+
+    def nearest(self, scaled: _Scaled, rows: Array, k: int) -> Nearest:
+        """The best of the candidates, by lengths computed in the precision of the points."""
+        _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
+        return scaled.points.nearest(rows, candidates, k)
+
+
+def _lists_to_try(
+    faiss: Any, scaled: _Scaled, k: int, rng: np.random.RandomState
+) -> Iterator[_Lists]:
+    """Lists of codes where points are many, then lists of the points themselves."""
+    index, sample = _trained(faiss, scaled, rng)
+    n, d, n_lists = scaled.points.n, scaled.width, index.nlist
+    if n >= _CODED_POINTS:
+        n_codes = d // -(-d // _MOST_CODES)
+        # It shares the places of the lists with `index`, which keeps them alive.
+        coded = faiss.IndexIVFPQFastScan(index.quantizer, d, n_lists, n_codes, 4)
+        coded.train(sample)
+        _fill(coded, scaled)
+        affordable = _affordable(n_lists, scaled.points, _CODE_SPEED)
+        yield _Lists(coded, _MORE_CODED * (k + 1), affordable, coded=True)
+        del coded
+    yield _plain(index, scaled)
+
+
+def _trained(faiss: Any, scaled: _Scaled, rng: np.random.RandomState) -> tuple[Any, Array]:
+    """Empty lists at their places, and the points by which these were found."""
+    n, d = scaled.points.n, scaled.width
     n_lists = max(1, min(int(_LISTS * n**0.5), n // _LIST_SIZE))
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
     index.cp.seed, index.cp.niter = int(rng.randint(2**31 - 1)), _TRAININGS
-    index.train(scaled[np.sort(rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False))])
+    sample = scaled[np.sort(rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False))]
+    index.train(sample)
+    return index, sample
+
+
+def _plain(index: Any, scaled: _Scaled) -> _Lists:
+    """Trained lists, filled with the points themselves."""
+    _fill(index, scaled)
+    return _Lists(index, 0, _affordable(index.nlist, scaled.points), coded=False)
+
+
+def _affordable(n_lists: int, points: Points, speed: float = 1.0) -> int:
+    """The lists that a search can read in some minutes: one at the least."""
+    whole = 2.0 * points.n * points.n * points.search.shape[1] / n_lists  # to read one of them
+    return int(np.clip(speed * _LIST_OPERATIONS / whole, 1, n_lists))
+
+
+def _fill(index: Any, scaled: _Scaled) -> None:
     for block in scaled.blocks():
         index.add(scaled[block])
-    return index
+
+
+def _code_width(d: int) -> int:
+    """The least multiple of the coordinates of a code that is not less than d."""
+    size = -(-d // _MOST_CODES)
+    return -(-d // size) * size
 
 
 def _raise_recall(
-    index: Any, scaled: _Scaled, sample: Array, k: int, target_recall: float
-) -> float:
-    """Let a search read the lists that the recall takes; return the recall."""
-    points = scaled.points
-    truth = brute_force(points, sample, k).lengths[:, -1:] * (1 + _TIE / 2)  # a tie is as good
+    lists: _Lists, scaled: _Scaled, sample: Array, truth: Nearest, target_recall: float
+) -> tuple[int, float]:
+    """Let a search read the lists that the recall takes; return their number and the recall."""
+    index, k = lists.index, truth.lengths.shape[1]
+    farthest = truth.lengths[:, -1:] * (1 + _TIE / 2)  # a tie is as good
 
     def recall_of(n_read: int) -> float:
         index.nprobe = n_read
-        lengths = points.nearest(sample, scaled.search(index, sample, k)[1], k).lengths
-        return float((lengths <= truth).mean())
+        return float((lists.nearest(scaled, sample, k).lengths <= farthest).mean())
 
-    n_read, recall = _fewest(recall_of, target_recall, _affordable(index, points))
+    most = lists.affordable
+    if lists.coded:
+        # What codes miss in twice the lists that hold the neighbours, more lists do not bring.
+        most = min(most, 2 * _holding(index, scaled, sample, truth.indices, target_recall))
+    n_read, recall = fewest_lists(recall_of, target_recall, most)
     index.nprobe = n_read
-    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
-    level = logging.INFO if recall >= target_recall else logging.WARNING
-    _LOGGER.log(level, text, recall, target_recall, n_read, index.nlist)
-    warn_low_recall(recall, target_recall, points.n)
-    return recall
+    return n_read, recall
+
+
+def _holding(
+    index: Any, scaled: _Scaled, sample: Array, neighbors: Array, target_recall: float
+) -> int:
+    """How many lists hold that share of the neighbours, the nearest lists of each point."""
+    quantizer, n_lists = index.quantizer, index.nlist
+    order = quantizer.search(scaled[sample], n_lists)[1]
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(n_lists)[None], axis=1)
+    holders = quantizer.search(scaled[neighbors.ravel()], 1)[1].reshape(neighbors.shape)
+    needed = np.sort(np.take_along_axis(ranks, holders, 1), axis=None)
+    return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
 
 
 def warn_low_recall(recall: float, target_recall: float, n: int) -> None:
@@ -251,13 +359,7 @@ def warn_low_recall(recall: float, target_recall: float, n: int) -> None:
         )
 
 
-def _affordable(index: Any, points: Points) -> int:
-    """The lists that a search can read in some minutes: one at the least."""
-    n, d = points.search.shape
-    return int(np.clip(_LIST_OPERATIONS * index.nlist / (2.0 * n * n * d), 1, index.nlist))
-
-
-def _fewest(
+def fewest_lists(
     recall_of: Callable[[int], float], target_recall: float, most: int
 ) -> tuple[int, float]:
     """The number of lists that reaches the recall, within an eighth, and its recall.
@@ -285,7 +387,7 @@ def _n_threads(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def _threads(faiss: Any, n_jobs: int | None) -> Iterator[None]:
+def faiss_threads(faiss: Any, n_jobs: int | None) -> Iterator[None]:
     """Limit faiss to n_jobs threads for the time of a search."""
     before = faiss.omp_get_max_threads()
     if n_jobs is not None:

@@ -20,7 +20,7 @@ from lapwing._arrays import Array
 from lapwing._host.cache import open_cache
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of
-from lapwing.graphs.ann import _fewest, _threads, load_faiss, warn_low_recall
+from lapwing.graphs.ann import faiss_threads, fewest_lists, load_faiss, warn_low_recall
 from lapwing.graphs.points import SPARE
 from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
@@ -95,7 +95,7 @@ def search_rows(
     key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
     points, gathered = search.points, _Gathered(search.points, k)
-    with _threads(faiss, n_jobs):
+    with faiss_threads(faiss, n_jobs):
         serialized = cache.cache(_made_index, ignore=["search"])(key, search=search)
         index = faiss.deserialize_index(serialized)
         del serialized
@@ -179,7 +179,7 @@ class _Search:
             return float((truth[:, :, None] == candidates[:, None, :]).any(axis=2).mean())
 
         most = _CODE_OPERATIONS * index.nlist / (2.0 * points.n**2 * points.width)
-        return _fewest(recall_of, self.target_recall, int(np.clip(most, 1, index.nlist)))
+        return fewest_lists(recall_of, self.target_recall, int(np.clip(most, 1, index.nlist)))
 
     def find(self, index: Any, rows: Array, values: Array) -> Nearest:
         """Neighbours of a slab: candidates by codes, and a pass over all for their lengths."""
