@@ -37,6 +37,7 @@ from lapwing._tables.summary import summary_lines
 
 __all__ = [
     "StageDisplay",
+    "describe_answered",
     "describe_comparison",
     "describe_demo",
     "describe_fit",
@@ -270,6 +271,16 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
         note = COMMAND_METHODS[info["method"]].margin_note
         if note:
             text.line(note)
+    text.line(f"Predictions are in {request.predictions}")
+    return str(text)
+
+
+def describe_answered(answered: Any, request: Any) -> str:
+    """Say what a model answered for rows that were read in batches."""
+    text = _Text()
+    text.line(f"{request.source}: {plural(answered.n_rows, 'row')}")
+    for name, n in (answered.counts or {}).items():
+        text.line(f"  {name}: {count(n)}")
     text.line(f"Predictions are in {request.predictions}")
     return str(text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,11 @@ __all__ = [
     "answer",
     "class_counts",
     "comparison_summary",
+    "fitted_of",
     "load",
     "read",
     "read_for",
+    "read_part",
     "render_report",
     "suggestion_summary",
     "summary",
@@ -217,11 +220,24 @@ def read_for(model: Model, request: PredictRequest) -> Table:
     request : PredictRequest
         With the files.
     """
+    table = read_points(request.data, fitted_of(model, request), request.read_options)
+    _warn_of_new_values(model, table)
+    return table
+
+
+def fitted_of(model: Model, request: PredictRequest) -> Fitted:
+    """What a model knows of the tables that it takes."""
     try:
-        fitted = Fitted.from_info(model.info)
+        return Fitted.from_info(model.info)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{request.model} was damaged: {error}") from None
-    table = read_points(request.data, fitted, request.read_options)
+
+
+def read_part(
+    model: Model, fitted: Fitted, path: Path, request: PredictRequest, rows: tuple[int, int]
+) -> Table:
+    """Read some rows of a Parquet file, as `read_for` does all: the first one, and how many."""
+    table = read_points((path,), fitted, replace(request.read_options, rows=rows))
     _warn_of_new_values(model, table)
     return table
 

@@ -19,12 +19,15 @@ __all__ = ["read_parquet"]
 def read_parquet(source: Source, selection: Selection) -> RawColumns:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
     pl = require("polars", extra="cli", purpose=f"reading {source}")
-    frame = _load(source, pl)
+    frame = _load(source, pl, selection.options.rows)
     return columns_of_frame(frame, frame.columns, selection, str(source), pl)
 
 
-def _load(source: Source, pl: Any) -> Any:
+def _load(source: Source, pl: Any, rows: tuple[int, int] | None) -> Any:
     try:
+        if rows is not None and source.path is not None:
+            with _no_panic_report():
+                return pl.scan_parquet(source.path, glob=False).slice(*rows).collect()
         with _no_panic_report(), source.open() as opened:
             return pl.read_parquet(
                 source.path or opened, **({"glob": False} if source.path else {})
