@@ -38,6 +38,7 @@ from lapwing._tables.summary import summary_lines
 __all__ = [
     "StageDisplay",
     "describe_answered",
+    "describe_block_fit",
     "describe_comparison",
     "describe_demo",
     "describe_fit",
@@ -282,6 +283,24 @@ def describe_answered(answered: Any, request: Any) -> str:
     for name, n in (answered.counts or {}).items():
         text.line(f"  {name}: {count(n)}")
     text.line(f"Predictions are in {request.predictions}")
+    return str(text)
+
+
+def describe_block_fit(outcome: Any) -> str:
+    """Say what came out of a fit whose points stayed on disk."""
+    text, table = _Text(), outcome.table
+    labels = count(int(np.count_nonzero(table.labeled)))
+    text.line(f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label")
+    text.line(
+        f"{outcome.chosen.method.name} in {outcome.seconds:.1f} s. The features stayed in their "
+        "files and were read in blocks."
+    )
+    text.line(f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}.")
+    rows = outcome.predictions
+    for name in () if rows.classes is None else rows.classes:
+        text.line(f"  {name}: {count(int(np.count_nonzero(rows.label == name)))}")
+    for name, path in outcome.request.outputs.named().items():
+        text.line(f"{name.capitalize()}: {path}")
     return str(text)
 
 

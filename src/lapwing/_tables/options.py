@@ -62,6 +62,8 @@ class ReadOptions:
         Lines of a CSV file above the names of its columns; None finds them.
     rows : tuple of int, or None
         Of a Parquet file, the first row that is read and how many; None means all.
+    columns : tuple of str
+        Of a Parquet file, the columns that are read; empty means all.
     """
 
     label: str | None = None
@@ -84,6 +86,7 @@ class ReadOptions:
     sheet: str | None = None
     skip_lines: int | None = None
     rows: tuple[int, int] | None = None
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no table could be read with."""
