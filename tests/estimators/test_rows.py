@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,16 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapERLSRegressor,
     LapRLSClassifier,
+    LapRLSRegressor,
     LapSVC,
 )
-from lapwing._rows import ArrayRows
+from lapwing._arrays import BLOCK_BYTES
+from lapwing._rows import ArrayRows, open_rows
 from lapwing.estimators import points
-from tests.helpers.rows import CountedRows
+from lapwing.exceptions import DataChangedError
+from tests.helpers.rows import SOURCES, CountedRows
 
 N = 400
 
@@ -69,3 +74,143 @@ def test_a_fit_in_blocks_is_the_fit_in_memory(name: str) -> None:
     np.testing.assert_allclose(
         model.decision_function(X), expected.decision_function(X), rtol=1e-6, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_same_fit(source: str, tmp_path: Path) -> None:
+    X, y = _points(np.float32)
+    given = SOURCES[source](X, tmp_path)
+    expected = EigenfunctionClassifier().fit(X, y)
+    model = EigenfunctionClassifier().fit(given, y)
+    np.testing.assert_allclose(
+        model.decision_function(given), expected.decision_function(X), atol=1e-5
+    )
+    np.testing.assert_array_equal(model.predict(given), expected.predict(X))
+    np.testing.assert_allclose(model.predict_proba(given), expected.predict_proba(X), atol=1e-5)
+    assert model.score(given, y) == expected.score(X, y)
+    assert model.n_features_in_ == 6
+
+
+def test_regression_on_disk_is_that_in_memory() -> None:
+    X, y = _points()
+    values = np.where(y >= 0, X[:, 0], np.nan)
+    for model in (
+        LapERLSRegressor(space=SPACE, graph=KNNGraph(5, normalized=False, approximate=False)),
+        LapRLSRegressor(kernel="linear"),
+    ):
+        expected = model.fit(X, values).predict(X)
+        np.testing.assert_allclose(model.fit(ArrayRows(X), values).predict(X), expected, atol=1e-6)
+
+
+def test_columns_of_parquet_are_feature_names(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    X, y = _points()
+    model = EigenfunctionClassifier().fit(SOURCES["parquet"](X, tmp_path), y)
+    assert model.feature_names_in_.tolist() == [f"x{j}" for j in range(6)]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pl.DataFrame(X, schema=list("abcdef")))
+
+
+# Passes over the points of a fit and rows that are taken one by one; of a prediction one pass.
+PASSES = {
+    "LapERLS": 16,  # two for each of five slabs
+    "LapERLS, linear": 16,
+    "anchors": 14,
+    "eigenfunctions": 10,
+    "LapRLS": 40,
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_points_are_never_read_whole_and_in_so_many_passes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.graphs.row_points._LEAST_BYTES", 4000)
+    X, y = _points()
+    rows = CountedRows(ArrayRows(X))
+    model = CLASSIFIERS[name].fit(rows, y)
+    assert max(rows.heights) * X[0].nbytes <= BLOCK_BYTES
+    assert rows.passes <= PASSES[name]
+    passes = rows.passes
+    model.predict(rows)
+    assert rows.passes == passes + 1
+
+
+def _changing(rows: Any, after: int, change: Any) -> Any:
+    """The same rows; the file changes when so many passes were begun."""
+
+    class Changing(CountedRows):
+        def blocks(self, n_rows: int) -> Any:
+            if self.passes == after:
+                change()
+            yield from super().blocks(n_rows)
+
+    return Changing(rows)
+
+
+@pytest.mark.parametrize("change", ["gone", "changed", "shorter"])
+@pytest.mark.parametrize("name", ["LapERLS", "anchors", "eigenfunctions", "LapRLS"])
+def test_a_file_that_changes_during_a_fit_ends_it(name: str, change: str, tmp_path: Path) -> None:
+    X, y = _points()
+    path = SOURCES["npy"](X, tmp_path)
+
+    def act() -> None:
+        if change == "gone":
+            path.unlink()
+        elif change == "changed":
+            np.save(path, X + 1)
+        else:
+            path.write_bytes(path.read_bytes()[:-100])
+
+    rows = _changing(open_rows(path), 3, act)
+    with pytest.raises(DataChangedError, match=r"X.npy (is gone|was changed|became shorter)"):
+        CLASSIFIERS[name].fit(rows, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_missing_and_infinite_values_are_told_with_their_place(value: float) -> None:
+    X, y = _points()
+    model = EigenfunctionClassifier().fit(X, y)
+    X[17, 3] = value
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 17, column 3"):
+        EigenfunctionClassifier().fit(ArrayRows(X), y)
+    with pytest.raises(ValueError, match="NaN or infinity in row 17, column 3"):
+        model.predict(ArrayRows(X))
+
+
+def test_one_row_is_no_fit() -> None:
+    with pytest.raises(ValueError, match="X has 1 row, and a fit needs at least 2"):
+        EigenfunctionClassifier().fit(ArrayRows(np.ones((1, 2))), [1])
+
+
+def test_an_estimator_without_blocks_reads_what_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = _points()
+    path = SOURCES["npy"](X, tmp_path)
+    expected = LapSVC().fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(LapSVC().fit(path, y).decision_function(X), expected)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
+    with pytest.raises(MemoryError, match=r"LapSVC with these .* takes X as an array .*Use"):
+        LapSVC().fit(path, y)
+
+
+def test_a_small_file_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = _points()
+    monkeypatch.setattr(points, "_SMALL_BYTES", X.nbytes)
+    model = LapERLSClassifier().fit(SOURCES["npy"](X, tmp_path), y)
+    assert model.solver_ == "cholesky"  # the full kernel, as of an array
+    np.testing.assert_array_equal(
+        model.decision_function(X), LapERLSClassifier().fit(X, y).decision_function(X)
+    )
+
+
+def test_weights_of_zero_leave_rows_out_and_answer_them() -> None:
+    X, y = _points()
+    weights = np.ones(N)
+    weights[:5] = 0
+    model, expected = (EigenfunctionClassifier() for _ in range(2))
+    model.fit(ArrayRows(X), y, weights)
+    expected.fit(X, y, weights)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    np.testing.assert_array_equal(model.basis_, expected.basis_)

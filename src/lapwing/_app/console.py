@@ -37,6 +37,8 @@ from lapwing._tables.summary import summary_lines
 
 __all__ = [
     "StageDisplay",
+    "describe_answered",
+    "describe_block_fit",
     "describe_comparison",
     "describe_demo",
     "describe_fit",
@@ -271,6 +273,34 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
         if note:
             text.line(note)
     text.line(f"Predictions are in {request.predictions}")
+    return str(text)
+
+
+def describe_answered(answered: Any, request: Any) -> str:
+    """Say what a model answered for rows that were read in batches."""
+    text = _Text()
+    text.line(f"{request.source}: {plural(answered.n_rows, 'row')}")
+    for name, n in (answered.counts or {}).items():
+        text.line(f"  {name}: {count(n)}")
+    text.line(f"Predictions are in {request.predictions}")
+    return str(text)
+
+
+def describe_block_fit(outcome: Any) -> str:
+    """Say what came out of a fit whose points stayed on disk."""
+    text, table = _Text(), outcome.table
+    labels = count(int(np.count_nonzero(table.labeled)))
+    text.line(f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label")
+    text.line(
+        f"{outcome.chosen.method.name} in {outcome.seconds:.1f} s. The features stayed in their "
+        "files and were read in blocks."
+    )
+    text.line(f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}.")
+    rows = outcome.predictions
+    for name in () if rows.classes is None else rows.classes:
+        text.line(f"  {name}: {count(int(np.count_nonzero(rows.label == name)))}")
+    for name, path in outcome.request.outputs.named().items():
+        text.line(f"{name.capitalize()}: {path}")
     return str(text)
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "FittedTwin",
     "Outcome",
     "answer_own",
+    "describe_parameters",
     "fit",
     "fit_estimator",
     "fit_twin",
@@ -152,7 +153,7 @@ class Outcome:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, those of its parts as ``graph.name``; as JSON has them."""
-        return _describe_parameters(self.estimator, self.method)
+        return describe_parameters(self.estimator, self.method)
 
     @cached_property
     def truth(self) -> list[Any] | None:
@@ -331,7 +332,8 @@ def _elected(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:
     return Predictions(table.ids, labels, table.labeled, estimator.classes_, scores)
 
 
-def _describe_parameters(estimator: Any, method: CommandMethod) -> dict[str, Any]:
+def describe_parameters(estimator: Any, method: CommandMethod) -> dict[str, Any]:
+    """Parameters of an estimator, those of its parts as ``graph.name``; as JSON has them."""
     parameters: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if name in method.parts and hasattr(value, "get_params"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from lapwing._app import fitting
 from lapwing._app.choosing import Compared
 from lapwing._app.fitting import Outcome
+from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.requests import FilledRequest, PredictRequest
+from lapwing._app.requests import FilledRequest, FitRequest, PredictRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._app.trust import trust_new_rows
 from lapwing._host.files import atomic_write, atomic_writes
@@ -30,14 +32,18 @@ from lapwing.onnx_export import save_onnx
 
 __all__ = [
     "answer",
+    "block_summary",
     "class_counts",
     "comparison_summary",
+    "fitted_of",
     "load",
     "read",
     "read_for",
+    "read_part",
     "render_report",
     "suggestion_summary",
     "summary",
+    "write_block_outputs",
     "write_comparison",
     "write_outputs",
     "write_predictions",
@@ -84,6 +90,55 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
             asked = figures.rows["asked"] or figures.rows["least"]
             rows = np.array([row["row"] for row in asked], dtype=np.intp)
             _write_rows(outcome.table, rows, place["next"])
+
+
+def write_block_outputs(outcome: BlockOutcome) -> None:
+    """Write the files of a fit whose points stayed on disk, or none: predictions and model."""
+    outputs = outcome.request.outputs
+    wanted = [Path(path) for path in outputs.named().values()]
+    with atomic_writes(wanted) as temporaries:
+        place = dict(zip(outputs.named(), temporaries, strict=True))
+        if outputs.predictions is not None:
+            write_predictions(
+                outcome.predictions,
+                outputs.predictions,
+                place["predictions"],
+                all_probabilities=outcome.request.probabilities,
+            )
+        if outputs.model is not None:
+            info = {
+                "method": outcome.chosen.name,
+                "parameters": fitting.describe_parameters(
+                    outcome.chosen.estimator, outcome.chosen.method
+                ),
+                **_describe_data(
+                    outcome.table,
+                    outcome.request,
+                    outcome.predictions.classes,
+                    outcome.chosen.method.regression,
+                ),
+                "scaling": outcome.scaling,
+                "impute": "none",
+                "trust": None if outcome.trust is None else outcome.trust.to_dict(),
+            }
+            save_model(Model(outcome.pipeline, info), place["model"])
+
+
+def block_summary(outcome: BlockOutcome) -> dict[str, Any]:
+    """What `lapwing fit --json` prints of a fit whose points stayed on disk."""
+    table = outcome.table
+    return {
+        "source": table.source,
+        "method": outcome.chosen.name,
+        "rows": int(table.labeled.size),
+        "labeled": int(np.count_nonzero(table.labeled)),
+        "features": list(table.feature_names),
+        "remarks": list(table.remarks),
+        "scaling": outcome.scaling,
+        "seed": outcome.request.seed,
+        "seconds": round(outcome.seconds, 3),
+        "predicted": class_counts(outcome.predictions),
+    }
 
 
 def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
@@ -217,11 +272,24 @@ def read_for(model: Model, request: PredictRequest) -> Table:
     request : PredictRequest
         With the files.
     """
+    table = read_points(request.data, fitted_of(model, request), request.read_options)
+    _warn_of_new_values(model, table)
+    return table
+
+
+def fitted_of(model: Model, request: PredictRequest) -> Fitted:
+    """What a model knows of the tables that it takes."""
     try:
-        fitted = Fitted.from_info(model.info)
+        return Fitted.from_info(model.info)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{request.model} was damaged: {error}") from None
-    table = read_points(request.data, fitted, request.read_options)
+
+
+def read_part(
+    model: Model, fitted: Fitted, path: Path, request: PredictRequest, rows: tuple[int, int]
+) -> Table:
+    """Read some rows of a Parquet file, as `read_for` does all: the first one, and how many."""
+    table = read_points((path,), fitted, replace(request.read_options, rows=rows))
     _warn_of_new_values(model, table)
     return table
 
@@ -247,17 +315,25 @@ def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     return {
         "method": outcome.name,
         "parameters": outcome.parameters,
+        **_describe_data(table, request, classes, regression),
+        "scaling": outcome.scaling,
+        "impute": outcome.impute,
+        "trust": figures.volumes.get("trust"),
+    }
+
+
+def _describe_data(
+    table: Table, request: FitRequest, classes: NDArray[Any] | None, regression: bool
+) -> dict[str, Any]:
+    return {
         **table.describe(),
         # NaN, the marker of regression, is no JSON.
         "unlabeled": None if regression else table.unlabeled,
         "classes": None if classes is None else classes.tolist(),
         "regression": regression,
         "seed": request.seed,
-        "scaling": outcome.scaling,
-        "impute": outcome.impute,
         "n_rows": int(table.labeled.size),
         "n_labeled": int(np.count_nonzero(table.labeled)),
-        "trust": figures.volumes.get("trust"),
     }
 
 

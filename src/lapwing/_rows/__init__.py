@@ -3,14 +3,18 @@
 from lapwing._rows.array import ArrayRows
 from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, key_of, rows_of
 from lapwing._rows.moments import Moments, moments_of
+from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.picked import PickedRows
 from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, with_names
+from lapwing._rows.scaled import ScaledRows
 
 __all__ = [
     "ArrayRows",
     "Moments",
+    "ParquetRows",
     "PickedRows",
     "Rows",
+    "ScaledRows",
     "as_rows",
     "block_height",
     "blocks_of",

@@ -29,9 +29,14 @@ class ParquetRows(StoredRows):
         In this order.
     columns : sequence of str, optional
         Those that are features, in this order; all by default.
+    named : bool, default=True
+        Whether estimators shall know the features by the names of the columns.
     """
 
-    def __init__(self, paths: Sequence[Path], columns: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, paths: Sequence[Path], columns: Sequence[str] | None = None, *, named: bool = True
+    ) -> None:
+        self.named = named
         name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
         pl = require("polars", extra="disk", purpose=f"reading {name}")
         self.files = FileStates.of(name, paths)

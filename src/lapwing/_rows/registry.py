@@ -14,6 +14,7 @@ from lapwing._host.optional import require
 from lapwing._rows.base import Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
+from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 
 __all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows", "with_names"]
@@ -24,15 +25,24 @@ _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 
 def with_names(rows: Rows, values: Any) -> Any:
     """Values, as a frame if columns of the rows have names, as those of Parquet files do."""
-    if not isinstance(rows, ParquetRows):
+    names = _names_of(rows)
+    if names is None:
         return values
-    pl = require("polars", extra="disk", purpose=f"reading {rows.name}")
-    return pl.DataFrame(values, schema=rows.columns)
+    return require("polars", extra="disk", purpose="names of columns").DataFrame(
+        values, schema=names
+    )
 
 
 def header_of(rows: Rows) -> Any:
     """What scikit-learn counts and names the features by, without their values."""
-    return with_names(rows, np.empty((0, rows.shape[1]))) if isinstance(rows, ParquetRows) else rows
+    return rows if _names_of(rows) is None else with_names(rows, np.empty((0, rows.shape[1])))
+
+
+def _names_of(rows: Rows) -> list[str] | None:
+    """Names of the columns, of some of the rows too; None where they have none."""
+    while isinstance(rows, PickedRows):
+        rows = rows.source
+    return rows.columns if isinstance(rows, ParquetRows) and rows.named else None
 
 
 def _opened(source: Any) -> Rows | None:

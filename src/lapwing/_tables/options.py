@@ -60,6 +60,10 @@ class ReadOptions:
         The sheet of a spreadsheet; None means the first that holds something.
     skip_lines : int or None
         Lines of a CSV file above the names of its columns; None finds them.
+    rows : tuple of int, or None
+        Of a Parquet file, the first row that is read and how many; None means all.
+    columns : tuple of str
+        Of a Parquet file, the columns that are read; empty means all.
     """
 
     label: str | None = None
@@ -81,6 +85,8 @@ class ReadOptions:
     dates: str = "auto"
     sheet: str | None = None
     skip_lines: int | None = None
+    rows: tuple[int, int] | None = None
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no table could be read with."""

@@ -18,7 +18,14 @@ from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.numerals import read_amount
 from lapwing.exceptions import LapwingWarning
 
-__all__ = ["Predictions", "check_output", "print_predictions", "write_csv", "write_predictions"]
+__all__ = [
+    "Predictions",
+    "check_output",
+    "csv_lines",
+    "print_predictions",
+    "write_csv",
+    "write_predictions",
+]
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,7 @@ def print_predictions(
     The stream has its own encoding.
     """
     columns = predictions.columns(all_probabilities=all_probabilities)
-    stream.writelines(_lines(columns, dialect, shown=stream.isatty()))
+    stream.writelines(csv_lines(columns, dialect, shown=stream.isatty()))
 
 
 def write_csv(
@@ -189,7 +196,7 @@ def write_csv(
     what : str, default='the predictions'
         What it holds, for a warning.
     """
-    lines = _lines(columns, dialect, what)
+    lines = csv_lines(columns, dialect, what)
     try:
         _write_lines(lines, path, dialect.encoding)
     except UnicodeEncodeError:  # the rows of another file, or a label, have other letters
@@ -201,13 +208,14 @@ def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
         file.writelines(lines)
 
 
-def _lines(
+def csv_lines(
     columns: dict[str, NDArray[Any]],
     dialect: Dialect,
     what: str = "the predictions",
     *,
     shown: bool = False,
 ) -> list[str]:
+    """The lines of a CSV file, that of the names first; `shown` is for a terminal."""
     names = [_defused(name) for name in columns]
     texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
     for column in columns.values():

@@ -9,6 +9,7 @@ import typer
 
 from lapwing._app import console, fitting, workflow
 from lapwing._app.console import StageDisplay
+from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
 from lapwing._app.requests import FitRequest
 from lapwing._app.verbs.app import Command, app
 from lapwing._app.verbs.options import (
@@ -43,6 +44,7 @@ from lapwing._app.verbs.options import (
 )
 from lapwing._app.verbs.saying import json_text, seconds, working
 from lapwing._report.page import ReportData, collect
+from lapwing._rows import ParquetRows
 
 __all__ = ["fit", "fit_table"]
 
@@ -99,6 +101,10 @@ def fit_table(request: FitRequest) -> None:
     """Fit as asked, say what came out, and write the files."""
     request.outputs.check(request.inputs)
     shown = StageDisplay(request.quiet)
+    rows = block_source(request)
+    if rows is not None:
+        _fit_blocks(request, rows, shown)
+        return
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
     with shown.stage(working(request), seconds(table, request)) as stage:
@@ -110,6 +116,21 @@ def fit_table(request: FitRequest) -> None:
     with shown.stage("Writing"):
         workflow.write_outputs(outcome, figures)
     typer.echo(said, nl=False)
+
+
+def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> None:
+    """Fit to features that stay in their files."""
+    with shown.stage(f"Reading the labels of {request.source}"):
+        table = read_labels_of(request, rows)
+    with shown.stage(working(request), seconds(table, request)) as stage:
+        outcome = fit_in_blocks(table, request, callbacks=[stage] if shown.shown else [])
+    with shown.stage("Writing"):
+        workflow.write_block_outputs(outcome)
+    if request.as_json:
+        found = workflow.block_summary(outcome) | {"written": request.outputs.named()}
+        typer.echo(json_text(found), nl=False)
+    elif not request.quiet:
+        typer.echo(console.describe_block_fit(outcome), nl=False)
 
 
 def _say_fit(outcome: fitting.Outcome, figures: ReportData) -> str:

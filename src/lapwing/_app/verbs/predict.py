@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lapwing._app import console, workflow
+from lapwing._app.batches import Answered, in_batches, predict_in_batches
 from lapwing._app.console import StageDisplay
 from lapwing._app.requests import PredictRequest
 from lapwing._app.verbs.app import Command, app
@@ -53,6 +54,12 @@ def predict(
     shown = StageDisplay(quiet)
     with shown.stage(f"Reading {model}"):
         loaded = workflow.load(request.model)
+    if in_batches(request):
+        with shown.stage("Predicting"):
+            answered = predict_in_batches(loaded, request)
+        if request.predictions is not None:
+            typer.echo(_say_answered(answered, request), nl=False)
+        return
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read_for(loaded, request)
     with shown.stage("Predicting"):
@@ -71,6 +78,19 @@ def predict(
             all_probabilities=request.probabilities,
         )
     typer.echo(said, nl=False)
+
+
+def _say_answered(answered: Answered, request: PredictRequest) -> str:
+    if request.as_json:
+        return json_text(
+            {
+                "source": request.source,
+                "rows": answered.n_rows,
+                "predicted": answered.counts,
+                "written": request.outputs.named(),
+            }
+        )
+    return "" if request.quiet else console.describe_answered(answered, request)
 
 
 def _say_predictions(rows: Predictions, loaded: Model, request: PredictRequest) -> str:

@@ -1,0 +1,161 @@
+"""A fit to Parquet files that are larger than what should be held: the features stay on disk.
+
+Labels and ids are read as ever. All other columns have to be numbers, none of them missing, and
+the method one that reads row blocks; else the table is read whole.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from lapwing._app.choosing import Chosen, choose
+from lapwing._app.fitting import answer_own, fit_estimator
+from lapwing._app.preprocessing import choose_scaling
+from lapwing._app.requests import FitRequest
+from lapwing._app.trust import Trust, trust_rows
+from lapwing._host.optional import require
+from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
+from lapwing._tables.columns import NUMERIC
+from lapwing._tables.predictions import Predictions
+from lapwing._tables.tables import Table, read_table
+from lapwing.estimators import (
+    AnchorGraphClassifier,
+    EigenfunctionClassifier,
+    LapERLSClassifier,
+    LapERLSRegressor,
+)
+
+__all__ = ["BlockOutcome", "block_source", "fit_in_blocks", "read_labels_of"]
+
+_LARGE_BYTES = 2**28  # of features, from which on they stay on disk
+_METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockOutcome:
+    """A fit whose points stayed on disk.
+
+    Attributes
+    ----------
+    request : FitRequest
+    chosen : Chosen
+    table : Table
+        Its X is the rows.
+    pipeline : Pipeline
+        Fitted.
+    predictions : Predictions
+    scaling : str
+        What was done to the columns.
+    trust : Trust or None
+    seconds : float
+    """
+
+    request: FitRequest
+    chosen: Chosen
+    table: Table
+    pipeline: Pipeline
+    predictions: Predictions
+    scaling: str
+    trust: Trust | None
+    seconds: float
+
+
+def block_source(request: FitRequest) -> ParquetRows | None:
+    """The features of a request as rows on disk; None where the table is to be read whole."""
+    plain = request.label is not None and not (request.truth or request.layout or request.keep)
+    files = [request.report, request.onnx, request.next_rows, request.labels]
+    parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
+    blocks = not request.automatic and issubclass(request.chosen.estimator, _METHODS)
+    if not (plain and parquet and blocks) or any(file is not None for file in files):
+        return None
+    pl = require("polars", extra="cli", purpose=f"reading {request.source}")
+    schema = pl.read_parquet_schema(request.data[0])
+    others = {request.label, request.id_column, *request.drop}
+    names = list(request.features) or [name for name in schema if name not in others]
+    if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
+        return None
+    rows = ParquetRows(request.data, names, named=False)  # as of a table that is read
+    large = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _LARGE_BYTES
+    return rows if large and moments_of(rows).not_finite is None else None
+
+
+def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
+    """The table with labels and ids in memory, and the rows as its features."""
+    first = rows.columns[0]
+    columns = [name for name in (request.label, request.id_column, first) if name is not None]
+    options = replace(
+        request.read_options,
+        features=(first,),
+        drop=(),
+        keep=() if request.strict else (first,),
+        columns=tuple(columns),
+    )
+    table = read_table(request.data, options, cure=request.command_without)
+    return replace(
+        table,
+        X=rows,
+        feature_names=tuple(rows.columns),
+        kinds=(NUMERIC,) * len(rows.columns),
+        readings=(),
+        notes=(),
+        dropped=request.drop,
+    )
+
+
+def fit_in_blocks(
+    table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()
+) -> BlockOutcome:
+    """Fit to rows on disk and predict all of them.
+
+    Parameters
+    ----------
+    table : Table
+        Of `read_labels_of`.
+    request : FitRequest
+    callbacks : iterable of scikit-learn callbacks, default=()
+        Told of the progress.
+    """
+    start = time.perf_counter()
+    rows: Rows = table.X
+    moments = moments_of(rows)
+    chosen_scaling = choose_scaling(
+        np.sqrt(moments.variances), list(table.feature_names), request.scale
+    )
+    steps: list[Any] = []
+    points = rows
+    if chosen_scaling.standardize:
+        scaler = _scaler(rows)
+        steps, points = [("scale", scaler)], ScaledRows(rows, scaler.mean_, scaler.scale_)
+    chosen = choose(table, request, points)
+    request.check_method(chosen.method)
+    fit_estimator(chosen.estimator, points, table.y, request, callbacks)
+    answers = answer_own(chosen.estimator, chosen.method, points, table)
+    answers, trust = trust_rows(chosen.estimator, answers)
+    return BlockOutcome(
+        request,
+        chosen,
+        table,
+        Pipeline([*steps, ("estimator", chosen.estimator)]),
+        answers,
+        chosen_scaling.reason,
+        trust,
+        time.perf_counter() - start,
+    )
+
+
+def _scaler(rows: Rows) -> StandardScaler:
+    """A scaler that is fitted by the moments of one pass."""
+    moments = moments_of(rows)
+    scaler = StandardScaler().fit(np.zeros((1, rows.shape[1]), dtype=rows.dtype))
+    scaler.n_samples_seen_ = rows.shape[0]
+    scaler.mean_, scaler.var_ = moments.mean, moments.variances
+    deviations = np.sqrt(moments.variances)
+    scaler.scale_ = np.where(deviations > 0, deviations, 1.0)
+    return scaler

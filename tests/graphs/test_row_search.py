@@ -1,0 +1,197 @@
+"""Neighbours of points on disk: those of points in memory, or as many as the recall says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing._rows import ArrayRows, open_rows
+from lapwing.exceptions import LowRecallWarning
+from lapwing.graphs import KNNGraph, build_laplacian, row_points, row_search
+from tests.helpers.rows import CountedRows, make_zarr
+
+METRICS = ("euclidean", "cosine")
+
+
+def clouds(n: int = 900, d: int = 8, dtype: Any = np.float64) -> Any:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) + 4 * rng.standard_normal((5, d))[np.arange(n) % 5] + 20
+    return X.astype(dtype)
+
+
+@pytest.fixture(autouse=True)
+def several_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_points, "_LEAST_BYTES", 4000)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_scan_finds_the_neighbours_of_points_in_memory(metric: str, dtype: Any) -> None:
+    X = clouds(dtype=dtype)
+    graph = KNNGraph(6, metric=metric, approximate=False)
+    expected, found = graph.neighbors(X), graph.neighbors(ArrayRows(X))
+    np.testing.assert_array_equal(np.sort(found.indices), np.sort(expected.indices))
+    atol = 1e-12 if dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(found.distances, expected.distances, atol=atol)
+    assert found.recall == 1
+    assert found.distances.dtype == dtype
+    assert found.indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_search_by_codes_finds_what_its_recall_says(metric: str) -> None:
+    pytest.importorskip("faiss")
+    X = clouds(2500)
+    graph = KNNGraph(5, metric=metric, approximate=True, target_recall=0.9)
+    found = graph.neighbors(ArrayRows(X))
+    truth = KNNGraph(5, metric=metric).neighbors(X)
+    share = (found.indices[:, :, None] == truth.indices[:, None, :]).any(axis=2).mean()
+    assert found.recall >= 0.9
+    assert abs(share - found.recall) < 0.05
+    # Lengths are those of the points and not of their codes.
+    right = (found.indices == truth.indices).all(axis=1)
+    np.testing.assert_allclose(found.distances[right], truth.distances[right], atol=1e-12)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_equally_far_points_are_neighbours(approximate: bool) -> None:
+    codes = np.unique(np.random.default_rng(0).integers(0, 3, (400, 4)), axis=0).astype(float)
+    expected = KNNGraph(4).affinity(codes)
+    graph = KNNGraph(4, approximate=approximate, target_recall=1.0)
+    found = graph.affinity(ArrayRows(codes))
+    if not approximate:
+        assert abs(expected - found).max() < 1e-9
+    else:
+        assert found.nnz > 4 * len(codes)
+
+
+def test_zero_rows_are_their_own_direction() -> None:
+    X = clouds(60) - 20
+    X[[3, 40]] = 0
+    graph = KNNGraph(3, metric="cosine", approximate=False)
+    expected, found = graph.neighbors(X), graph.neighbors(ArrayRows(X))
+    np.testing.assert_allclose(found.distances, expected.distances, atol=1e-12)
+    assert found.indices[3, 0] == 40
+
+
+def test_passes_are_two_a_slab() -> None:
+    X = clouds(900)
+    rows = CountedRows(ArrayRows(X))
+    KNNGraph(5, approximate=False).neighbors(rows)
+    n_slabs = -(-900 // max(1, 900 * 64 // 10 // 64))
+    assert rows.passes == 2 + 2 * n_slabs  # moments for the centre, and the slabs themselves
+    assert rows.largest <= 900
+
+
+def test_points_on_disk_are_searched_by_their_own_ways() -> None:
+    rows = ArrayRows(clouds(50))
+    for graph in (KNNGraph(3, metric="manhattan"), KNNGraph(3, backend="sklearn")):
+        with pytest.raises(ValueError, match="Points on disk are searched in blocks, by metric="):
+            graph.affinity(rows)
+    with pytest.raises(ValueError, match="n_neighbors=50 must be smaller than"):
+        KNNGraph(50).affinity(rows)
+
+
+def test_the_memory_of_a_search_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "20k")
+    with pytest.raises(
+        MemoryError, match=r"neighbours of 900 points on disk, with 8 bytes .*Anchor"
+    ):
+        KNNGraph(5, approximate=True).neighbors(ArrayRows(clouds()))
+
+
+def test_a_low_recall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(row_search, "_CODE_OPERATIONS", 1.0)
+    X = np.random.default_rng(0).standard_normal((3000, 30))
+    with pytest.warns(LowRecallWarning, match="finds .*% of the nearest neighbours of 3000 points"):
+        KNNGraph(5, approximate=True).neighbors(ArrayRows(X))
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stages of a search that are really run."""
+    seen: list[str] = []
+    for name in ("index", "tune", "find"):
+        original = getattr(row_search._Search, name)
+
+        def watched(self: Any, *args: Any, name: str = name, original: Any = original) -> Any:
+            seen.append(name)
+            return original(self, *args)
+
+        monkeypatch.setattr(row_search._Search, name, watched)
+    return seen
+
+
+def _search(path: Path, memory: Path) -> Any:
+    graph = KNNGraph(5, approximate=True)
+    return build_laplacian(graph, open_rows(path), memory=str(memory)).affinity
+
+
+def test_finished_stages_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    X = clouds(900, dtype=np.float32)
+    np.save(tmp_path / "X.npy", X)
+    seen = _calls(monkeypatch)
+    found = _search(tmp_path / "X.npy", tmp_path / "kept")
+    n_slabs = seen.count("find")
+    assert n_slabs > 5
+    assert seen == ["index", "tune"] + ["find"] * n_slabs
+    seen.clear()
+    again = _search(tmp_path / "X.npy", tmp_path / "kept")
+    assert seen == []
+    assert abs(found - again).max() == 0
+    np.save(tmp_path / "X.npy", X + 1)  # another file: nothing of the old one is taken
+    _search(tmp_path / "X.npy", tmp_path / "kept")
+    assert seen == ["index", "tune"] + ["find"] * n_slabs
+
+
+def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    np.save(tmp_path / "X.npy", clouds(900, dtype=np.float32))
+    expected = _search(tmp_path / "X.npy", tmp_path / "whole")
+    seen = _calls(monkeypatch)
+    counted = row_search._Search.find
+
+    def interrupted(self: Any, index: Any, rows: Any, values: Any) -> Any:
+        if seen.count("find") == 3:
+            raise KeyboardInterrupt
+        return counted(self, index, rows, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(row_search._Search, "find", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _search(tmp_path / "X.npy", tmp_path / "kept")
+    assert seen == ["index", "tune", "find", "find", "find"]
+    seen.clear()
+    found = _search(tmp_path / "X.npy", tmp_path / "kept")
+    assert set(seen) == {"find"}
+    assert abs(found - expected).max() == 0
+
+
+def test_what_was_written_by_half_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    np.save(tmp_path / "X.npy", clouds(900, dtype=np.float32))
+    expected = _search(tmp_path / "X.npy", tmp_path / "kept")
+    # As a process that is killed while it writes leaves it: under the name of before the renaming.
+    victims = sorted((tmp_path / "kept").rglob("output.pkl"))
+    for victim in victims:
+        whole = victim.read_bytes()
+        victim.with_name("output.pkl.thread-1-pid-1").write_bytes(whole[: len(whole) // 2])
+        victim.unlink()
+    seen = _calls(monkeypatch)
+    found = _search(tmp_path / "X.npy", tmp_path / "kept")
+    assert len(seen) == len(victims)
+    assert abs(found - expected).max() == 0
+
+
+def test_a_search_in_a_zarr_array(tmp_path: Path) -> None:
+    X = clouds(200)
+    graph = KNNGraph(5, approximate=False)
+    found = graph.affinity(open_rows(make_zarr(X, tmp_path)))
+    assert abs(found - graph.affinity(X)).max() < 1e-12
