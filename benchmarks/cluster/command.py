@@ -7,7 +7,6 @@ its own.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import resource
 import time
@@ -20,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.output import say
+from benchmarks.shared.output import RESULTS, say, write_results
+from benchmarks.shared.tables import Table
 
 N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 10, 10
 CHUNK = 50_000
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB", help="Limit of each worker.")
     parser.add_argument("--quick", action="store_true", help="20,000 points only.")
-    parser.add_argument("--output", type=Path, help="A file for the results as JSON.")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -75,15 +75,28 @@ def run(arguments: argparse.Namespace) -> int:
         for method in arguments.methods:
             use = measure(method, n, arguments.workers, arguments.memory)
             uses.append(use)
-            stages = ", ".join(f"{name} {seconds:.1f}" for name, seconds in use.stages.items())
-            say(
-                f"{method:15s} {n:>10,d} points: {use.seconds:7.1f} s ({stages}); client "
-                f"{use.client_bytes / 1e9:.2f} GB, worker {use.worker_bytes / 1e9:.2f} GB, moved "
-                f"{use.moved_bytes / 1e9:.2f} GB; error {use.error:.2f} %"
-            )
-    if arguments.output is not None:
-        arguments.output.write_text(json.dumps([asdict(use) for use in uses], indent=1) + "\n")
+            say("  ".join(_cells(use)))
+    rows = [_cells(use) for use in uses]
+    header = ("method", "points", "s", "stages", "client GB", "worker GB", "moved GB", "error %")
+    title = f"{arguments.workers} workers of {arguments.memory}, one thread each"
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    raw = {"uses": [asdict(use) for use in uses]}
+    write_results(arguments.output, "cluster", [Table(title, header, rows)], raw)
     return 0
+
+
+def _cells(use: Use) -> list[str]:
+    stages = ", ".join(f"{name} {seconds:.1f}" for name, seconds in use.stages.items())
+    sizes = [use.client_bytes, use.worker_bytes, use.moved_bytes]
+    numbers = [f"{size / 1e9:.2f}" for size in sizes]
+    return [
+        use.method,
+        f"{use.n_points:,d}",
+        f"{use.seconds:.1f}",
+        stages,
+        *numbers,
+        f"{use.error:.2f}",
+    ]
 
 
 def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
@@ -97,7 +110,9 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
             threads_per_worker=1,
             memory_limit=memory,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs="ERROR",
         ) as cluster,
         Client(cluster) as client,
     ):

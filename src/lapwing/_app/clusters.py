@@ -109,7 +109,8 @@ def _client(request: FitRequest, flag: str) -> Iterator[Any]:
                 n_workers=request.workers,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # a port on the loopback alone
+                scheduler_kwargs={"dashboard": False},
                 silence_logs="ERROR",
             ) as cluster,
             distributed.Client(cluster) as client,
