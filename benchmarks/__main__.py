@@ -37,6 +37,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "choosing": Benchmark(
         "benchmarks.choosing.command", "Few labels: what `compare` chooses and estimates"
     ),
+    "cluster": Benchmark(
+        "benchmarks.cluster.command", "Dask: time, memory and traffic on two worker processes"
+    ),
     "convert": Benchmark(
         "benchmarks.convert.command", "Turn the papers' public files into the archives read here"
     ),

@@ -21,7 +21,9 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
         distributed.LocalCluster(
             n_workers=n_workers,
             host="127.0.0.1",
-            dashboard_address=None,
+            # No dashboard, and its port on the loopback too.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=50,
             **settings,
         ) as cluster,

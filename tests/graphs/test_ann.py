@@ -118,9 +118,9 @@ def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
         faiss.omp_set_num_threads(3)
         KNNGraph(3, backend="faiss", n_jobs=1).affinity(gaussian_points(50))
         assert faiss.omp_get_max_threads() == 3
-        with ann._threads(faiss, 1):
+        with ann.faiss_threads(faiss, 1):
             assert faiss.omp_get_max_threads() == 1
-        with ann._threads(faiss, None):
+        with ann.faiss_threads(faiss, None):
             assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._app.choosing import Chosen, choose
+from lapwing._app.clusters import fit_on_cluster
 from lapwing._app.methods import CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import FitRequest, LearningRequest, TuneRequest, fit_command
@@ -194,14 +195,18 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     keeps = request.next_rows is not None and can_suggest(estimator, table.labeled.size)
     if keeps:
         estimator.set_params(updatable=True)
-    fit_estimator(estimator, before.points, table.y, request, callbacks)
+    if request.distributed:
+        estimator = fit_on_cluster(estimator, before.points, table.y, table.labeled, request)
+    else:
+        fit_estimator(estimator, before.points, table.y, request, callbacks)
     telling = None
     if keeps:
         telling = estimator.suggest(N_NEXT)
         # What is kept for it is of order n^2, and no part of the model.
         estimator = without_memory(estimator)
     twin = None
-    if request.wants_report and method.twin is not None:
+    # A twin is one more fit, which would be made here and not on the cluster.
+    if request.wants_report and method.twin is not None and not request.distributed:
         twin = fit_twin(estimator, method, before.points, table)
     answers = answer_own(estimator, method, before.points, table)
     answers, trust = trust_rows(estimator, answers)

@@ -27,7 +27,8 @@ class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
         self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
     ) -> Prepared:
         recipe = self._recipe()
-        anchors, Z = weigh(recipe, problem.X)
+        with progress.stage("graph"):
+            anchors, Z = weigh(recipe, problem.X)
         return Prepared(targets, problem, AnchorLaplacian(Z, int(recipe.power)), anchors)
 
 

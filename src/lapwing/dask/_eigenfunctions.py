@@ -36,15 +36,16 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
     ) -> Prepared:
         X, n_bins = problem.X, int(self.n_bins)
         check_bins(n_bins)
-        rotation = _rotation(X, int(self.n_components))
-        histograms = _histograms(X, rotation, n_bins, float(self.clip))
-        functions = eigenfunctions_of(
-            rotation,
-            histograms,
-            X.shape[0],
-            n_functions=self.n_eigenfunctions,
-            bandwidth=self.bandwidth,
-        )
+        with progress.stage("eigenfunctions"):
+            rotation = _rotation(X, int(self.n_components))
+            histograms = _histograms(X, rotation, n_bins, float(self.clip))
+            functions = eigenfunctions_of(
+                rotation,
+                histograms,
+                X.shape[0],
+                n_functions=self.n_eigenfunctions,
+                bandwidth=self.bandwidth,
+            )
         return Prepared(targets, problem, None, functions)
 
     def _values(self, function: EigenfunctionSum, X: Points) -> Any:

@@ -7,7 +7,10 @@ of all points stay on the workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +26,24 @@ from lapwing.dask._tall import Tall
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets
-from lapwing.estimators.progress import SILENT
+from lapwing.estimators.progress import Tick
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import check_weights
 
 __all__ = ["ClassifierOnCluster", "ClusterProblem", "OnCluster"]
+
+_LOG = logging.getLogger("lapwing")
+
+
+class _Told:
+    """Stages of a fit, whose times are told to the log."""
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        start = time.monotonic()
+        yield lambda attributes: False
+        _LOG.info("%s: %.1f s", name, time.monotonic() - start)
 
 
 class _Same:
@@ -93,11 +108,12 @@ class OnCluster:
         targets: Targets = self._read_targets(y.column)
         diagnostics.warn_doubt(targets.doubt)
         self._set(targets.attributes)
-        graph = self._graph()
+        graph, stages = self._graph(), _Told()
         problem = self._problem(X, y, targets)
-        prepared = self._prepare(targets, problem, graph, SILENT)
-        solution = self._solve(prepared, SILENT)
-        self._tell(X, prepared, solution)
+        prepared = self._prepare(targets, problem, graph, stages)
+        solution = self._solve(prepared, stages)
+        with stages.stage("answers"):
+            self._tell(X, prepared, solution)
         values: Tall = solution.values
         return values
 

@@ -171,8 +171,14 @@ def tuned_lists(
 
     Parameters
     ----------
-    faiss, points, k, target_recall
-        As for `faiss_approximate`.
+    faiss : module
+        From `load_faiss`.
+    points : Points
+        Dense.
+    k : int
+        Neighbours of each point.
+    target_recall : float
+        In (0, 1].
     rng : RandomState
 
     Returns

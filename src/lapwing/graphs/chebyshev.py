@@ -283,16 +283,21 @@ def filtered(
     Parameters
     ----------
     L : FilterOperator
-    X : block of `block_width` (k) vectors
+    X : block
+        Of `block_width` (k) vectors.
     k : int
-    upper, tolerance, slack, max_iter, callback
-        As there.
+    upper : float
+    tolerance : float
+    slack : float
+    max_iter : int
+    callback : callable, optional
 
     Returns
     -------
     values : ndarray of shape (k,)
         In the order in which they were locked.
-    locked : block of k vectors
+    locked : block
+        Of k vectors.
     following : float
     n_iter : int
     """

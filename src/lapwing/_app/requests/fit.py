@@ -32,6 +32,10 @@ class FitRequest(LearningRequest):
         Two columns for the report's map, or none.
     probabilities : bool
         Whether the predictions have a column of probabilities for each class.
+    cluster : str or None
+        Address of a Dask scheduler to fit on.
+    workers : int or None
+        Processes of this machine to fit on.
     predictions, model, report, onnx, next_rows : Path or None
         The files to write.
     """
@@ -41,6 +45,8 @@ class FitRequest(LearningRequest):
     truth: str | None = None
     layout: tuple[str, ...] = named("--map", ())
     probabilities: bool = False
+    cluster: str | None = None
+    workers: int | None = None
     predictions: Path | None = field(default=None, metadata=SIDE)
     model: Path | None = field(default=None, metadata=SIDE)
     report: Path | None = field(default=None, metadata=SIDE)
@@ -49,7 +55,29 @@ class FitRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_cluster()
         self.check_method(self.chosen)
+
+    @property
+    def distributed(self) -> bool:
+        """Whether the fit runs on a cluster."""
+        return self.cluster is not None or self.workers is not None
+
+    def _check_cluster(self) -> None:
+        if not self.distributed:
+            return
+        flag = "--workers" if self.cluster is None else "--cluster"
+        if self.cluster is not None and self.workers is not None:
+            raise ValueError("Give --cluster ADDRESS or --workers N, not both.")
+        if self.automatic:
+            raise ValueError(
+                f"{flag} needs a method by name, as trying several would fit each: use --method "
+                "laperls or anchors."
+            )
+        if self.next_rows is not None:
+            raise ValueError(
+                f"--next: the rows to label next are not found on a cluster. Leave out {flag}."
+            )
 
     def _usual_method(self) -> str:
         return METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD

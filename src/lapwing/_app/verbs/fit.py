@@ -13,6 +13,7 @@ from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels
 from lapwing._app.requests import FitRequest
 from lapwing._app.verbs.app import Command, app
 from lapwing._app.verbs.options import (
+    LEARN,
     WRITE,
     Data,
     Dates,
@@ -76,6 +77,20 @@ def fit(
     scale: Scale = "auto",
     impute: Impute = "auto",
     seed: Seed = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
+            rich_help_panel=LEARN,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Fit on so many processes of this machine.", rich_help_panel=LEARN
+        ),
+    ] = None,
     predictions: PredictionsFile = None,
     probabilities: Probabilities = False,
     model: ModelFile = None,

@@ -1,0 +1,85 @@
+"""``lapwing fit --cluster`` and ``--workers``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing._app.cli import main
+from lapwing._app.requests import FitRequest
+from tests.cluster.conftest import Case
+
+pytest.importorskip("typer", reason="typer is not installed")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    case = Case(n=120)
+    path = tmp_path / "points.csv"
+    names = ["low", "mid", "top"]
+    rows = ["a,b,c,d,kind"]
+    for x, label in zip(case.X, case.y, strict=True):
+        cells = [f"{value:.6f}" for value in x]
+        rows.append(",".join([*cells, names[label] if label >= 0 else ""]))
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*words: object) -> int:
+    return main([str(word) for word in words])
+
+
+def test_a_fit_on_a_cluster_answers_as_one_here(
+    client: Any, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = ["fit", table, "--label", "kind", "--method", "eigenfunctions", "--json"]
+    files = tmp_path / "there.csv", tmp_path / "here.csv"
+    address = client.scheduler.address
+    assert run(*fit, "--cluster", address, "--predictions", files[0]) == 0
+    there = json.loads(capsys.readouterr().out)
+    assert run(*fit, "--predictions", files[1]) == 0
+    here = json.loads(capsys.readouterr().out)
+    assert there["classes"] == here["classes"]
+    labels = [
+        np.array([line.split(",")[1] for line in file.read_text().splitlines()]) for file in files
+    ]
+    np.testing.assert_array_equal(*labels)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--workers", "2", "--method", "lapsvc"], "LapSVC does not run on a cluster"),
+        (["--workers", "2", "--method", "s3vc"], "kernel=rbf is not done on a cluster"),
+        (["--workers", "2"], "--workers needs a method by name"),
+        (["--workers", "2", "--cluster", "tcp://a:1", "--method", "laperls"], "not both"),
+        (
+            ["--workers", "2", "--method", "laperls", "--next", "next.csv"],
+            "the rows to label next are not found on a cluster",
+        ),
+    ],
+)
+def test_what_a_cluster_does_not_do(
+    words: list[str], told: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("fit", table, "--label", "kind", *words) != 0
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_address_without_a_scheduler(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing._app.clusters._CONNECT", 0.2)
+    fit = ["fit", table, "--label", "kind", "--method", "anchors"]
+    assert run(*fit, "--cluster", "tcp://127.0.0.1:1") != 0
+    assert "no Dask scheduler answers there" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_request_knows_where_it_runs() -> None:
+    request = FitRequest(data=(Path("a.csv"),), label="y", method="laperls", workers=2)
+    assert request.distributed
+    assert "--workers 2" in request.command
