@@ -3,7 +3,8 @@
 Prints the errors of the families, of the choice and of the best family of each set in hindsight;
 the estimates beside the truth; and the constants of `lapwing.model_selection.calibration`, fitted
 again. Each set is judged with constants from sets of other origin. The evidence of each draw is
-kept in the output folder, so that a run that was stopped goes on, and rules can be studied.
+kept in the output folder, so that a run that was stopped goes on, and rules can be studied. Draws
+with another ``--size`` that the folder holds take part in the constants: run 600 points first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.choosing.problems import DRAWINGS, LABELS_A_CLASS, SOURCES
-from benchmarks.choosing.records import Record, gather
+from benchmarks.choosing.records import Record, gather, of_other_sizes
 from benchmarks.choosing.rules import (
     Outcome,
     family,
@@ -56,8 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"{source} is left out. {error}")
     if not records:
         return 1
-    found = outcomes(records)
-    constants = fitted(records)
+    more = of_other_sizes(kept, size)
+    found = outcomes(records, more)
+    constants = fitted([*records, *more])
     tables = [errors(records, found), estimates(found), against_supervised(found)]
     tables.append(
         Table(
@@ -67,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
                 ["fitted to these draws", *(f"{value:.2f}" for value in constants)],
                 ["in the library", *(f"{value:.2f}" for value in CONSTANTS)],
             ],
-            ["`seen` is not fitted."],
+            [f"`seen` is not fitted. {len(more)} draws of other numbers of points took part."],
         )
     )
     raw = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,8 +16,6 @@ from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
-
-_DIGITS = string.digits + string.ascii_lowercase
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,6 @@ class Row:
         Parts of the classes in the answer.
     fitted : float
         Share of the given labels that the answer repeats.
-    answer : str
-        The class of every point, a digit of base 36 each.
     error : float
         The true share of wrong answers on the unlabelled points.
     seconds : float
@@ -51,7 +46,6 @@ class Row:
     n_left_out: list[int]
     shares: list[float]
     fitted: float
-    answer: str
     error: float
     seconds: float
 
@@ -92,6 +86,12 @@ def gather(source: str, folder: Path, *, n_draws: int, size: int, seed: int) -> 
     return [known[task] for task in wanted]
 
 
+def of_other_sizes(folder: Path, size: int) -> list[Record]:
+    """Records that runs with other numbers of points have left: they take part in the constants."""
+    paths = sorted(folder.glob("*.jsonl"))
+    return [record for path in paths if path.stem.split()[-2] != str(size) for record in read(path)]
+
+
 def measured(data: Data, task: Task, size: int, seed: int) -> Record:
     """Try all candidates as `compare` does, and count their errors."""
     drawn = draw(data, task, size, seed)
@@ -116,7 +116,6 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
                 tried.n_left_out.tolist(),
                 (np.bincount(tried.codes, minlength=len(tried.n_missed)) / len(hidden)).tolist(),
                 evidence.fitted,
-                "".join(_DIGITS[code] for code in tried.codes),
                 float(np.mean(tried.codes[hidden] != drawn.data.y[hidden])),
                 evidence.seconds,
             )

@@ -94,11 +94,19 @@ def fitted(records: Sequence[Record]) -> Constants:
     return constants
 
 
-def outcomes(records: Sequence[Record]) -> list[Outcome]:
-    """Each set judged with constants that no set of its kin has had a part in."""
+def outcomes(records: Sequence[Record], more: Sequence[Record] = ()) -> list[Outcome]:
+    """Each set judged with constants that no set of its kin has had a part in.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        What is judged.
+    more : sequence of Record
+        Of other numbers of points: they take part in the constants.
+    """
     found = []
     for kin in sorted({SOURCES[record.task.source].kin for record in records}):
-        others = [r for r in records if SOURCES[r.task.source].kin != kin]
+        others = [r for r in (*records, *more) if SOURCES[r.task.source].kin != kin]
         constants = fitted(others) if others else CONSTANTS
         for record in records:
             if SOURCES[record.task.source].kin == kin:

@@ -213,7 +213,7 @@ def test_compare_writes_csv_and_html_or_nothing(blobs: Path, main: Main) -> None
     assert main("compare", "t.csv", *FIT, "--out", "c.csv", "-q")[:2] == (0, "")
     rows = list(csv.DictReader(Path("c.csv").read_text(encoding="utf-8").splitlines()))
     assert {"name", "error", "low", "high", "command"} <= set(rows[0])
-    assert len(rows) == len(default_candidates(np.zeros((60, 2))))
+    assert len(rows) == len(default_candidates(np.zeros((60, 2)), n_classes=2))
     assert main("compare", "t.csv", *FIT, "--out", "c.html", "-q")[0] == 0
     page = Path("c.html").read_text(encoding="utf-8")
     assert all(row["name"] in page for row in rows)

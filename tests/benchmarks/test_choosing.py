@@ -11,7 +11,7 @@ import pytest
 from benchmarks.choosing import records as records_module
 from benchmarks.choosing.command import errors, estimates
 from benchmarks.choosing.problems import SOURCES, Source, Task, draw, tasks
-from benchmarks.choosing.records import Record, Row, gather, read
+from benchmarks.choosing.records import Record, Row, gather, of_other_sizes, read
 from benchmarks.choosing.rules import chosen, fitted, larger_of_both, outcomes
 from benchmarks.shared.data import Data
 from lapwing.model_selection.calibration import CONSTANTS
@@ -29,7 +29,8 @@ def clouds() -> Data:
 def row(name: str, assumption: str, error: float, missed: int = 0, left_out: int = 10) -> Row:
     half = left_out // 2
     first = min(missed, half)
-    return Row(name, assumption, "", 0.1, [first, missed - first], [half, half], error, 1.0)
+    misses = [first, missed - first]
+    return Row(name, assumption, "", 0.1, misses, [half, half], [0.5, 0.5], 1.0, error, 1.0)
 
 
 def record(source: str, number: int, *rows: Row) -> Record:
@@ -63,6 +64,8 @@ def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(records_module, "measured", None)  # nothing is measured again
     assert gather("clouds", tmp_path, n_draws=1, size=40, seed=0) == [first]
     assert read(tmp_path / "nothing.jsonl") == []
+    assert of_other_sizes(tmp_path, 40) == []
+    assert of_other_sizes(tmp_path, 600) == [first]
 
 
 def test_the_choice_is_that_of_compare() -> None:
@@ -86,6 +89,11 @@ def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch)
     assert found["g50c"].estimate == pytest.approx(0.4, abs=0.02)
     assert found["digit1"].estimate == pytest.approx(0.2, abs=0.02)
     assert not found["g50c"].covered
+    # Draws of other numbers of points take part, those of its own kin do not.
+    more = [replace(one, task=replace(one.task, source="text")) for one in made[:4]]
+    helped = {o.task.source: o for o in outcomes(made, [*more, *made[4:]])}
+    assert helped["digit1"].estimate == pytest.approx(found["digit1"].estimate, abs=0.01)
+    assert helped["g50c"].estimate < found["g50c"].estimate
     both = fitted(made)
     assert both.seen == CONSTANTS.seen
     table = errors(made, outcomes(made))

@@ -25,6 +25,8 @@ __all__ = ["Effort", "Evidence", "Looked", "Tried", "look", "objection_to", "try
 
 # An answer that gives a class less than so much of its share has lost it, and one that contradicts
 # so many of its own labels follows something else. 0.2 and 0.4 of the share choose a little worse.
+# An objection that holds only where left-out labels of the small class are missed changes the
+# regret by -0.1 to +0.2 points: not worth a rule.
 _SMALLEST_SHARE = 0.3
 _MOST_UNFITTED = 0.2
 # A class is taken to be rare where so few labels of it would surprise with equal shares.
