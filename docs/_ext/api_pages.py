@@ -166,8 +166,22 @@ class NameRole(SphinxRole):
         return [nodes.literal(self.rawtext, self.text)], []
 
 
+# Public names that are plain words too, such as the option of the command line.
+PLAIN_WORDS = {"compare", "label", "report"}
+
+
+def page_of(text: str) -> str | None:
+    """The public name that code begins with: that of its page, or None."""
+    called = text.partition("(")[0]
+    for module in ("", "lapwing.", *(f"lapwing.{part}." for part in PUBLIC_PARTS)):
+        page, thing = aliases().get(f"{module}{called}", (None, None))
+        if callable(thing) and called not in PLAIN_WORDS:
+            return page
+    return None
+
+
 class NamesAreLinks(SphinxTransform):
-    """In pages of the guide `LapSVC` leads to its page. Functions do not: some are plain words."""
+    """In pages of the guide `LapSVC` leads to its page."""
 
     default_priority = 210
 
@@ -175,10 +189,8 @@ class NamesAreLinks(SphinxTransform):
         if self.env.docname.startswith(("api/", "auto_examples/")):
             return
         for literal in list(self.document.findall(nodes.literal)):
-            text = literal.astext().partition("(")[0]
-            page, thing = aliases().get(f"lapwing.{text}", aliases().get(text, (None, None)))
-            is_name = inspect.isclass(thing) or (thing is not None and "." in text)
-            if not is_name or isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
+            page = page_of(literal.astext())
+            if page is None or isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
                 continue
             link = addnodes.pending_xref(
                 "", refdomain="py", reftype="obj", reftarget=page, refexplicit=True,

@@ -108,6 +108,22 @@ def test_docstrings_may_have_norms_and_attributes(
     assert lines == [escaped]
 
 
+@pytest.mark.parametrize(
+    ("code", "page"),
+    [
+        ("LapSVC('precomputed', graph=affinity)", "lapwing.LapSVC"),
+        ("lapwing.graphs.KNNGraph", "lapwing.KNNGraph"),
+        ("leave_one_out", "lapwing.model_selection.leave_one_out"),
+        ("FewLabelsWarning", "lapwing.exceptions.FewLabelsWarning"),
+        ("label", None),  # the option of the command line
+        ("model.fit(X, y)", None),
+        ("SVC", None),
+    ],
+)
+def test_names_in_pages_lead_to_their_pages(extension: object, code: str, page: str | None) -> None:
+    assert extension("api_pages").page_of(code) == page
+
+
 def test_all_formulas_of_the_pages_can_be_translated(extension: object) -> None:
     mathml = extension("mathml")
     found = [
