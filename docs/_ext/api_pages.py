@@ -9,10 +9,11 @@ there: both are escaped for Sphinx. A name in single backquotes becomes a link w
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,20 +91,39 @@ def members(thing: type) -> list[str]:
 def stub(full: str, thing: Any) -> str:
     """The page of a name, in reStructuredText."""
     module, _, name = full.rpartition(".")
-    kind, inside = "data", []
-    if inspect.isclass(thing):
-        kind = "exception" if issubclass(thing, BaseException) else "class"
-        inside = [] if kind == "exception" else members(thing)
-    elif callable(thing):
-        kind = "function"
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
-    lines += [f".. auto{kind}:: {name}", ""]
-    for member in inside:
-        is_property = isinstance(inspect.getattr_static(thing, member), property)
-        lines += [f"   .. auto{'property' if is_property else 'method'}:: {name}.{member}", ""]
-    if kind == "class" and (backreferences(full)).exists():
-        lines += [f".. include:: backreferences/{full}.examples", ""]
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        lines += [f".. autoexception:: {name}", ""]
+    elif inspect.isclass(thing):
+        lines += [f".. autoclass:: {name}", ""]
+        lines += [f"   {line}" for line in of_class(name, thing)]
+        if backreferences(full).exists():
+            lines += [f".. include:: backreferences/{full}.examples", ""]
+    elif callable(thing):
+        lines += [f".. autofunction:: {name}", ""]
+    else:
+        lines += [f".. data:: {name}", "", *(f"   {line}" for line in of_data(thing)), ""]
     return "\n".join(lines)
+
+
+def of_class(name: str, thing: type) -> list[str]:
+    """What stands on the page of a class below its docstring."""
+    lines = []
+    if issubclass(thing, enum.Enum):
+        lines += [f"``{name}.{member.name}``: {member.value}\n" for member in thing]
+    for member in members(thing):
+        is_property = isinstance(inspect.getattr_static(thing, member), property)
+        lines += [f".. auto{'property' if is_property else 'method'}:: {name}.{member}", ""]
+    return lines
+
+
+def of_data(thing: Any) -> list[str]:
+    """Registries by their names, other data as they are: their docstrings are those of Python."""
+    if isinstance(thing, Mapping):
+        return ["What can be written by name:", ""] + [
+            f"- ``{key!r}``: `{part.__name__}`" for key, part in thing.items()
+        ]
+    return ["``" + ", ".join(map(str, thing)) + "``"]
 
 
 def backreferences(full: str) -> Path:

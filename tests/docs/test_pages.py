@@ -87,8 +87,17 @@ def test_pages_of_names_list_what_lapwing_adds(extension: object) -> None:
     for member in ("fit", "predict_proba", "add_labels", "score"):
         assert f".. automethod:: LapSVC.{member}" in page
     assert "get_params" not in page
-    assert ".. autodata:: GRAPHS" in pages.stub(
-        "lapwing.graphs.GRAPHS", thing("lapwing.graphs.GRAPHS")
+
+
+def test_pages_of_registries_and_kinds_say_what_is_in_them(extension: object) -> None:
+    """Their docstrings are those of Python's dict, tuple and str."""
+    pages = extension("api_pages")
+    assert "- ``'hinge'``: `Hinge`" in pages.stub(
+        "lapwing.losses.LOSSES", thing("lapwing.losses.LOSSES")
+    )
+    assert "#3f90da" in pages.stub("lapwing.plotting.PALETTE", thing("lapwing.plotting.PALETTE"))
+    assert "``Kind.SMOOTH``: smooth" in pages.stub(
+        "lapwing.losses.Kind", thing("lapwing.losses.Kind")
     )
 
 
