@@ -161,6 +161,15 @@ def escape(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: l
             )
 
 
+def describe_data(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """In lists too, data are not described by the docstring of Python's dict or tuple."""
+    if what == "data":
+        names = ", ".join(f"``{key!r}``" for key in thing) if isinstance(thing, Mapping) else ""
+        lines[:] = [f"By name: {names}." if names else "Colours of the classes, in their order."]
+
+
 # Links of footnotes, `[1]_`, stay; so does what numpydoc has escaped.
 _LITERAL = re.compile(r"(``.*?``|`[^`]*`_?)")
 _ESCAPED = re.compile(r"(?<!\\)\||(?<=\w)(?<!\\)_(?=\W|$)")
@@ -224,6 +233,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the gallery (500), which writes what refers to a name.
     app.connect("builder-inited", write_pages, priority=600)
     app.connect("autodoc-process-docstring", escape, priority=600)  # numpydoc's is 500
+    app.connect("autodoc-process-docstring", describe_data, priority=600)
     app.add_role("name", NameRole())
     app.add_transform(NamesAreLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
