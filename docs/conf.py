@@ -106,7 +106,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }  # fmt: skip
-html_sidebars = {"index": [], "getting_started": [], "which_method": [], "glossary": [],
+html_sidebars = {"index": [], "getting_started": [], "which_method": [],
+    "questions": [], "glossary": [],
                  "contributing": [], "changelog": []}  # fmt: skip
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -9,10 +9,11 @@ there: both are escaped for Sphinx. A name in single backquotes becomes a link w
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,20 +91,39 @@ def members(thing: type) -> list[str]:
 def stub(full: str, thing: Any) -> str:
     """The page of a name, in reStructuredText."""
     module, _, name = full.rpartition(".")
-    kind, inside = "data", []
-    if inspect.isclass(thing):
-        kind = "exception" if issubclass(thing, BaseException) else "class"
-        inside = [] if kind == "exception" else members(thing)
-    elif callable(thing):
-        kind = "function"
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
-    lines += [f".. auto{kind}:: {name}", ""]
-    for member in inside:
-        is_property = isinstance(inspect.getattr_static(thing, member), property)
-        lines += [f"   .. auto{'property' if is_property else 'method'}:: {name}.{member}", ""]
-    if kind == "class" and (backreferences(full)).exists():
-        lines += [f".. include:: backreferences/{full}.examples", ""]
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        lines += [f".. autoexception:: {name}", ""]
+    elif inspect.isclass(thing):
+        lines += [f".. autoclass:: {name}", ""]
+        lines += [f"   {line}" for line in of_class(name, thing)]
+        if backreferences(full).exists():
+            lines += [f".. include:: backreferences/{full}.examples", ""]
+    elif callable(thing):
+        lines += [f".. autofunction:: {name}", ""]
+    else:
+        lines += [f".. data:: {name}", "", *(f"   {line}" for line in of_data(thing)), ""]
     return "\n".join(lines)
+
+
+def of_class(name: str, thing: type) -> list[str]:
+    """What stands on the page of a class below its docstring."""
+    lines = []
+    if issubclass(thing, enum.Enum):
+        lines += [f"``{name}.{member.name}``: {member.value}\n" for member in thing]
+    for member in members(thing):
+        is_property = isinstance(inspect.getattr_static(thing, member), property)
+        lines += [f".. auto{'property' if is_property else 'method'}:: {name}.{member}", ""]
+    return lines
+
+
+def of_data(thing: Any) -> list[str]:
+    """Registries by their names, other data as they are: their docstrings are those of Python."""
+    if isinstance(thing, Mapping):
+        return ["What can be written by name:", ""] + [
+            f"- ``{key!r}``: `{part.__name__}`" for key, part in thing.items()
+        ]
+    return ["``" + ", ".join(map(str, thing)) + "``"]
 
 
 def backreferences(full: str) -> Path:
@@ -141,6 +161,15 @@ def escape(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: l
             )
 
 
+def describe_data(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """In lists too, data are not described by the docstring of Python's dict or tuple."""
+    if what == "data":
+        names = ", ".join(f"``{key!r}``" for key in thing) if isinstance(thing, Mapping) else ""
+        lines[:] = [f"By name: {names}." if names else "Colours of the classes, in their order."]
+
+
 # Links of footnotes, `[1]_`, stay; so does what numpydoc has escaped.
 _LITERAL = re.compile(r"(``.*?``|`[^`]*`_?)")
 _ESCAPED = re.compile(r"(?<!\\)\||(?<=\w)(?<!\\)_(?=\W|$)")
@@ -166,8 +195,22 @@ class NameRole(SphinxRole):
         return [nodes.literal(self.rawtext, self.text)], []
 
 
+# Public names that are plain words too, such as the option of the command line.
+PLAIN_WORDS = {"compare", "label", "report"}
+
+
+def page_of(text: str) -> str | None:
+    """The public name that code begins with: that of its page, or None."""
+    called = text.partition("(")[0]
+    for module in ("", "lapwing.", *(f"lapwing.{part}." for part in PUBLIC_PARTS)):
+        page, thing = aliases().get(f"{module}{called}", (None, None))
+        if callable(thing) and called not in PLAIN_WORDS:
+            return page
+    return None
+
+
 class NamesAreLinks(SphinxTransform):
-    """In pages of the guide `LapSVC` leads to its page. Functions do not: some are plain words."""
+    """In pages of the guide `LapSVC` leads to its page."""
 
     default_priority = 210
 
@@ -175,10 +218,8 @@ class NamesAreLinks(SphinxTransform):
         if self.env.docname.startswith(("api/", "auto_examples/")):
             return
         for literal in list(self.document.findall(nodes.literal)):
-            text = literal.astext().partition("(")[0]
-            page, thing = aliases().get(f"lapwing.{text}", aliases().get(text, (None, None)))
-            is_name = inspect.isclass(thing) or (thing is not None and "." in text)
-            if not is_name or isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
+            page = page_of(literal.astext())
+            if page is None or isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
                 continue
             link = addnodes.pending_xref(
                 "", refdomain="py", reftype="obj", reftarget=page, refexplicit=True,
@@ -192,6 +233,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # After the gallery (500), which writes what refers to a name.
     app.connect("builder-inited", write_pages, priority=600)
     app.connect("autodoc-process-docstring", escape, priority=600)  # numpydoc's is 500
+    app.connect("autodoc-process-docstring", describe_data, priority=600)
     app.add_role("name", NameRole())
     app.add_transform(NamesAreLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ def draw(ink: str) -> Figure:
     grid = figure.subplots(3, 3)
     for column, (kind, make) in enumerate(DATA.items()):
         X, truth = make()
-        for row, (name, method) in enumerate(METHODS.items()):
-            first, wrong = fitted(method, X, truth)
+        for row, name in enumerate(METHODS):
+            first, wrong = fitted(name, kind)
             axes = grid[row, column]
             y = mask_labels(truth, 2, random_state=0)
             DecisionMapDisplay.from_estimator(first, X, y, ax=axes, legend=False, resolution=120)
@@ -59,13 +60,15 @@ def draw(ink: str) -> Figure:
     return figure
 
 
-def fitted(method: Any, X: np.ndarray, truth: np.ndarray) -> tuple[Any, float]:
+@cache  # one computation for both grounds
+def fitted(method: str, kind: str) -> tuple[Any, float]:
     """The fit to the first draw of two labels a class, and the mean error of all draws."""
+    X, truth = DATA[kind]()
     models, errors = [], []
     for seed in range(DRAWS):
         y = mask_labels(truth, 2, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
-            models.append(method().fit(X, y))
+            models.append(METHODS[method]().fit(X, y))
         errors.append(np.mean((models[-1].transduction_ != truth)[y == -1]))
     return models[0], float(np.mean(errors))

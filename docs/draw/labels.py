@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ LABELS = (1, 3, 10, 50)
 DRAWS = 3
 
 
+@cache  # one computation for both grounds
 def errors() -> dict[str, np.ndarray]:
     """Share of wrong answers on the rows without a label, (labels, draws)."""
     X, truth = load_digits(return_X_y=True)

@@ -87,8 +87,17 @@ def test_pages_of_names_list_what_lapwing_adds(extension: object) -> None:
     for member in ("fit", "predict_proba", "add_labels", "score"):
         assert f".. automethod:: LapSVC.{member}" in page
     assert "get_params" not in page
-    assert ".. autodata:: GRAPHS" in pages.stub(
-        "lapwing.graphs.GRAPHS", thing("lapwing.graphs.GRAPHS")
+
+
+def test_pages_of_registries_and_kinds_say_what_is_in_them(extension: object) -> None:
+    """Their docstrings are those of Python's dict, tuple and str."""
+    pages = extension("api_pages")
+    assert "- ``'hinge'``: `Hinge`" in pages.stub(
+        "lapwing.losses.LOSSES", thing("lapwing.losses.LOSSES")
+    )
+    assert "#3f90da" in pages.stub("lapwing.plotting.PALETTE", thing("lapwing.plotting.PALETTE"))
+    assert "``Kind.SMOOTH``: smooth" in pages.stub(
+        "lapwing.losses.Kind", thing("lapwing.losses.Kind")
     )
 
 
@@ -106,6 +115,22 @@ def test_docstrings_may_have_norms_and_attributes(
     lines = [written]
     extension("api_pages").escape(None, "class", "LapSVC", None, None, lines)
     assert lines == [escaped]
+
+
+@pytest.mark.parametrize(
+    ("code", "page"),
+    [
+        ("LapSVC('precomputed', graph=affinity)", "lapwing.LapSVC"),
+        ("lapwing.graphs.KNNGraph", "lapwing.KNNGraph"),
+        ("leave_one_out", "lapwing.model_selection.leave_one_out"),
+        ("FewLabelsWarning", "lapwing.exceptions.FewLabelsWarning"),
+        ("label", None),  # the option of the command line
+        ("model.fit(X, y)", None),
+        ("SVC", None),
+    ],
+)
+def test_names_in_pages_lead_to_their_pages(extension: object, code: str, page: str | None) -> None:
+    assert extension("api_pages").page_of(code) == page
 
 
 def test_all_formulas_of_the_pages_can_be_translated(extension: object) -> None:
