@@ -62,7 +62,7 @@ numpydoc_xref_param_type = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "subsection_order": [f"../examples/{name}" for name in ("data", "trust", "own", "work")],
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_pictures.ReadingOrder",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     # What follows is in _ext/gallery_pictures.py; by name, for the environment is pickled.

@@ -1,4 +1,4 @@
-"""Pictures of the gallery: one style for all examples, each figure for light and for dark ground.
+"""The gallery: the order of its examples, their style, and each figure for light and dark ground.
 
 An example is plain matplotlib, so that it can be copied. Here is what the site adds: colours and
 sizes before an example runs (`prepare`), and a second copy of each figure in which text, lines and
@@ -41,6 +41,24 @@ STYLE: dict[str, Any] = {
     ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
 )
 
+# Examples of a section in the order in which they are read; others follow.
+ORDER = (
+    "text", "images", "embeddings", "spectra", "regression", "imbalance", "many_points",
+    "compare", "calibration", "active_labelling", "class_volumes",
+    "own_graph", "own_loss", "own_kernel", "pipelines", "callbacks", "saving",
+)  # fmt: skip
+
+
+class ReadingOrder:
+    """The key by which sphinx-gallery sorts the files of a section."""
+
+    def __init__(self, folder: str) -> None:
+        pass
+
+    def __call__(self, file: str) -> tuple[int, str]:
+        name = Path(file).stem.removeprefix("plot_")
+        return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
 
 def prepare(gallery_conf: dict[str, Any], name: str) -> None:
     """Set the style; sphinx-gallery calls it before each example."""
@@ -61,7 +79,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         for file, scheme in ((path, "light"), (dark, "dark")):
             place = file.relative_to(gallery_conf["src_dir"]).as_posix()
             shown.append(
-                f".. image-sg:: /{place}\n   :alt: {said}\n   :srcset: /{place}\n"
+                f".. image:: /{place}\n   :alt: {said}\n   :align: center\n"
                 f"   :class: sphx-glr-single-img only-{scheme}\n"
             )
     plt.close("all")
