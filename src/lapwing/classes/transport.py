@@ -23,7 +23,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["Plan", "transport"]
+__all__ = ["Plan", "parted_in_two", "transport"]
 
 _COARSEST = 256  # points of the smallest sample
 _RATIO = 4  # of the sizes of two samples that follow each other
@@ -77,6 +77,28 @@ def transport(
     plan = Plan(F, mass, offsets, targets)
     n_iter += plan.meet(0.0)
     return plan, n_iter, plan.misplaced() <= _ROUNDING * mass.sum()
+
+
+def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
+    """The plan of `transport` for two classes: those that gain most by the second one are its.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, 2)
+    mass : ndarray of shape (n,)
+    targets : ndarray of shape (2,)
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        One class a point. The point at which the second class is full goes where more of it fits.
+    """
+    order = np.argsort(F[:, 0] - F[:, 1], kind="stable")
+    half = mass[order] / 2
+    filled = np.cumsum(mass[order]) - half
+    codes = np.zeros(len(F), dtype=np.intp)
+    codes[order[filled <= targets[1]]] = 1
+    return codes
 
 
 class Plan:

@@ -23,6 +23,7 @@ from lapwing.graphs import Anchors, KNNGraph, Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.problem import Problem
+from lapwing.solvers.graph.evidence import chance_cut
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.regression import FunctionRegression
@@ -333,7 +334,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             "history_": _history(partition),
             "n_iter_": max(1, partition.n_iter),
             "status_": str(partition.status),
-            "edge_cut_": _edge_cut(posed, shares.argmax(axis=1)),
+            "edge_cut_": chance_cut(posed.graph, shares.argmax(axis=1), posed.n_classes),
             "affinity_": prepared.laplacian.affinity,
         }
         return BalancedSolution(function, values.astype(dtype), attributes, partition, posed)
@@ -444,14 +445,3 @@ def _nearest_shares(values: Array) -> Array:
     """Decision values as shares."""
     parts = np.maximum(1 + of_each_class(values), np.finfo(values.dtype).tiny)
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))
-
-
-def _edge_cut(posed: VolumeProblem, codes: Array) -> float:
-    """Weight between classes over that of chance; 0 where there is but one class or no edge."""
-    cuts = posed.graph.cuts(codes, posed.n_classes)
-    total = float(cuts.sum())
-    if total == 0:
-        return 0.0
-    parts = cuts.sum(axis=1) / total
-    chance = 1 - float(parts @ parts)
-    return (1 - float(np.trace(cuts)) / total) / chance if chance > 0 else 0.0

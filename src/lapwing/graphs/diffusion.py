@@ -121,6 +121,17 @@ class Diffusion:
         total = np.bincount(pairs, W.data, minlength=n_classes**2)
         return np.asarray(total.reshape(n_classes, n_classes))
 
+    def cut(self, codes: Array) -> float:
+        """Weight of the edges between points of different classes."""
+        W = self.affinity
+        return float(W.data[codes[self._rows] != codes[W.indices]].sum(dtype=np.float64)) / 2
+
+    @cached_property
+    def _rows(self) -> Array:
+        """Row of each entry of W."""
+        W = self.affinity
+        return np.repeat(np.arange(self.n_points, dtype=W.indices.dtype), np.diff(W.indptr))
+
     def restrict(self, rows: Array) -> Diffusion:
         """The same on some of the points, edges to all others left out."""
         part = sp.csr_array(self.affinity[rows][:, rows])

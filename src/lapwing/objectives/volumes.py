@@ -68,6 +68,9 @@ class GraphOperator(Protocol):
     def cuts(self, codes: Array, n_classes: int) -> Array:
         """Weights between every two classes."""
 
+    def cut(self, codes: Array) -> float:
+        """Weight of the edges between points of different classes."""
+
     def restrict(self, rows: Array) -> Self:
         """The same on some of the points."""
 

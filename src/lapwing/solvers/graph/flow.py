@@ -8,11 +8,14 @@
    (`lapwing.solvers.graph.regrow`), and kept so if fewer edges are cut.
 5. Pairs of classes are cut anew (`lapwing.solvers.graph.swap`). Where that changed anything, the
    finest scales follow, and the objective decides which is kept.
+6. Where labels are still contradicted by their neighbours, the finer scales are also followed from
+   harmonic functions, which obey every label, if a class has more than one. The partition that contradicts the fewest labels is
+   kept, and of equal ones that of the least objective.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
-tenfold, equal volumes cut through the large ones. Step 3 is then begun a second time with volumes
-as Poisson learning reaches them; they replace the equal ones if they save a tenth of the energy at
-a middle scale.
+tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
+those that Poisson learning and, from a second label of a class on, harmonic functions reach. Cuts
+and labels that are left out say which is kept (`lapwing.solvers.graph.evidence`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.evidence import count_left_out, most_credible
+from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
 from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.resolvent import scales_of_contrast
@@ -37,20 +42,16 @@ __all__ = ["flow"]
 
 _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
 _SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
-_MIDDLE = 3  # scales that are followed before volumes are compared
 _PAIRS_FROM, _LAST_FROM = 2, 3
+_OBEDIENT_FROM = (2, 4)
 _REGROWTHS = 3
 _STILL = 1e-2  # part of the shares: the finest scale has come to rest
-# Energy of the volumes that were reached, relative to equal ones, below which those are kept. At
-# one to five labels a class: 0.76 to 0.89 on Uspst with half of the classes thinned tenfold, 0.92
-# to 1.03 as it is.
-_CONTRADICTED = 0.9
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
 
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """A descent to the middle scale, and the problem with the prior that it was for."""
+    """A descent, and the problem with the prior that it was for."""
 
     problem: VolumeProblem
     stages: list[Stage]
@@ -62,37 +63,70 @@ def flow(problem: VolumeProblem) -> Partition:
     reach, n_iter = reach_of(problem)
     begin = problem.whole(first_codes(problem, reach))
     scales = scales_of_contrast(problem, begin, _CONTRASTS)
-    course = _course(problem, begin, scales.scales)
-    descents = [course.reached]
-    if not problem.exact:
-        other = problem.with_prior(_reached_prior(problem, reach), exact=False)
-        trial = _course(other, other.whole(first_codes(other, reach)), scales.scales)
-        descents.append(trial.reached)
-        if trial.reached.energy < _CONTRADICTED * course.reached.energy:
-            course = trial
-    problem, stages = course.problem, course.stages
-    best = descend(problem, course.reached.shares, stages[_MIDDLE:], "flow")
-    descents.append(best)
+    course, tried, spent = _chosen(problem, reach, scales.scales)
+    n_iter += scales.n_iter + spent
+    problem, stages, best = course.problem, course.stages, course.reached
     best, regrowths = _with_regrowth(problem, best, stages)
     swapped = swap_pairs(problem, best.shares, _exact(stages[_PAIRS_FROM:]))
-    descents += regrowths
+    descents = [*tried, *regrowths]
     if swapped.pairs:
         again = descend(problem, problem.whole(swapped.codes), stages[_LAST_FROM:], "after swaps")
         descents.append(again)
         best = min(best, again, key=lambda each: each.objective)
         best, regrowths = _with_regrowth(problem, best, stages)
         descents += regrowths
+    # Of the partition with the least energy: one that obeys labels hides what volumes would ask for.
+    loosened = _loosened(problem, best) if problem.exact else None
+    best, obedient, spent = _obedient(problem, best, stages)
+    descents += obedient
     scores = assigned(problem, best.scores)
     return Partition(
         scores,
         soft_shares(problem, scores, temperature_of(problem)),
         best.objective,
         tuple(stage for each in descents for stage in each.history),
-        n_iter + scales.n_iter + sum(each.n_iter for each in descents) + round(swapped.n_iter),
+        n_iter + spent + sum(each.n_iter for each in descents) + round(swapped.n_iter),
         Status.CONVERGED if best.change <= _STILL else Status.MAX_ITER,
         best.change,
-        _loosened(problem, best) if problem.exact else None,
+        loosened,
     )
+
+
+def _chosen(
+    problem: VolumeProblem, reach: Array, scales: Sequence[Scale]
+) -> tuple[_Course, list[Balanced], int]:
+    """The descent at known volumes, or the most credible of those at several; all; products."""
+    if problem.exact:
+        course = _course(problem, reach, scales)
+        return course, [course.reached], 0
+    priors, n_iter = [problem.prior, _drawn(problem, reach.argmax(axis=1))], 0
+    if _several(problem):
+        harmonic = laplace(problem)
+        priors.append(_drawn(problem, harmonic.scores.argmax(axis=1)))
+        n_iter += harmonic.n_iter
+    courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
+    left_out = count_left_out(problem)
+    codes = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
+    chosen = courses[most_credible(problem, codes, left_out)]
+    return chosen, [course.reached for course in courses], n_iter + left_out.n_iter
+
+
+def _obedient(
+    problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
+) -> tuple[Balanced, list[Balanced], int]:
+    """The best of a partition and those from harmonic functions; these, and products for them."""
+    if not (_several(problem) and problem.disagreeing(best.shares)):
+        return best, [], 0
+    harmonic = laplace(problem)
+    begin = problem.whole(harmonic.scores.argmax(axis=1))
+    followed = [
+        descend(problem, begin, stages[first:], "from harmonic functions")
+        for first in _OBEDIENT_FROM
+    ]
+    best = min(
+        (best, *followed), key=lambda each: (problem.disagreeing(each.shares), each.objective)
+    )
+    return best, followed, harmonic.n_iter
 
 
 def _with_regrowth(
@@ -113,9 +147,14 @@ def _with_regrowth(
     return best, followed
 
 
-def _reached_prior(problem: VolumeProblem, reach: Array) -> Array:
-    """Volumes of the classes by the reach of the labels, drawn towards the prior."""
-    found = problem.volumes(problem.whole(reach.argmax(axis=1)))
+def _several(problem: VolumeProblem) -> bool:
+    """Whether a class has more than one label; harmonic functions of one are spikes at the labels."""
+    return bool((np.bincount(problem.codes) > 1).any())
+
+
+def _drawn(problem: VolumeProblem, codes: Array) -> Array:
+    """Volumes of the classes of a partition, drawn towards the prior."""
+    found = problem.volumes(problem.whole(codes))
     return np.asarray(_TRUST * found + (1 - _TRUST) * problem.prior)
 
 
@@ -133,9 +172,10 @@ def _loosened(problem: VolumeProblem, found: Balanced) -> Array:
     ).volumes
 
 
-def _course(problem: VolumeProblem, begin: Array, scales: Sequence[Scale]) -> _Course:
+def _course(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> _Course:
     stages = _stages(problem, scales)
-    return _Course(problem, stages, descend(problem, begin, stages[:_MIDDLE], "flow"))
+    begin = problem.whole(first_codes(problem, reach))
+    return _Course(problem, stages, descend(problem, begin, stages, "flow"))
 
 
 def _stages(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.transport import transport
+from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
@@ -222,8 +222,12 @@ def _shared(
     if not len(free):
         return codes, None
     F = scores[free].astype(np.float64)
+    volumes = open_volumes(problem, F)
+    if problem.n_classes == 2:
+        codes[free] = parted_in_two(F, mass, volumes)
+        return codes, None
     F -= F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    plan, _, _ = transport(F, mass, open_volumes(problem, F), start=start)
+    plan, _, _ = transport(F, mass, volumes, start=start)
     codes[free] = plan.assignment()
     return codes, plan.offsets
 
@@ -275,5 +279,4 @@ def _electing(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
 
 
 def _cut(problem: VolumeProblem, codes: Array) -> float:
-    cuts = problem.graph.cuts(codes, problem.n_classes)
-    return float((cuts.sum() - np.trace(cuts)) / 2)
+    return problem.graph.cut(codes)

@@ -73,7 +73,15 @@ def resolvent(
     masses = problem.graph.masses
     right = masses.astype(shares.dtype)[:, None] * shares
     right[problem.index] += problem.pull.astype(right.dtype)
-    return shifted_solve(problem.graph, masses + problem.clamp, s, right, start=start, tol=tol)
+    diagonal = masses + problem.clamp
+    if shares.shape[1] != 2:
+        return shifted_solve(problem.graph, diagonal, s, right, start=start, tol=tol)
+    # Rows of F sum to one as those of Q and Y do: of two columns one says all.
+    begin = None if start is None else start[:, 1:]
+    found = shifted_solve(problem.graph, diagonal, s, right[:, 1:], start=begin, tol=tol)
+    x = np.hstack([1 - found.x, found.x])
+    residual = np.hstack([-found.residual, found.residual])
+    return found._replace(x=x, residual=residual, optimality=np.tile(found.optimality, 2))
 
 
 @dataclass(frozen=True, eq=False)
