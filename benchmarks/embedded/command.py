@@ -34,7 +34,8 @@ from benchmarks.embedded.large import (
 )
 from benchmarks.embedded.outside import run_outside, run_sizes
 from benchmarks.embedded.report import Run, all_tables, check_all
-from benchmarks.embedded.scaling import POINT_COUNTS, measure_scaling
+from benchmarks.embedded.scaling import POINT_SETS, measure_scaling
+from benchmarks.embedded.searches import SEARCH_POINTS, SEARCHES, measure_search
 from benchmarks.embedded.small import SMALL_SETS, run_set
 from benchmarks.shared.data import load_mnist, load_ssl
 from benchmarks.shared.guide import Shelf
@@ -42,7 +43,8 @@ from benchmarks.shared.options import add_run_options
 from benchmarks.shared.output import say, step, write_results
 
 QUICK_SPLITS, QUICK_SETS = 2, ("usps",)
-SECTIONS = ("small", "large", "digits", "moons", "scaling")
+SECTIONS = ("small", "large", "digits", "moons", "scaling", "searches")
+DIGITS = ("images", "pixels")  # kinds of points that are made of MNIST
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tables",
         nargs="+",
         choices=SECTIONS,
-        help="which parts: Table II, Tables III and IV, MNIST of ten classes, Figure 1, scaling "
-        "(default: all)",
+        help="which parts: Table II, Tables III and IV, MNIST of ten classes, Figure 1, scaling, "
+        "searches for neighbours side by side (default: all)",
     )
     parser.add_argument(
         "--sources",
@@ -76,8 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points",
         nargs="+",
-        default=["mnist", *map(str, POINT_COUNTS)],
-        help="of the scaling table: numbers of synthetic points, or mnist",
+        default=POINT_SETS,
+        help="of the scaling table: KIND:NUMBER, the kinds sheets, images, blobs and pixels; "
+        "with :exact at the end all neighbours are searched",
+    )
+    parser.add_argument(
+        "--search-points", nargs="+", default=SEARCH_POINTS, help="of the searches: KIND:NUMBER"
     )
 
 
@@ -110,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         "sizes": found.sizes,
         "digits": None if found.digits is None else asdict(found.digits),
         "scaling": [asdict(use) for use in found.uses],
+        "searches": [{"points": points, **asdict(one)} for points, one in found.searches],
         "checks": [asdict(check) for check in check_all(found)],
     }
     name = "embedded" if len(sections) > 1 else f"embedded_{sections[0]}"
@@ -221,11 +228,23 @@ def moons_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> No
 def scaling_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
     """Time and memory, a process each."""
     for points in arguments.points:
-        # Loaded here only to see that the process that measures can load it.
-        if points == "mnist" and shelf.take("scaling, mnist", load_mnist) is None:
-            continue
-        with step(f"scaling, {points} points"):
-            found.uses.append(measure_scaling(points))
+        if _at_hand(points, shelf):
+            with step(f"scaling, {points}"):
+                found.uses.append(measure_scaling(points))
+
+
+def searches_section(found: Run, arguments: argparse.Namespace, shelf: Shelf) -> None:
+    """Searches for neighbours, a process each."""
+    for points in arguments.search_points:
+        for name in SEARCHES if _at_hand(points, shelf) else ():
+            with step(f"search, {points}, {name}"):
+                found.searches.append((points, measure_search(points, name)))
+
+
+def _at_hand(points: str, shelf: Shelf) -> bool:
+    """Whether points can be made; loaded only to see that the process that measures can."""
+    kind = points.split(":")[0]
+    return kind not in DIGITS or shelf.take(f"points of kind {kind}", load_mnist) is not None
 
 
 _RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
@@ -234,6 +253,7 @@ _RUN: dict[str, Callable[[Run, argparse.Namespace, Shelf], None]] = {
     "digits": digits_section,
     "moons": moons_section,
     "scaling": scaling_section,
+    "searches": searches_section,
 }
 
 

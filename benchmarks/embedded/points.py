@@ -8,10 +8,12 @@ is fast on one kind alone is not fast.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import affine_transform
+from scipy.ndimage import rotate
 
 from benchmarks.shared.data import load_mnist
 
@@ -59,22 +61,22 @@ def images(n: int, seed: int = 0) -> Points:
     data = load_mnist()
     original, y = data.X / np.float32(255), data.y
     rng = np.random.default_rng(seed)
-    maps = [_moved(dy, dx, angle) for dy in _MOVES for dx in _MOVES for angle in _DEGREES]
+    ways = list(product(_DEGREES, _MOVES, _MOVES))
     which = np.arange(n) % len(y)
     first = rng.permutation(len(y))  # so that a few images are of all classes
     # Digit i takes the ways s_i, s_i + 1 step, ...: a permutation of all of them.
-    how = (rng.integers(len(maps), size=len(y))[which] + 43 * (np.arange(n) // len(y))) % len(maps)
+    how = (rng.integers(len(ways), size=len(y))[which] + 43 * (np.arange(n) // len(y))) % len(ways)
     which = first[which]
     sample = rng.choice(n, min(n, _AXES_SAMPLE), replace=False)
     drawn = np.empty((len(sample), original.shape[1]), dtype=np.float32)
-    for number, pixels in enumerate(maps):
+    for number, way in enumerate(ways):
         at = np.flatnonzero(how[sample] == number)
-        drawn[at] = original[which[sample[at]]] @ pixels
+        drawn[at] = original[which[sample[at]]] @ _changed(*way)
     mean = drawn.mean(axis=0)
     axes = np.linalg.eigh(np.cov(drawn.T))[1][:, : -N_FEATURES - 1 : -1].astype(np.float32)
     X = np.empty((n, N_FEATURES), dtype=np.float32)
-    for number, pixels in enumerate(maps):
-        rows, seen = np.flatnonzero(how == number), pixels @ axes
+    for number, way in enumerate(ways):
+        rows, seen = np.flatnonzero(how == number), _changed(*way) @ axes
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
             X[block] = original[which[block]] @ seen
@@ -82,16 +84,27 @@ def images(n: int, seed: int = 0) -> Points:
     return X, y[which]
 
 
-def _moved(down: int, right: int, degrees: float) -> NDArray[np.float32]:
-    """The map of 784 pixels to those of the image that was turned about its middle, then moved."""
+def _changed(degrees: int, down: int, right: int) -> NDArray[np.float32]:
+    """The map of 784 pixels to those of the image that was turned, then moved."""
+    turned, moved = _turned(degrees), np.zeros((_EDGE**2, _EDGE, _EDGE), dtype=np.float32)
+    (to_y, from_y), (to_x, from_x) = _overlap(down), _overlap(right)
+    moved[:, to_y, to_x] = turned[:, from_y, from_x]
+    return moved.reshape(len(moved), -1)
+
+
+def _overlap(move: int) -> tuple[slice, slice]:
+    """Where the pixels of an axis are after a move, and where they were."""
+    return (
+        slice(max(move, 0), _EDGE + min(move, 0)),
+        slice(max(-move, 0), _EDGE - max(move, 0)),
+    )
+
+
+@cache
+def _turned(degrees: int) -> NDArray[np.float32]:
+    """Every pixel's image (784, 28, 28), turned about the middle."""
     units = np.eye(_EDGE**2, dtype=np.float32).reshape(-1, _EDGE, _EDGE)
-    angle, middle = np.deg2rad(degrees), (_EDGE - 1) / 2
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    offset = middle - turn @ np.array([middle + down, middle + right])
-    # The axis of the units is left as it is.
-    matrix = np.block([[np.eye(1), np.zeros((1, 2))], [np.zeros((2, 1)), turn]])
-    found = affine_transform(units, matrix, np.append(0.0, offset), order=1)
-    return np.asarray(found.reshape(len(units), -1))
+    return np.stack([rotate(unit, degrees, reshape=False, order=1) for unit in units])
 
 
 def pixels(n: int, seed: int = 0) -> Points:

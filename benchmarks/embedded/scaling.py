@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.embedded.points import KINDS, N_CLASSES
 from benchmarks.embedded.searches import search_lists
-from benchmarks.shared.process import resident_bytes, run_alone
+from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
 from lapwing.datasets import mask_labels
 
 POINT_SETS = (
@@ -54,7 +54,8 @@ class Use:
     limits : dict
         Seconds of the 'search' alone and of the 'products' alone.
     peak_bytes : int
-        Largest resident size of the process in the fit, interpreter and points included.
+        Largest resident size of the process in the fit, interpreter and points included, what made
+        the points left out.
     errors : dict
         Of the virtual labels 'g' and of the predictions 'f', in %.
     recall : float
@@ -112,6 +113,7 @@ def run_here(points: str) -> Use:
     marked, clock = _marked(y), _Clock()
     graph = KNNGraph(N_NEIGHBORS, approximate=False if exact else "auto")
     model = LapERLSClassifier(graph=graph).set_callbacks(clock)
+    forget_peak()
     start = time.perf_counter()
     model.fit(X, marked)
     seconds = {**clock.seconds, "fit": time.perf_counter() - start}

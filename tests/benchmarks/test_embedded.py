@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.__main__ import main
 from benchmarks.embedded import paper
+from benchmarks.embedded import points as points_of_kinds
 from benchmarks.embedded.command import QUICK_SETS, SECTIONS
 from benchmarks.embedded.digits import DigitsResult, predictions
 from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
@@ -31,8 +32,10 @@ from benchmarks.embedded.large import (
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
 from benchmarks.embedded.outside import OutsideResult
+from benchmarks.embedded.points import KINDS, N_FEATURES
 from benchmarks.embedded.report import AGREEMENT_LIMITS, NOTES, Run, all_tables, check_all
-from benchmarks.embedded.scaling import N_FEATURES, Use, run_here, sheets
+from benchmarks.embedded.scaling import STAGES, Use, run_here
+from benchmarks.embedded.searches import SEARCHES
 from benchmarks.embedded.small import (
     SMALL_SETS,
     SmallGround,
@@ -220,22 +223,63 @@ def test_digits_meet_the_prior() -> None:
 # Scaling
 
 
-def test_sheets_are_the_same_every_time() -> None:
-    X, y = sheets(500)
+@pytest.mark.parametrize("kind", ["sheets", "blobs"])
+def test_points_are_the_same_every_time(kind: str) -> None:
+    X, y = KINDS[kind](500)
     assert X.shape == (500, N_FEATURES)
     assert X.dtype == np.float32
     assert_array_equal(np.bincount(y), np.full(10, 50))
-    assert_array_equal(X, sheets(500)[0])
+    assert_array_equal(X, KINDS[kind](500)[0])
 
 
-def test_scaling_measures_every_stage() -> None:
+def test_images_are_digits_moved_and_turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn and a move as a map of pixels, and every image in another way each time."""
+    drawn = np.zeros((28, 28), dtype=np.float32)
+    drawn[12:16, 5:23] = 1  # a bar
+    moved = (drawn.ravel() @ points_of_kinds._changed(0, 2, -1)).reshape(28, 28)
+    assert_array_equal(moved, np.roll(drawn, (2, -1), axis=(0, 1)))
+    turned = (drawn.ravel() @ points_of_kinds._changed(6, 0, 0)).reshape(28, 28)
+    assert_allclose(turned.sum(), drawn.sum(), rtol=0.05)
+    assert_allclose(turned, turned[::-1, ::-1], atol=1e-5)  # about the middle
+    assert turned[:14, 14:].sum() != pytest.approx(turned[:14, :14].sum(), rel=0.1)
+    rng = np.random.default_rng(0)
+    some = Data(rng.uniform(0, 255, (100, 784)).astype(np.float32), np.arange(100) % 10)
+    monkeypatch.setattr(points_of_kinds, "load_mnist", lambda: some)
+    monkeypatch.setattr(points_of_kinds, "_DEGREES", (0, 6))
+    X, y = KINDS["images"](450)
+    assert X.shape == (450, N_FEATURES)
+    assert np.bincount(y).min() >= 40
+    assert len(np.unique(X.round(4), axis=0)) == 450
+    assert_array_equal(X, KINDS["images"](450)[0])
+
+
+@pytest.mark.parametrize("exact", ["", ":exact"])
+def test_scaling_measures_every_stage(exact: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    use = run_here("2000")
+    if not exact:
+        monkeypatch.setattr("lapwing.graphs.neighbors._SKLEARN_POINTS", 1000)
+        monkeypatch.setattr("lapwing.graphs.neighbors._FLAT_OPERATIONS", 0)
+    use = run_here(f"sheets:2000{exact}")
     assert use.n_points == 2000
-    assert use.error < 5
+    assert max(use.errors.values()) < 5
     assert 0.9 < use.recall <= 1
-    assert use.total == pytest.approx(sum(use.seconds.values()))
+    assert (use.recall == 1) == bool(exact) == ("search" not in use.limits)
+    assert use.total == pytest.approx(sum(use.seconds[name] for name in STAGES), rel=0.2)
     assert min(use.seconds.values()) > 0
+    table = next(table for table in all_tables(Run(uses=[use])) if table.title == "Scaling")
+    assert table.rows[0][0] == f"sheets:2000{exact}"
+    assert (table.rows[0][7] == "-") == bool(exact)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches_reach_the_recall_they_tell(name: str) -> None:
+    pytest.importorskip("faiss")
+    X, _ = KINDS["blobs"](1000)
+    found = SEARCHES[name](X, 5, 0.9)
+    assert 0.9 <= found.recall <= 1
+    assert found.total >= found.build > 0
+    table = all_tables(Run(searches=[("blobs:1000", found)]))[0]
+    assert table.rows[0][:2] == ["blobs:1000", found.name]
 
 
 # Expectations
@@ -289,19 +333,29 @@ def test_limit_of_ten_classes(error: float, differ: float, passed: bool) -> None
     assert [check.passed for check in checks] == [True, passed, passed]
 
 
-@pytest.mark.parametrize(("seconds", "gigabytes", "passed"), [(29, 2.9, 1), (31, 2, 0), (20, 4, 0)])
+def use_of(points: str, seconds: float, n: int, peak: float = 1.0, error: float = 1.0) -> Use:
+    return Use(points, n, {"fit": seconds}, {}, int(peak * 1e9), {"g": 1.0, "f": error}, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("seconds", "gigabytes", "passed"), [(7.9, 2.9, 1), (9, 2, 0), (7, 4, 0)])
 def test_limit_of_time_and_memory(seconds: float, gigabytes: float, passed: bool) -> None:
-    (check,) = check_all(
-        Run(uses=[Use("mnist", 70_000, {"fit": seconds}, int(gigabytes * 1e9), 1.0, 1.0)])
-    )
+    (check,) = check_all(Run(uses=[use_of("pixels:70000", seconds, 70_000, gigabytes)]))
     assert check.passed is bool(passed)
+
+
+@pytest.mark.parametrize(("error", "passed"), [(1.15, True), (1.3, False)])
+def test_limit_of_the_error_beside_an_exact_search(error: float, passed: bool) -> None:
+    uses = [use_of("blobs:1000", 1, 1000, error=error), use_of("blobs:1000:exact", 1, 1000)]
+    (check,) = check_all(Run(uses=uses))
+    assert check.passed is passed
 
 
 @pytest.mark.parametrize(("seconds", "passed"), [(12.0, True), (13.0, False)])
 def test_limit_of_growth(seconds: float, passed: bool) -> None:
-    uses = [Use("10000", 10_000, {"fit": 1.0}, 1, 1.0, 1.0)]
-    uses.append(Use("100000", 100_000, {"fit": seconds}, 1, 1.0, 1.0))
-    (check,) = check_all(Run(uses=uses))
+    uses = [use_of("sheets:10000", 1, 10_000), use_of("blobs:20", 9, 20)]
+    uses += [use_of("sheets:100000", seconds, 100_000), use_of("sheets:10000:exact", 9, 10_000)]
+    checks = [check for check in check_all(Run(uses=uses)) if "time from" in check.what]
+    (check,) = checks
     assert check.passed is passed
 
 
