@@ -381,6 +381,8 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
             diagnostics.warn_no_class_structure(cut, len(self.classes_))
+        if solution.partition.left_out is not None:
+            diagnostics.warn_labels_not_found_again(solution.partition.left_out)
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
