@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._host.memory import require_memory
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import prior_of_classes, resolve_prior
 from lapwing.classes.voting import elect, n_columns, of_each_class
@@ -45,6 +46,7 @@ __all__ = ["BalancedGraphClassifier"]
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
+_ARRAYS = 25  # of a number for every point and class that are alive at once; measured
 _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 
@@ -322,6 +324,11 @@ class BalancedGraphClassifier(SemiSupervisedClassifier):
 
     def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
+        require_memory(
+            float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes,
+            f"Parting {posed.n_points} points into {posed.n_classes} classes",
+            "Fit to fewer rows and predict the others, or use float32 features.",
+        )
         return PARTITIONS[self.method].solve(posed), posed
 
     def _solution(

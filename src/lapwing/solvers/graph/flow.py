@@ -29,7 +29,7 @@ from lapwing._arrays import Array
 from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
@@ -72,7 +72,7 @@ def flow(problem: VolumeProblem) -> Partition:
     descents = [*tried, *regrowths]
     if swapped.pairs:
         again = descend(problem, problem.whole(swapped.codes), stages[_LAST_FROM:], "after swaps")
-        descents.append(again)
+        descents.append(again.trace)
         best = min(best, again, key=lambda each: each.objective)
         best, regrowths = _with_regrowth(problem, best, stages)
         descents += regrowths
@@ -96,11 +96,11 @@ def flow(problem: VolumeProblem) -> Partition:
 
 def _chosen(
     problem: VolumeProblem, reach: Array, scales: Sequence[Scale], left_out: LeftOut
-) -> tuple[_Course, list[Balanced], int]:
+) -> tuple[_Course, list[Trace], int]:
     """The descent at known volumes, or the most credible of those at several; all; products."""
     if problem.exact:
         course = _course(problem, reach, scales)
-        return course, [course.reached], 0
+        return course, [course.reached.trace], 0
     priors, n_iter = [problem.prior, _drawn(problem, reach.argmax(axis=1))], 0
     if _several(problem):
         harmonic = laplace(problem)
@@ -109,12 +109,12 @@ def _chosen(
     courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
     codes = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
     chosen = courses[most_credible(problem, codes, left_out)]
-    return chosen, [course.reached for course in courses], n_iter
+    return chosen, [course.reached.trace for course in courses], n_iter
 
 
 def _obedient(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
-) -> tuple[Balanced, list[Balanced], int]:
+) -> tuple[Balanced, list[Trace], int]:
     """The best of a partition and those from harmonic functions; these, and products for them."""
     if not (_several(problem) and problem.disagreeing(best.shares)):
         return best, [], 0
@@ -127,20 +127,20 @@ def _obedient(
     best = min(
         (best, *followed), key=lambda each: (problem.disagreeing(each.shares), each.objective)
     )
-    return best, followed, harmonic.n_iter
+    return best, [each.trace for each in followed], harmonic.n_iter
 
 
 def _with_regrowth(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
-) -> tuple[Balanced, list[Balanced]]:
+) -> tuple[Balanced, list[Trace]]:
     """Grow contradicted classes anew while that saves energy and contradicts no more labels."""
-    followed: list[Balanced] = []
+    followed: list[Trace] = []
     for _ in range(_REGROWTHS):
         codes = regrown(problem, best, _exact(stages[_PAIRS_FROM:]))
         if codes is None:
             break
         again = descend(problem, problem.whole(codes), stages[_PAIRS_FROM:], "after regrowth")
-        followed.append(again)
+        followed.append(again.trace)
         worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
         if worse or not again.energy < best.energy:
             break
