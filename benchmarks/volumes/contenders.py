@@ -85,14 +85,14 @@ class Spreading(Contender):
         self._W = ground.balanced.affinity()
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
-        begun = time.perf_counter()
+        begun = time.process_time()
         # Of X only the number of rows is looked at.
         rows = np.arange(len(y), dtype=np.float64)[:, None]
         model = LabelSpreading(kernel=lambda a, b: self._W)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations, and of parts without labels
             model.fit(rows, y)
-        return Answer(np.asarray(model.transduction_), time.perf_counter() - begun)
+        return Answer(np.asarray(model.transduction_), time.process_time() - begun)
 
 
 class Fitted(Contender):
@@ -121,7 +121,7 @@ class Fitted(Contender):
         )
         targets = estimator._read_targets(y)
         prepared = self._prepared.relabeled(targets)
-        begun = time.perf_counter()
+        begun = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
             refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
@@ -130,7 +130,7 @@ class Fitted(Contender):
             if known is not None:
                 values = values + prior_offsets(values, known).offsets
         codes = elect(values)[prepared.problem.vertex]
-        return Answer(codes, time.perf_counter() - begun)
+        return Answer(codes, time.process_time() - begun)
 
 
 class Refined(Contender):
@@ -147,13 +147,13 @@ class Refined(Contender):
         prepared = self._begun._prepared
         targets = self._begun._estimator._read_targets(y)
         problem = prepared.relabeled(targets).problem
-        begun = time.perf_counter()
+        begun = time.process_time()
         parts = np.asarray(counts, dtype=np.float64)
         posed = volume_problem(
             problem, Diffusion.of(prepared.laplacian), parts / parts.sum(), exact=True
         )
         found = refine(posed, np.eye(n_classes)[first.codes[problem.rows]])
-        seconds = first.seconds + time.perf_counter() - begun
+        seconds = first.seconds + time.process_time() - begun
         return Answer(found.codes[problem.vertex], seconds, float(found.history[-1]))
 
 
@@ -205,8 +205,8 @@ def unseen(
         if "LapERLS" in methods
     }
     for name, model in models.items():
-        begun = time.perf_counter()
+        begun = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
             codes = model.fit(X, y).predict(new)
-        yield name, codes, time.perf_counter() - begun
+        yield name, codes, time.process_time() - begun

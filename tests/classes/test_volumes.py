@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy.optimize import linear_sum_assignment, linprog
 
+from lapwing.classes.transport import parted_in_two
 from lapwing.classes.transport import transport as exact_transport
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
 
@@ -293,3 +295,23 @@ def test_transport_from_offsets_of_values_nearby_is_the_same_and_shorter() -> No
     assert converged
     np.testing.assert_allclose(warm.value(), cold.value())
     assert fewer < paths
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_classes_are_parted_as_the_linear_programme_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, second = 30, int(rng.integers(1, 29))
+    F, mass = rng.standard_normal((n, 2)), np.ones(n)
+    targets = np.array([n - second, second], dtype=float)
+    sums = np.vstack([np.kron(np.eye(n), np.ones(2)), np.tile(np.eye(2), n)])
+    best = linprog(-F.ravel(), A_eq=sums, b_eq=np.concatenate([mass, targets]), bounds=(0, 1))
+    codes = parted_in_two(F, mass, targets)
+    assert_array_equal(np.bincount(codes, minlength=2), targets)
+    assert F[np.arange(n), codes].sum() == pytest.approx(-best.fun)
+
+
+def test_a_point_that_does_not_fit_goes_where_more_of_it_does() -> None:
+    F = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0]])
+    mass = np.array([1.0, 4.0, 1.0])
+    assert_array_equal(parted_in_two(F, mass, np.array([2.0, 4.0])), [1, 1, 0])
+    assert_array_equal(parted_in_two(F, mass, np.array([4.0, 2.0])), [1, 0, 0])

@@ -275,6 +275,19 @@ def test_a_graph_without_structure_is_told() -> None:
     assert model.edge_cut_ > 0.8
 
 
+def test_labels_that_the_others_do_not_find_again_are_told() -> None:
+    # Along a line, every label lies between two of the other class.
+    X = np.arange(126.0)[:, None]
+    y = np.full(126, -1)
+    y[3::6] = np.arange(21) % 2
+    told = r"Of 21 labels .* found \d+ again .* finds 10"
+    with (
+        pytest.warns(NoClassStructureWarning, match="2 classes that were found cut"),
+        pytest.warns(NoClassStructureWarning, match=told),
+    ):
+        BalancedGraphClassifier().fit(X, y)
+
+
 def test_a_prior_that_the_graph_contradicts_is_told() -> None:
     X, y, truth = blobs((100, 20), gap=6.0, labels=3)
     with pytest.warns(ClassPriorWarning, match=r"graph contradicts it: .* \d+ % of the rows"):

@@ -53,6 +53,7 @@ def test_votes_and_cuts_are_sums_of_edges(W: np.ndarray) -> None:
     codes = rng.integers(0, 3, 30)
     Y = np.eye(3)[codes]
     assert_allclose(graph.cuts(codes, 3), Y.T @ W @ Y)
+    assert graph.cut(codes) == pytest.approx(W[codes[:, None] != codes].sum() / 2)
     rows = np.array([0, 7, 9])
     votes = graph.vote(Y, rows)
     assert_allclose(votes[[0, 2]], (W @ Y)[[0, 9]] / W.sum(axis=1)[[0, 9], None])

@@ -44,6 +44,7 @@ __all__ = ["BalancedGraphClassifier"]
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
+_ARRAYS = 25  # of a number for every point and class that are alive at once; measured
 _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 
@@ -311,6 +312,11 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
     def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
+        require_memory(
+            float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes,
+            f"Parting {posed.n_points} points into {posed.n_classes} classes",
+            "Fit to fewer rows and predict the others, or use float32 features.",
+        )
         return PARTITIONS[self.method].solve(posed), posed
 
     def _solution(
@@ -371,6 +377,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
             diagnostics.warn_no_class_structure(cut, len(self.classes_))
+        if solution.partition.left_out is not None:
+            diagnostics.warn_labels_not_found_again(solution.partition.left_out)
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )

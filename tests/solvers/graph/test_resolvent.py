@@ -15,14 +15,18 @@ from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 @pytest.mark.parametrize("s", [0.1, 3.0, 300.0])
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-5)])
-def test_it_is_the_dense_solution(s: float, dtype: Any, tol: float) -> None:
-    problem, codes = blob_problem(dtype=dtype)
+@pytest.mark.parametrize("sizes", [(40, 40, 40), (70, 50)])
+def test_it_is_the_dense_solution(sizes: tuple[int, ...], s: float, dtype: Any, tol: float) -> None:
+    problem, codes = blob_problem(sizes, dtype=dtype)
     Q = problem.whole(codes)
     A, pull, d = dense_system(problem, s)
     expected = np.linalg.solve(A, d[:, None] * Q + pull)
     found = resolvent(problem, Q, s, tol=tol)
     assert found.x.dtype == dtype
     assert_allclose(found.x, expected, atol=100 * tol)
+    left = d[:, None] * Q + pull - A @ found.x
+    assert_allclose(found.residual, left, atol=1e3 * tol * np.abs(A).max())
+    assert found.optimality.shape == (len(sizes),)
 
 
 def test_rows_of_the_solution_sum_to_one() -> None:

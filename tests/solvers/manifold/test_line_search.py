@@ -260,17 +260,18 @@ def test_crossings_of_the_squared_hinge_by_brute_force(y, f, df):
 
     assert step >= 0
     assert not np.isnan(step)
+    # Scores are multiples of 2^-24 at least, so flips lie between 2^-30 and 2^30; a point on the
+    # margin that moves in is active at once.
+    before = active(2.0**-30)
     if np.isinf(step):
-        # Scores are multiples of 2^-24 at least, so a flip would come before 2^30.
-        probes = [2.0**k for k in range(-30, 31)]
-        assert {active(s) for s in probes} == {active(0.0)}
+        assert {active(2.0**k) for k in range(-30, 31)} == {before}
         return
     margin = 1e-9 * max(1.0, step)
     if step > 2 * margin:
-        assert {active(step * part) for part in np.linspace(0, 1 - 1e-9, 17)} == {active(0.0)}
+        assert {active(step * part) for part in np.linspace(1e-9, 1 - 1e-9, 17)} == {before}
     # Beyond the step, far enough for f + s df to differ from the break point in rounding.
     beyond = step + max(1e-6 * max(1.0, step), 1e-9 / abs(df))
-    assert {active(beyond * factor) for factor in (1, 1.5, 10, 1e4)} == {not active(0.0)}
+    assert {active(beyond * factor) for factor in (1, 1.5, 10, 1e4)} == {not before}
 
 
 @pytest.mark.parametrize(

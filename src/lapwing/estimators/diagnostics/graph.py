@@ -26,6 +26,7 @@ __all__ = [
     "warn_drowned_labels",
     "warn_few_eigenvectors",
     "warn_fewer_eigenvectors_than_classes",
+    "warn_labels_not_found_again",
     "warn_no_class_structure",
     "warn_smoothed_away",
     "warn_unlabeled_components",
@@ -36,6 +37,7 @@ _SPECKS = 0.01  # of all points
 # Degrees of freedom of virtual labels beside constants; defaults have 0.6 with a label a class on
 # the hardest sets (g241c, Gaussian clouds), and 10 or more on others.
 _FREEDOM = 1e-3
+_LABELS_TO_JUDGE_BY = 10  # fewer are found or not by luck
 _CUT_BY_CHANCE = 0.8  # of the edges that random classes cut; on digits some 0.1
 
 
@@ -104,6 +106,25 @@ def warn_no_class_structure(edge_cut: float, n_classes: int) -> None:
             f"The {n_classes} classes that were found cut {100 * edge_cut:.0f} % of the edges that "
             "classes drawn at random would cut: this graph says little of them. Check the features "
             "and their scales, use another graph, or label more rows.",
+            NoClassStructureWarning,
+        )
+
+
+def warn_labels_not_found_again(counts: Array) -> None:
+    """Warn that labels left out were found by the others no more often than by guessing.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (c, c)
+        Of the labels that were left out, by their class and the one that was found.
+    """
+    asked, found = int(counts.sum()), int(np.trace(counts))
+    guessed = asked / len(counts)
+    if asked >= _LABELS_TO_JUDGE_BY and found <= guessed:
+        warn(
+            f"Of {asked} labels that were left out in turn, the others found {found} again on this "
+            f"graph; guessing finds {guessed:.0f}. The graph says little of these classes. Check "
+            "the features and their scales, use another graph, or label more rows.",
             NoClassStructureWarning,
         )
 

@@ -22,7 +22,7 @@ from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_e
 from lapwing.solvers.graph.partition import Descent
 from lapwing.solvers.graph.resolvent import resolvent
 
-__all__ = ["Balanced", "Stage", "descend"]
+__all__ = ["Balanced", "Stage", "Trace", "descend"]
 
 _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
 _STILL = 1e-3  # part of the shares
@@ -43,6 +43,21 @@ class Stage:
     scale: Scale
     temperature: float
     softness: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What is left to tell of a descent when its shares are not needed any more.
+
+    Attributes
+    ----------
+    history : tuple of Descent
+    n_iter : int
+        Products with the graph.
+    """
+
+    history: tuple[Descent, ...]
+    n_iter: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +89,10 @@ class Balanced:
     history: tuple[Descent, ...]
     n_iter: int
     change: float
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(self.history, self.n_iter)
 
 
 def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name: str) -> Balanced:

@@ -8,9 +8,9 @@
    (`lapwing.solvers.graph.regrow`), and kept so if fewer edges are cut.
 5. Pairs of classes are cut anew (`lapwing.solvers.graph.swap`). Where that changed anything, the
    finest scales follow, and the objective decides which is kept.
-6. Where labels are still contradicted by their neighbours, the finer scales are also followed from
-   harmonic functions, which obey every label, if a class has more than one. The partition that contradicts the fewest labels is
-   kept, and of equal ones that of the least objective.
+6. Where labels are still contradicted by their neighbours, and a class has more than one, the finer
+   scales are also followed from harmonic functions, which obey every label. The partition that
+   contradicts the fewest labels is kept, and of equal ones that of the least objective.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
@@ -29,8 +29,8 @@ from lapwing._arrays import Array
 from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.descent import Balanced, Stage, descend
-from lapwing.solvers.graph.evidence import count_left_out, most_credible
+from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend
+from lapwing.solvers.graph.evidence import LeftOut, count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
 from lapwing.solvers.graph.regrow import regrown
@@ -63,19 +63,20 @@ def flow(problem: VolumeProblem) -> Partition:
     reach, n_iter = reach_of(problem)
     begin = problem.whole(first_codes(problem, reach))
     scales = scales_of_contrast(problem, begin, _CONTRASTS)
-    course, tried, spent = _chosen(problem, reach, scales.scales)
-    n_iter += scales.n_iter + spent
+    left_out = count_left_out(problem)
+    course, tried, spent = _chosen(problem, reach, scales.scales, left_out)
+    n_iter += scales.n_iter + left_out.n_iter + spent
     problem, stages, best = course.problem, course.stages, course.reached
     best, regrowths = _with_regrowth(problem, best, stages)
     swapped = swap_pairs(problem, best.shares, _exact(stages[_PAIRS_FROM:]))
     descents = [*tried, *regrowths]
     if swapped.pairs:
         again = descend(problem, problem.whole(swapped.codes), stages[_LAST_FROM:], "after swaps")
-        descents.append(again)
+        descents.append(again.trace)
         best = min(best, again, key=lambda each: each.objective)
         best, regrowths = _with_regrowth(problem, best, stages)
         descents += regrowths
-    # Of the partition with the least energy: one that obeys labels hides what volumes would ask for.
+    # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(problem, best) if problem.exact else None
     best, obedient, spent = _obedient(problem, best, stages)
     descents += obedient
@@ -89,31 +90,31 @@ def flow(problem: VolumeProblem) -> Partition:
         Status.CONVERGED if best.change <= _STILL else Status.MAX_ITER,
         best.change,
         loosened,
+        left_out.counts,
     )
 
 
 def _chosen(
-    problem: VolumeProblem, reach: Array, scales: Sequence[Scale]
-) -> tuple[_Course, list[Balanced], int]:
+    problem: VolumeProblem, reach: Array, scales: Sequence[Scale], left_out: LeftOut
+) -> tuple[_Course, list[Trace], int]:
     """The descent at known volumes, or the most credible of those at several; all; products."""
     if problem.exact:
         course = _course(problem, reach, scales)
-        return course, [course.reached], 0
+        return course, [course.reached.trace], 0
     priors, n_iter = [problem.prior, _drawn(problem, reach.argmax(axis=1))], 0
     if _several(problem):
         harmonic = laplace(problem)
         priors.append(_drawn(problem, harmonic.scores.argmax(axis=1)))
         n_iter += harmonic.n_iter
     courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
-    left_out = count_left_out(problem)
     codes = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
     chosen = courses[most_credible(problem, codes, left_out)]
-    return chosen, [course.reached for course in courses], n_iter + left_out.n_iter
+    return chosen, [course.reached.trace for course in courses], n_iter
 
 
 def _obedient(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
-) -> tuple[Balanced, list[Balanced], int]:
+) -> tuple[Balanced, list[Trace], int]:
     """The best of a partition and those from harmonic functions; these, and products for them."""
     if not (_several(problem) and problem.disagreeing(best.shares)):
         return best, [], 0
@@ -126,20 +127,20 @@ def _obedient(
     best = min(
         (best, *followed), key=lambda each: (problem.disagreeing(each.shares), each.objective)
     )
-    return best, followed, harmonic.n_iter
+    return best, [each.trace for each in followed], harmonic.n_iter
 
 
 def _with_regrowth(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
-) -> tuple[Balanced, list[Balanced]]:
+) -> tuple[Balanced, list[Trace]]:
     """Grow contradicted classes anew while that saves energy and contradicts no more labels."""
-    followed: list[Balanced] = []
+    followed: list[Trace] = []
     for _ in range(_REGROWTHS):
         codes = regrown(problem, best, _exact(stages[_PAIRS_FROM:]))
         if codes is None:
             break
         again = descend(problem, problem.whole(codes), stages[_PAIRS_FROM:], "after regrowth")
-        followed.append(again)
+        followed.append(again.trace)
         worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
         if worse or not again.energy < best.energy:
             break
@@ -148,7 +149,7 @@ def _with_regrowth(
 
 
 def _several(problem: VolumeProblem) -> bool:
-    """Whether a class has more than one label; harmonic functions of one are spikes at the labels."""
+    """Whether a class has more than one label: harmonic functions of one are spikes there."""
     return bool((np.bincount(problem.codes) > 1).any())
 
 

@@ -60,6 +60,9 @@ class Partition:
     loosened : ndarray of shape (c,) or None
         Volumes that the classes would have if those of the prior were held softly; None where the
         prior is not known, or the method does not tell.
+    left_out : ndarray of shape (c, c) or None
+        Labels that were left out, by their class and the one that the others gave them; None where
+        the method does not ask.
     """
 
     scores: Array
@@ -70,6 +73,7 @@ class Partition:
     status: Status
     optimality: float
     loosened: Array | None = None
+    left_out: Array | None = None
 
 
 def label_shares(problem: VolumeProblem) -> Array:

@@ -1,0 +1,88 @@
+"""Which volumes are believed: cuts beside chance, and labels that are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from lapwing.solvers.graph.evidence import (
+    LeftOut,
+    chance_cut,
+    count_left_out,
+    most_credible,
+    table_likelihood,
+)
+from lapwing.solvers.graph.registry import PARTITIONS
+from tests.helpers.volumes import blob_problem
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_the_likelihood_of_a_table_is_that_of_a_general_solver(c: int) -> None:
+    rng = np.random.default_rng(c)
+    counts = rng.integers(0, 6, (c, c)) + 1 / c**2
+    rows, columns = rng.dirichlet(np.full(c, 2.0)), rng.dirichlet(np.full(c, 2.0))
+
+    def loss(entries: np.ndarray) -> float:
+        return -float((counts * np.log(entries.reshape(c, c) / rows[:, None])).sum())
+
+    sums = [
+        {"type": "eq", "fun": lambda T: T.reshape(c, c).sum(axis=1) - rows},
+        {"type": "eq", "fun": lambda T: T.reshape(c, c).sum(axis=0)[1:] - columns[1:]},
+    ]
+    start = np.outer(rows, columns).ravel()
+    expected = minimize(
+        loss, start, bounds=[(1e-9, 1)] * c**2, constraints=sums, options={"maxiter": 500}
+    )
+    assert expected.success
+    assert table_likelihood(counts, rows, columns) == pytest.approx(-expected.fun, abs=1e-3)
+
+
+def test_labels_lost_to_another_class_speak_for_a_larger_one() -> None:
+    counts = np.array([[6.0, 4.0], [0.0, 10.0]]) + 0.25
+    shares = np.linspace(0.05, 0.95, 19)
+    told = [
+        table_likelihood(counts, np.array([first, 1 - first]), np.array([0.5, 0.5]))
+        for first in shares
+    ]
+    # Six in ten of the first class are half of all points: it has 5/6 of them.
+    assert shares[int(np.argmax(told))] == pytest.approx(5 / 6, abs=0.06)
+
+
+def test_every_label_of_several_is_left_out_once() -> None:
+    problem, codes = blob_problem(gap=9.0, labels=3)
+    left_out = count_left_out(problem)
+    assert_array_equal(left_out.counts, 3 * np.eye(3))
+    assert_allclose(left_out.volumes, np.bincount(codes) / len(codes))
+    assert left_out.n_iter > 0
+
+
+def test_a_single_label_of_a_class_is_not_left_out() -> None:
+    problem, _ = blob_problem(gap=9.0, labels=1)
+    assert not count_left_out(problem).counts.any()
+
+
+def test_classes_at_random_cut_what_chance_does() -> None:
+    problem, codes = blob_problem(gap=9.0)
+    mixed = np.random.default_rng(0).permutation(codes)
+    assert chance_cut(problem.graph, mixed, 3) == pytest.approx(1, abs=0.15)
+    assert chance_cut(problem.graph, codes, 3) < 0.05
+    assert chance_cut(problem.graph, np.zeros_like(codes), 3) == 0
+
+
+def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -> None:
+    problem, codes = blob_problem((60, 60), gap=9.0)
+    worse = codes.copy()
+    worse[np.flatnonzero(codes == 0)[:20]] = 1
+    even = LeftOut(np.zeros((2, 2)), np.array([0.5, 0.5]), 0)
+    assert most_credible(problem, [worse, codes], even) == 1
+    third = np.array([[200.0, 0.0], [100.0, 100.0]])  # of the second class half are lost
+    assert most_credible(problem, [worse, codes], LeftOut(third, np.array([0.5, 0.5]), 0)) == 0
+
+
+@pytest.mark.parametrize("labels", [1, 4])
+def test_volumes_that_differ_tenfold_are_found(labels: int) -> None:
+    problem, codes = blob_problem((150, 15, 150, 15), gap=5.0, labels=labels, seed=1)
+    found = PARTITIONS["flow"].solve(problem).scores.argmax(axis=1)
+    assert (found != codes).mean() < 0.05
