@@ -26,7 +26,7 @@ class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
 
     Tries every setting of a grid and is from then on `LapERLSClassifier` with the one whose leave-
     one-out squared error of the virtual labels is the least. The setting nearest to the defaults of
-    `LapERLSClassifier` is preferred: another one must be better by more than one standard error of
+    `LapERLSClassifier` is preferred: another one must be better by more than 1.6 standard errors of
     the difference, which a few labels make large. The errors are exact: those of fits without the
     label, with all other points, unlabelled ones too. They come from one elimination of the
     function a width and C, and from systems of the size of the eigenvectors and of the labels.

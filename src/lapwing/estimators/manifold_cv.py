@@ -37,7 +37,7 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
 
     Tries every setting of a grid and is from then on `LapRLSClassifier` with the one whose leave-
     one-out squared error on the labels is the least. The setting nearest to the defaults of
-    `LapRLSClassifier` is preferred: another one must be better by more than one standard error of
+    `LapRLSClassifier` is preferred: another one must be better by more than 1.6 standard errors of
     the difference, which a few labels make large. The errors are exact: those of fits without the
     label, with all other points, unlabelled ones too. They come from shared factorisations, one a
     ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and of gamma_I cost less
@@ -163,7 +163,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
 
     Tries every setting of a grid and is from then on `LapRLSRegressor` with the one whose leave-
     one-out squared error on the targets is the least. The setting nearest to the defaults of
-    `LapRLSRegressor` is preferred: another one must be better by more than one standard error of
+    `LapRLSRegressor` is preferred: another one must be better by more than 1.6 standard errors of
     the difference, which a few targets make large. The errors are exact: those of fits without the
     target, with all other points, unlabelled ones too. They come from shared factorisations, one a
     ratio gamma_I / gamma_A, width and graph, so that 7 values of gamma_A and of gamma_I cost less
@@ -271,8 +271,8 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
 
     Tries every setting of a grid and is from then on `LapSVC` with the one whose leave-one-out
     squared error on the labels is the least. The setting nearest to the defaults of `LapSVC` is
-    preferred: another one must be better by more than one standard error of the difference, which a
-    few labels make large. Scores beyond the margins -1 and +1 count as those, as the (squared)
+    preferred: another one must be better by more than 1.6 standard errors of the difference, which
+    a few labels make large. Scores beyond the margins -1 and +1 count as those, as the (squared)
     hinge has it. The errors are exact: those of fits without the label, with all other points,
     unlabelled ones too. They come from shared factorisations, one a ratio gamma_I / gamma_A, width
     and graph, and problems of the size of the labels.
