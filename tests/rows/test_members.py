@@ -160,6 +160,8 @@ def test_what_is_no_mapping_of_a_file_is_an_array(tmp_path: Path) -> None:
     for array in (private, mapped[::-1], mapped[:, ::-1], mapped[0], np.asarray(mapped), X):
         assert as_rows(array) is None
     assert not is_source(mapped)
+    (tmp_path / "X.bin").unlink()
+    assert as_rows(mapped) is None
 
 
 def test_what_was_written_through_a_mapping_is_read(tmp_path: Path) -> None:

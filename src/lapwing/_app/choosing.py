@@ -18,6 +18,7 @@ from lapwing._app.requests import CompareRequest, LearningRequest, TuneRequest, 
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
+from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
 from lapwing.classes.voting import n_columns
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
@@ -196,7 +197,9 @@ def size_of(table: Table) -> Size:
     n, p = table.X.shape
     stored = table.X.nnz if is_sparse(table.X) else None
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
-    return Size(n, p, columns, int(table.labeled.sum()), n_stored=stored)
+    return Size(
+        *(n, p, columns, int(table.labeled.sum())), n_stored=stored, in_blocks=is_rows(table.X)
+    )
 
 
 def _named(

@@ -54,6 +54,8 @@ _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
 _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1500
 _COVARIANCE_FEATURES = 2000
+# Multiplications up to which neighbours of points on disk are searched exactly, as in memory.
+_FLAT_OPERATIONS, _CODES = 1e12, 36.0
 _BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
 
 
@@ -85,6 +87,8 @@ class Size:
         Bytes of a number in X.
     n_stored : int or None
         Numbers that a sparse X stores; None for a dense one.
+    in_blocks : bool
+        Whether X stays on disk and is read in blocks.
     """
 
     n: int
@@ -93,6 +97,7 @@ class Size:
     n_labels: int = 0
     itemsize: int = 8
     n_stored: int | None = None
+    in_blocks: bool = False
 
     @property
     def width(self) -> float:
@@ -145,7 +150,11 @@ def _fastest(work: Callable[[], object]) -> float:
 
 def _neighbors(size: Size) -> float:
     """Operations of a search: element-wise, so more of them than the products would take."""
-    return size.n * size.n * (0.6 * size.width + 8.0)
+    exact = size.n * size.n * (0.6 * size.width + 8.0)
+    if not size.in_blocks or 2.0 * size.n * size.n * size.width <= _FLAT_OPERATIONS:
+        return exact
+    # Codes of some sqrt(n) points, and as many centres, are looked at for each point.
+    return float(_CODES * size.n**1.5 * size.width)
 
 
 def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
@@ -249,10 +258,15 @@ def forecast_embedded_squared(size: Size) -> Forecast:
     """
     speed, _ = machine_speed()
     n = size.n
-    if n <= matrix_points(Squared()):
+    if n <= matrix_points(Squared()) and not size.in_blocks:
         return Forecast(int(4.2 * 8 * n * n), _graph_side(size) + 2.0 * n**3 / speed, "cholesky")
     solve = 4.0 * n * _LANDMARKS**2 / speed
-    return Forecast(int(_BLOCKS + 5500 * n), _graph_side(size) + solve, "normal equations")
+    per_point = 5500.0
+    if size.in_blocks:
+        # Eigenvectors as they are iterated and the graph, or codes and neighbours before that.
+        eigenvectors = eigenvectors_wanted(size.n_columns)
+        per_point = max(4.0 * (3 * eigenvectors + 20) + 30 * 5, size.n_features + 8 + 8 * 5 + 200)
+    return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
 
 
 def forecast_embedded_path(size: Size) -> Forecast:
@@ -326,7 +340,7 @@ def forecast_anchors(size: Size) -> Forecast:
     drawn = min(n, 50 * m)
     operations = 20.0 * drawn * m * size.width + 4.0 * n * m * size.width + 10.0 * m**3
     dense_anchors = 2.0 * 8 * m * p
-    points = 8.0 * n * size.width
+    points = 120.0 * n if size.in_blocks else 8.0 * n * size.width
     memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
@@ -376,6 +390,8 @@ def forecast_eigenfunctions(size: Size) -> Forecast:
     q, narrow = min(64, n, p), min(p, _COVARIANCE_FEATURES)
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
     memory = 8.0 * (n * (size.width + q) + narrow * narrow + 2 * p * q)
+    if size.in_blocks:
+        memory = _BLOCKS + 100.0 * n + 8.0 * (narrow * narrow + 2 * p * q)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,18 +71,7 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
     wanted = [Path(path) for path in outputs.named().values()]
     with atomic_writes(wanted) as temporaries:
         place = dict(zip(outputs.named(), temporaries, strict=True))
-        if outputs.predictions is not None:
-            write_predictions(
-                outcome.predictions,
-                outputs.predictions,
-                place["predictions"],
-                dialect=outcome.table.dialect,
-                all_probabilities=outcome.request.probabilities,
-            )
-        if outputs.model is not None:
-            save_model(
-                Model(outcome.pipeline, _describe(outcome, figures), figures), place["model"]
-            )
+        _write_answers(outcome, place, lambda: (_describe(outcome, figures), figures))
         if outputs.report is not None:
             place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
         if outputs.onnx is not None:
@@ -98,30 +88,38 @@ def write_block_outputs(outcome: BlockOutcome) -> None:
     wanted = [Path(path) for path in outputs.named().values()]
     with atomic_writes(wanted) as temporaries:
         place = dict(zip(outputs.named(), temporaries, strict=True))
-        if outputs.predictions is not None:
-            write_predictions(
-                outcome.predictions,
-                outputs.predictions,
-                place["predictions"],
-                all_probabilities=outcome.request.probabilities,
-            )
-        if outputs.model is not None:
-            info = {
-                "method": outcome.chosen.name,
-                "parameters": fitting.describe_parameters(
-                    outcome.chosen.estimator, outcome.chosen.method
-                ),
-                **_describe_data(
-                    outcome.table,
-                    outcome.request,
-                    outcome.predictions.classes,
-                    outcome.chosen.method.regression,
-                ),
-                "scaling": outcome.scaling,
-                "impute": "none",
-                "trust": None if outcome.trust is None else outcome.trust.to_dict(),
-            }
-            save_model(Model(outcome.pipeline, info), place["model"])
+        _write_answers(outcome, place, lambda: (_describe_blocks(outcome), None))
+
+
+def _write_answers(
+    outcome: Outcome | BlockOutcome,
+    place: Mapping[str, Path],
+    told: Callable[[], tuple[dict[str, Any], ReportData | None]],
+) -> None:
+    """Write the predictions and the model of a fit, if asked for; `told` describes the model."""
+    outputs = outcome.request.outputs
+    if outputs.predictions is not None:
+        write_predictions(
+            outcome.predictions,
+            outputs.predictions,
+            place["predictions"],
+            dialect=outcome.table.dialect,
+            all_probabilities=outcome.request.probabilities,
+        )
+    if outputs.model is not None:
+        save_model(Model(outcome.pipeline, *told()), place["model"])
+
+
+def _describe_blocks(outcome: BlockOutcome) -> dict[str, Any]:
+    chosen, classes = outcome.chosen, outcome.predictions.classes
+    return {
+        "method": chosen.name,
+        "parameters": fitting.describe_parameters(chosen.estimator, chosen.method),
+        **_describe_data(outcome.table, outcome.request, classes, chosen.method.regression),
+        "scaling": outcome.scaling,
+        "impute": "none",
+        "trust": None if outcome.trust is None else outcome.trust.to_dict(),
+    }
 
 
 def block_summary(outcome: BlockOutcome) -> dict[str, Any]:

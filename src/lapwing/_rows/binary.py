@@ -93,7 +93,11 @@ def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
     root: Any = X
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if not isinstance(root.base, mmap.mmap) or min(X.strides) < 0 or 0 in X.shape:
+    path = Path(os.fspath(X.filename))
+    # Of a file that was removed the mapping is all that is left.
+    if not isinstance(root.base, mmap.mmap) or not path.is_file():
+        return None
+    if min(X.strides) < 0 or 0 in X.shape:
         return None
     if X.mode != "r":
         X.flush()
@@ -101,9 +105,7 @@ def mapped_file(X: Any, name: str = "X") -> BinaryRows | None:
     begin = X.offset - X.offset % mmap.ALLOCATIONGRANULARITY
     offset = begin + X.ctypes.data - mapping.ctypes.data
     n, d = X.shape
-    return BinaryRows(
-        Path(os.fspath(X.filename)), offset, (n, d), (X.strides[0], X.strides[1]), X.dtype
-    )
+    return BinaryRows(path, offset, (n, d), (X.strides[0], X.strides[1]), X.dtype)
 
 
 def read_npy(path: Path) -> BinaryRows:

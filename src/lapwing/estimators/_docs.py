@@ -110,7 +110,8 @@ space : 'auto', space recipe or None, default='auto'
     "memory": """
 memory : str, joblib.Memory or None, default=None
     Where to cache the eigenpairs, so that fits to the same graph with other weights need not
-    compute them again.
+    compute them again. Of points on disk the stages of the search for neighbours are kept too: a
+    fit that was interrupted goes on where it was.
 """,
     "virtual_labels_": """
 virtual_labels_ : ndarray of shape (n_samples, n_columns)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._host.memory import require_memory
 from lapwing.classes.voting import elect, n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document

@@ -151,7 +151,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All points, labelled or not; the kernel matrix (n_samples, n_samples) if
-            ``kernel='precomputed'``.
+            ``kernel='precomputed'``. Or points on disk: a memory map, a path or other source of
+            `lapwing.datasets.open_rows`.
         y : array-like of shape (n_samples,)
             Labels, with the unlabelled marker where there is none.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -41,6 +41,25 @@ class BlockOperator(LinearOperator):
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Row blocks in order."""
 
+    @abstractmethod
+    def _computed(self) -> Iterator[tuple[slice, Array]]:
+        """Row blocks in order, made afresh."""
+
+    @property
+    @abstractmethod
+    def _called(self) -> tuple[str, str]:
+        """What it is, and what to use where it does not fit in memory."""
+
+    @cached_property
+    def held(self) -> Array:
+        """The design as an array, kept for whoever asks again."""
+        n, m = self.shape
+        require_memory(float(n) * m * self.dtype.itemsize, *self._called)
+        design = np.empty((n, m), dtype=self.dtype)
+        for rows, block in self._computed():
+            design[rows] = block
+        return design
+
     def _matmat(self, coef: Array) -> Array:
         values = np.empty((self.shape[0], coef.shape[1]), np.result_type(self.dtype, coef))
         for rows, block in self.blocks():
@@ -67,7 +86,18 @@ class RowFeatures(BlockOperator):
         self.X = X
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
+        return self._computed()
+
+    def _computed(self) -> Iterator[tuple[slice, Array]]:
         return blocks_of(self.X, 8 * self.shape[1], _READ_BYTES)
+
+    @property
+    def _called(self) -> tuple[str, str]:
+        n, m = self.shape
+        return (
+            f"{n} x {m} points of a file as an array in memory",
+            "Use LapERLSClassifier or LapERLSRegressor with kernel='linear', which read blocks.",
+        )
 
     def __getitem__(self, key: Any) -> Array:
         """Some rows by number, or some columns of all rows: ``features[i]``, ``features[:, j]``."""
@@ -80,17 +110,3 @@ class RowFeatures(BlockOperator):
         for rows, block in self.blocks():
             found[rows] = block[:, columns]
         return found
-
-    @cached_property
-    def held(self) -> Array:
-        """The points as an array, for solvers that take nothing else."""
-        n, m = self.shape
-        require_memory(
-            float(n) * m * self.dtype.itemsize,
-            f"{n} x {m} points of a file as an array in memory",
-            "Use LapERLSClassifier or LapERLSRegressor with kernel='linear', which read blocks.",
-        )
-        held = np.empty((n, m), dtype=self.dtype)
-        for rows, block in self.blocks():
-            held[rows] = block
-        return held

@@ -20,7 +20,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,19 +116,13 @@ class KernelFeatures(BlockOperator):
         for rows, block in self._kernel.cross_blocks(self._X, self._basis):
             yield rows, block @ right
 
-    @cached_property
-    def held(self) -> Array:
-        """The features as an array, in the precision of X, kept for whoever asks again."""
+    @property
+    def _called(self) -> tuple[str, str]:
         n, r = self.shape
-        require_memory(
-            float(n) * r * self.dtype.itemsize,
+        return (
             f"Coordinates of {n} points by {r} landmarks",
             "Use fewer landmarks, or float32 features.",
         )
-        features = np.empty((n, r), dtype=self.dtype)
-        for rows, block in self._computed():
-            features[rows] = block
-        return features
 
 
 class Lift(LinearOperator):

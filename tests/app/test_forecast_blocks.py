@@ -1,0 +1,38 @@
+"""Forecasts of fits whose points stay on disk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lapwing._app.forecast import (
+    Size,
+    forecast_anchors,
+    forecast_eigenfunctions,
+    forecast_embedded_squared,
+)
+
+FORECASTS = (forecast_anchors, forecast_eigenfunctions, forecast_embedded_squared)
+
+
+@pytest.mark.parametrize("forecast", FORECASTS)
+def test_points_on_disk_take_no_memory(forecast) -> None:
+    small = Size(10**7, 64, itemsize=4, in_blocks=True)
+    wide = replace(small, n_features=128)
+    assert forecast(small).memory < 10e9
+    # But for codes of a byte, no feature of a point is held.
+    assert forecast(wide).memory - forecast(small).memory <= 1.01 * 64 * 10**7
+    assert forecast(small).memory < forecast(replace(small, in_blocks=False)).memory
+
+
+def test_a_search_by_codes_is_faster_than_all_pairs() -> None:
+    size = Size(10**7, 64, in_blocks=True)
+    pairs = forecast_embedded_squared(replace(size, in_blocks=False)).seconds
+    assert forecast_embedded_squared(size).seconds < pairs / 10
+
+
+def test_few_points_are_searched_exactly() -> None:
+    size = Size(50_000, 64, in_blocks=True)
+    plain = forecast_embedded_squared(replace(size, in_blocks=False))
+    assert forecast_embedded_squared(size).seconds == pytest.approx(plain.seconds)
