@@ -146,15 +146,14 @@ def write_pages(app: Sphinx) -> None:
 
 def escape(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Let norms and fitted attributes be no marks of reStructuredText, outside of literals."""
-    is_code = False
+    block: int | None = None  # how far the code or formula is indented that a line belongs to
     for i, line in enumerate(lines):
-        if line.startswith((".. ", "   ", ">>>")) or set(line) <= set("= "):
-            is_code = (line.startswith((".. code", ".. math", "   ")) and is_code) or (
-                line.startswith((".. code", ".. math"))
-            )
-        elif line.strip():
-            is_code = False
-        if not is_code and not line.lstrip().startswith((">>>", "...", "|", "..")):
+        indent = len(line) - len(line.lstrip())
+        if block is not None and line.strip() and indent <= block:
+            block = None
+        if _VERBATIM.match(line):
+            block = indent
+        if block is None and not _MARKED.match(line):
             lines[i] = "".join(
                 part if part.startswith("`") else _ESCAPED.sub(r"\\\g<0>", part)
                 for part in _LITERAL.split(line)
@@ -170,6 +169,8 @@ def describe_data(
         lines[:] = [f"By name: {names}." if names else "Colours of the classes, in their order."]
 
 
+_VERBATIM = re.compile(r"\s*\.\. (code|math)")
+_MARKED = re.compile(r"\s*(>>>|\.\.\.|\.\. |\||=+( =+)*$)")  # examples, directives, tables
 # Links of footnotes, `[1]_`, stay; so does what numpydoc has escaped.
 _LITERAL = re.compile(r"(``.*?``|`[^`]*`_?)")
 _ESCAPED = re.compile(r"(?<!\\)\||(?<=\w)(?<!\\)_(?=\W|$)")

@@ -30,7 +30,7 @@ FOLDER = "_generated"
 
 
 def draw_all(app: Sphinx) -> None:
-    """Draw what is missing or older than its program."""
+    """Draw what is missing or older than its program; after a change of lapwing, `make clean`."""
     import matplotlib
 
     for program in sorted(Path(app.srcdir, "draw").glob("[!_]*.py")):

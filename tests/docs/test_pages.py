@@ -112,9 +112,10 @@ def test_pages_of_registries_and_kinds_say_what_is_in_them(extension: object) ->
 def test_docstrings_may_have_norms_and_attributes(
     extension: object, written: str, escaped: str
 ) -> None:
-    lines = [written]
+    block = [".. math:: |x|", "", "    |y|_", "", ".. code-block:: python", "", "    z_ = 1", ""]
+    lines = [*block, written, ">>> model.n_iter_"]
     extension("api_pages").escape(None, "class", "LapSVC", None, None, lines)
-    assert lines == [escaped]
+    assert lines == [*block, escaped, ">>> model.n_iter_"]
 
 
 @pytest.mark.parametrize(
