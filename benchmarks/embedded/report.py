@@ -25,8 +25,8 @@ TASK_LIMITS = {"mnist1": (5.4, 4.0), "mnist2": (6.0, 3.5), "usps": (0.41, None)}
 OUTSIDE_LIMIT = 0.31
 DIGIT_LIMITS = {1: 11.0, 5: 4.5}
 USE_LIMITS = {"mnist": (30.0, 3.0), "1000000": (360.0, 8.0)}  # seconds, GB
-N_DRAWS, N_LABEL_SETS = 10, 100  # that the expectations are about
 AGREEMENT_LIMITS = {"laperls": (1e-3, 0.1), "lapesvr": (0.1, 1.0)}
+N_DRAWS, N_LABEL_SETS = 10, 100  # that the expectations are about
 
 # Why an expectation is missed, from measurements.
 _ONE_DRAW = (
