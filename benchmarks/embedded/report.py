@@ -35,8 +35,8 @@ USE_LIMITS = {
     "images:1000000": (240.0, 3.0),
 }
 EXACT_LIMIT = 0.2  # points of error beside an exact search
-N_DRAWS, N_LABEL_SETS = 10, 100  # that the expectations are about
 AGREEMENT_LIMITS = {"laperls": (1e-3, 0.1), "lapesvr": (0.1, 1.0)}
+N_DRAWS, N_LABEL_SETS = 10, 100  # that the expectations are about
 
 # Why an expectation is missed, from measurements.
 _ONE_DRAW = (

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from benchmarks.pages.short import in_short
 from benchmarks.shared.measured import Measured, Merged
+from benchmarks.shared.pieces import PEER_SETS
 from benchmarks.shared.tables import Table
 
 
@@ -154,7 +155,7 @@ that were told the true shares of the classes. S3VC is run on sets of two classe
     (
         Section(
             "Ten sets, one to ten labels a class",
-            ("peers-two", "peers-more"),
+            tuple(f"peers-{name}" for name in PEER_SETS),
             "`ssl_` marks sets of the book *Semi-Supervised Learning*. On `ssl_g241c` and "
             "`ssl_g241n` neighbours say nothing of the classes: graph methods guess there.",
         ),

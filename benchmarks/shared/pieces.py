@@ -36,6 +36,10 @@ class Piece(NamedTuple):
         return self.arguments[0]
 
 
+PEER_SETS = (
+    *("g50c", "ssl_digit1", "ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n"),
+    *("ssl_text", "pcmac", "uspst", "coil20"),
+)
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
 # Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
@@ -52,8 +56,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("volumes-usps", "volumes --sets usps_full", 40),
     Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --draws 5", 40),
     Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --draws 5", 40),
-    Piece("peers-two", "peers --resume --sets g50c pcmac ssl_digit1 ssl_usps ssl_coil2", 20),
-    Piece("peers-more", "peers --resume --sets ssl_g241c ssl_g241n ssl_text uspst coil20", 20),
+    *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-small", f"lapsvm --resume --no-figures --drawings --sets {_SMALL}", 20),
     Piece("lapsvm-spread", f"lapsvm --resume --no-figures --spread 10 --sets {_SMALL}", 40),

@@ -40,6 +40,9 @@ class RunOf:
     load : (float, float) or None
         Processes that wanted a core in the mean of a minute, at the beginning and at the end.
     versions : mapping of str to str
+    processor : float or None
+        Seconds of all cores together, processes of its own included. On a busy machine they tell
+        more than `seconds`.
     """
 
     command: str
@@ -49,6 +52,7 @@ class RunOf:
     threads: int | None
     load: tuple[float, float] | None
     versions: Mapping[str, str]
+    processor: float | None = None
 
     @classmethod
     def now(cls, arguments: Sequence[str] | None = None) -> Self:
@@ -63,6 +67,7 @@ class RunOf:
             blas_threads(),
             (round(load, 2), round(os.getloadavg()[0], 2)),
             versions(),
+            round(processor_seconds(), 1),
         )
 
     @classmethod
@@ -82,7 +87,8 @@ class RunOf:
         if self.load is not None:
             parts.append(f"load {self.load[0]:.1f} before and {self.load[1]:.1f} after")
         if self.seconds is not None:
-            parts.append(_duration(self.seconds))
+            busy = "" if self.processor is None else f", {_duration(self.processor)} of processors"
+            parts.append(_duration(self.seconds) + busy)
         known = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return "; ".join([*parts, known or "versions and load were not kept"])
 
@@ -127,6 +133,12 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def processor_seconds() -> float:
+    """Of this process and of those that it has started and seen end."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def blas_threads() -> int | None:

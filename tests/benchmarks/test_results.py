@@ -119,6 +119,8 @@ def test_results_say_where_they_are_from(
     assert "GB" in words
     assert "load" in words
     assert "lapwing " in words
+    assert "of processors" in words
+    assert run.processor > 0
     assert "numpy " in words
     assert "### T" in capsys.readouterr().out
 
