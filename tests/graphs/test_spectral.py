@@ -377,7 +377,7 @@ def test_max_iter_is_checked(max_iter: Any) -> None:
 
 def test_the_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     L = knn(1100)
-    needed = 1100 * (4 * block_width(29) + 3 * 29) * 8 + 2 * L.matrix.nnz * 12
+    needed = 1100 * (2 * block_width(29) + 2 * 29) * 8 + 2 * L.matrix.nnz * 12
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed))
     assert smallest_eigenpairs(L, 30).converged
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed - 1))

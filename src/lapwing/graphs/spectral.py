@@ -333,7 +333,9 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> tuple[Array
 
 def _forecast(n: int, m: int, laplacian: Laplacian) -> None:
     item = laplacian.dtype.itemsize
-    blocks = 4 * block_width(m) + 3 * m  # iterated; locked, in order, and returned
+    # Two that are iterated; locked, and in the order of the points. Of 180,000 images 0.75 of this
+    # was taken.
+    blocks = 2 * block_width(m) + 2 * m
     require_memory(
         n * blocks * item + 2 * laplacian.matrix.nnz * (item + 4),
         f"{m} eigenvectors of a graph of {n} points in {laplacian.dtype}",
