@@ -111,6 +111,20 @@ def test_lists_that_are_too_short_are_filled_exactly() -> None:
 
 
 @needs_faiss
+@pytest.mark.parametrize("approximate", [False, True])
+def test_the_memory_of_a_search_is_forecast(
+    monkeypatch: pytest.MonkeyPatch, approximate: bool
+) -> None:
+    X, recipe = gaussian_points(300, 3), KNNGraph(4, backend="faiss", approximate=approximate)
+    needed = 300 * (4 * 3 + 3 * 16 * 4)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed))
+    recipe.neighbors(X)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed - 1))
+    with pytest.raises(MemoryError, match=r"4 neighbours of each of 300 points .*n_components=30"):
+        recipe.neighbors(X)
+
+
+@needs_faiss
 def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
     faiss = importlib.import_module("faiss")
     before = faiss.omp_get_max_threads()

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
+from lapwing._host.memory import require_memory
 from lapwing._host.optional import require
 from lapwing._host.threads import available_threads, share
 from lapwing._host.warn import warn
@@ -78,6 +79,7 @@ def faiss_exact(faiss: Any, points: Points, k: int, n_jobs: int | None) -> Neigh
         Threads; None leaves it to faiss (OMP_NUM_THREADS, or all cores).
     """
     scaled = _Scaled(points)
+    _forecast(scaled, k)
     gathered = _Gathered(points.n, k)
     unsure = np.zeros(points.n, dtype=bool)
     with faiss_threads(faiss, n_jobs):
@@ -135,6 +137,7 @@ def faiss_approximate(
     """
     rng = check_random_state(random_state)
     scaled = _Scaled(points, _code_width(points.search.shape[1]))
+    _forecast(scaled, k)
     sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
     truth = brute_force(points, sample, k)
     with faiss_threads(faiss, n_jobs):
@@ -192,6 +195,17 @@ def tuned_lists(
     lists = _plain(_trained(faiss, scaled, rng)[0], scaled)
     _raise_recall(lists, scaled, sample, brute_force(points, sample, k), target_recall)
     return lists.index, scaled.scale
+
+
+def _forecast(scaled: _Scaled, k: int) -> None:
+    """Refuse a search whose copy of the points, neighbours and edges will not fit."""
+    n, edges = scaled.points.n, 3  # lengths and indices as found, gathered, and as edges
+    require_memory(
+        float(n) * (4 * scaled.width + edges * 16 * k),
+        f"A search for {k} neighbours of each of {n} points",
+        "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that "
+        "searches no neighbours (AnchorGraphClassifier, EigenfunctionClassifier).",
+    )
 
 
 class _Gathered:
