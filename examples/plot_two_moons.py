@@ -6,7 +6,7 @@ Two half circles of 200 points, and one label in each. Left: a support vector ma
 two labels. Right: :class:`lapwing.LapSVC`, which sees all points. Neighbours get similar answers,
 so each label spreads along its moon.
 
-The points are drawn by the computer. This picture is on the first page of lapwing;
+The points are drawn by the computer. The picture is also in lapwing's README;
 ``python examples/plot_two_moons.py docs/two_moons.png`` makes it.
 """
 
