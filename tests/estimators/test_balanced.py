@@ -378,3 +378,13 @@ def test_a_class_of_weight_0_is_refused() -> None:
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[1\]"):
         BalancedGraphClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
+
+
+def test_the_memory_of_a_partition_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = blobs()
+    model = BalancedGraphClassifier(kernel="linear", n_votes=0)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "20k")
+    with pytest.raises(MemoryError, match=r"Parting 120 points into 3 classes needs .* Fit to few"):
+        model.fit(X, y)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
+    model.fit(X, y)

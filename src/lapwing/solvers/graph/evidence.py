@@ -63,16 +63,22 @@ class LeftOut:
     n_iter: int
 
 
-def count_left_out(problem: VolumeProblem) -> LeftOut:
+def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
     """Leave labels out of Poisson learning with a leak, balanced; every round some of each class.
 
     A class keeps one label at least in every round: one of a single label is never asked for.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    codes : ndarray of int of shape (n,)
+        Classes that this method gives to all points with all labels
+        (`lapwing.solvers.graph.start.first_codes`).
     """
-    c = problem.n_classes
+    c, n_iter = problem.n_classes, 0
     counts = np.zeros((c, c))
     turn = _turns(problem)
-    reach, n_iter = reach_of(problem)
-    volumes = problem.volumes(problem.whole(first_codes(problem, reach)))
+    volumes = problem.volumes(problem.whole(codes))
     for number in range(int(turn.max(initial=-1)) + 1):
         hidden = turn == number
         part = replace(

@@ -61,9 +61,9 @@ class _Course:
 def flow(problem: VolumeProblem) -> Partition:
     """Part the points by the balanced flow."""
     reach, n_iter = reach_of(problem)
-    begin = problem.whole(first_codes(problem, reach))
-    scales = scales_of_contrast(problem, begin, _CONTRASTS)
-    left_out = count_left_out(problem)
+    begun = first_codes(problem, reach)
+    scales = scales_of_contrast(problem, problem.whole(begun), _CONTRASTS)
+    left_out = count_left_out(problem, begun)
     course, tried, spent = _chosen(problem, reach, scales.scales, left_out)
     n_iter += scales.n_iter + left_out.n_iter + spent
     problem, stages, best = course.problem, course.stages, course.reached
