@@ -303,10 +303,10 @@ def test_the_estimate_is_the_mean_of_a_beta_distribution() -> None:
 
 
 def test_less_stays_unseen_of_many_classes() -> None:
-    nothing = [np.zeros(k, dtype=int) for k in (2, 8)]
-    two, eight = (estimate_error(0.1, none, none).error for none in nothing)
+    nothing = [np.zeros(k, dtype=int) for k in (2, 32)]
+    two, many = (estimate_error(0.1, none, none).error for none in nothing)
     assert two == pytest.approx(0.1 + CONSTANTS.unseen)
-    assert eight == pytest.approx(0.1 + CONSTANTS.unseen / 2)
+    assert many == pytest.approx(0.1 + CONSTANTS.unseen / 2)
 
 
 def test_the_estimate_follows_the_evidence() -> None:
