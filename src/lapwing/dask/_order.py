@@ -80,15 +80,16 @@ def _select(
     """The numbers of some ranks from 0, each of a column."""
     columns = np.array([column for column, _ in wanted])
     ranks = np.array([rank for _, rank in wanted])
-    # A bracket holds low < x <= high, and `below` numbers are not above low.
-    low, high = np.nextafter(least, -np.inf)[columns], largest[columns].copy()
+    # A bracket holds low < key <= high, and `below` numbers are not above low. Keys and not
+    # numbers are halved: there are as many numbers between 0 and 1e-300 as from there to 1.
+    low, high = _keys(least)[columns] - 1, _keys(largest)[columns]
     below, inside = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), _FEW + 1)
     while True:
-        single = np.nextafter(low, np.inf) >= high
+        single = low + 1 >= high
         wide = np.flatnonzero((inside > _FEW) & ~single)
         if not len(wide):
             break
-        edges = np.linspace(low[wide], high[wide], _BINS + 1, axis=1)
+        edges = _edges(low[wide], high[wide])
         counts = rows.total(_counted, view, columns[wide], edges, *others)
         ends = below[wide, None] + np.cumsum(counts, axis=1)
         which = np.argmax(ends > ranks[wide, None], axis=1)
@@ -96,14 +97,34 @@ def _select(
         inside[wide] = counts[each, which]
         below[wide] = ends[each, which] - counts[each, which]
         low[wide], high[wide] = edges[each, which], edges[each, which + 1]
-    values = high.copy()  # of brackets of one number
+    values = _numbers(high)  # of brackets of one number
     some = np.flatnonzero(~single)
     if len(some):
         parts = rows.collect(_within, view, columns[some], low[some], high[some], *others)
         for place, i in enumerate(some):
             numbers = np.sort(np.concatenate([part[place] for part in parts]))
             values[i] = numbers[ranks[i] - below[i]]
-    return np.asarray(values)
+    return values
+
+
+def _edges(low: Array, high: Array) -> Array:
+    """Keys that divide brackets evenly (k, B + 1); some are equal in narrow ones."""
+    # In Python's whole numbers: the span of all keys is no int64.
+    spans = [(a, b - a) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    parts = [[a + span * j // _BINS for j in range(_BINS + 1)] for a, span in spans]
+    return np.array(parts, dtype=np.int64)
+
+
+def _keys(values: Array) -> Array:
+    """Whole numbers in the order of the numbers, neighbours for neighbours."""
+    bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.int64)  # -0 is 0
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _numbers(keys: Array) -> Array:
+    """Undo `_keys`."""
+    bits = np.where(keys < 0, np.int64(-(2**63)) - keys, keys)
+    return bits.view(np.float64).copy()
 
 
 def _ends(block: Array, view: Callable[..., Array], *others: Any) -> tuple[Array, Array] | None:
@@ -115,10 +136,10 @@ def _counted(
     block: Array, view: Callable[..., Array], columns: Array, edges: Array, *others: Any
 ) -> Array:
     """Numbers a bin (k, B): above its lower edge and not above its upper one."""
-    values = view(block, *others)
+    keys = _keys(view(block, *others))
     counts = np.zeros((len(columns), edges.shape[1] - 1), dtype=np.int64)
     for i, column in enumerate(columns):
-        bins = np.searchsorted(edges[i], values[:, column], side="left")
+        bins = np.searchsorted(edges[i], keys[:, column], side="left")
         counts[i] = np.bincount(bins, minlength=edges.shape[1] + 1)[1:-1]
     return counts
 
@@ -127,5 +148,9 @@ def _within(
     block: Array, view: Callable[..., Array], columns: Array, low: Array, high: Array, *others: Any
 ) -> list[Array]:
     values = view(block, *others)
-    of_columns = (values[:, column] for column in columns)
-    return [v[(v > a) & (v <= b)] for v, a, b in zip(of_columns, low, high, strict=True)]
+    keys = _keys(values)
+    found = []
+    for column, a, b in zip(columns, low, high, strict=True):
+        within = (keys[:, column] > a) & (keys[:, column] <= b)
+        found.append(values[within, column])
+    return found

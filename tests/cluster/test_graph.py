@@ -1,0 +1,152 @@
+"""The graph of points on a cluster, its components and eigenpairs: those of points in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lapwing.dask import _laplacian
+from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
+from lapwing.dask._neighbors import knn_affinity
+from lapwing.dask._order import quantiles
+from lapwing.dask._points import Points, read_points
+from lapwing.dask._session import Session
+from lapwing.dask._tall import Tall, parted, regrouped
+from lapwing.graphs import KNNGraph, Laplacian, smallest_eigenpairs
+from tests.cluster.conftest import Case, array
+
+SIZES = (60, 0, 1, 39, 80)
+
+
+def points_of(client: Any, X: np.ndarray) -> Points:
+    chunks = array.from_array(X, chunks=(SIZES, X.shape[1])).persist()
+    return read_points(Session.of(client), chunks)
+
+
+def gathered(matrix: Tall) -> Any:
+    """The matrix of blocks that are lists of blocks."""
+    rows = [sp.hstack(blocks, format="csr") for blocks in matrix.session.gather(matrix.parts)]
+    return sp.vstack(rows, format="csr")
+
+
+def stacked(matrix: Tall) -> np.ndarray:
+    return np.vstack(matrix.session.gather(matrix.parts))
+
+
+def clouds(n_clouds: int) -> np.ndarray:
+    """Points of clouds that no edge joins."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((180, 3)) + 100.0 * (np.arange(180) % n_clouds)[:, None]
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        KNNGraph(4),
+        KNNGraph(4, weights="binary", mutual=True),
+        KNNGraph(3, normalized=False),
+    ],
+)
+def test_the_graph_is_that_of_points_in_memory(recipe: KNNGraph, client: Any) -> None:
+    X = clouds(2)
+    X[7] = X[3]  # a point that is there twice
+    W, recall = knn_affinity(recipe, points_of(client, X))
+    assert recall == 1.0
+    expected = recipe.affinity(X)
+    found = gathered(W)
+    assert found.nnz == expected.nnz
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
+    laplacian = ClusterLaplacian(W, recipe.normalized, 1, np.dtype(np.float64))
+    local = Laplacian.from_affinity(expected, normalized=recipe.normalized)
+    matrix = gathered(laplacian.matrix).toarray()
+    np.testing.assert_allclose(matrix, local.matrix.toarray(), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(laplacian.norm_bound, local.norm_bound)
+    F = np.random.default_rng(1).standard_normal((180, 2))
+    values = points_of(client, F).rows
+    np.testing.assert_allclose(stacked(laplacian.apply(values)), local.apply(F), atol=1e-12)
+
+
+def test_ties_are_edges_as_in_memory(client: Any) -> None:
+    X = np.stack(np.meshgrid(np.arange(15.0), np.arange(12.0)), -1).reshape(-1, 2)
+    W, _ = knn_affinity(KNNGraph(4), points_of(client, X))
+    np.testing.assert_allclose(gathered(W).toarray(), KNNGraph(4).affinity(X).toarray())
+
+
+def test_lists_find_as_many_neighbours_as_asked_for(client: Any) -> None:
+    pytest.importorskip("faiss", reason="faiss is not installed")
+    X = np.random.default_rng(0).standard_normal((180, 4))
+    recipe = KNNGraph(4, approximate=True, target_recall=0.9)
+    W, recall = knn_affinity(recipe, points_of(client, X))
+    assert 0.85 < recall <= 1
+    shared = gathered(W).multiply(KNNGraph(4, weights="binary").affinity(X))
+    assert shared.nnz / KNNGraph(4).affinity(X).nnz > 0.8
+
+
+def test_components_are_numbered_by_their_first_points(client: Any) -> None:
+    X = clouds(3)
+    W, _ = knn_affinity(KNNGraph(4), points_of(client, X))
+    laplacian = ClusterLaplacian(W, True, 1, np.dtype(np.float64))
+    local = Laplacian.from_affinity(KNNGraph(4).affinity(X))
+    components = laplacian.components
+    np.testing.assert_array_equal(stacked(components.labels)[:, 0], local.component_labels)
+    np.testing.assert_array_equal(components.sizes, np.bincount(local.component_labels))
+
+
+@pytest.mark.parametrize(("n_clouds", "k"), [(1, 5), (2, 5), (3, 2)])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_iterated_eigenpairs_are_those_of_a_dense_solver(
+    n_clouds: int, k: int, normalized: bool, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_laplacian, "DENSE_POINTS", 0)
+    X = clouds(n_clouds)
+    W, _ = knn_affinity(KNNGraph(6), points_of(client, X))
+    laplacian = ClusterLaplacian(W, normalized, 1, np.dtype(np.float64))
+    local = Laplacian.from_affinity(KNNGraph(6).affinity(X), normalized=normalized)
+    found = eigenpairs_on_cluster(laplacian, k, tol=1e-9)
+    expected = smallest_eigenpairs(local, k)
+    assert found.method == ("components" if k <= n_clouds else "chebyshev")
+    assert found.n_components == expected.n_components
+    assert found.converged
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-9)
+    vectors = stacked(found.vectors)  # type: ignore[arg-type]
+    np.testing.assert_allclose(np.abs(vectors), np.abs(expected.vectors), atol=1e-6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
+    largest = np.argmax(np.abs(vectors), axis=0)
+    assert (vectors[largest, np.arange(k)] > 0).all()
+
+
+def test_quantiles_are_those_of_numpy(client: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((180, 3))
+    X[:, 1] = np.round(X[:, 1])  # many that are equal
+    X[:, 2] *= 1e9
+    shares = [0.0, 0.025, 0.5, 0.975, 1.0]
+    found, ends = quantiles(points_of(client, X).rows, np.asarray, (), 180, shares)
+    np.testing.assert_allclose(found, np.quantile(X, shares, axis=0), rtol=1e-14)
+    np.testing.assert_array_equal(ends, [X.min(axis=0), X.max(axis=0)])
+
+
+def test_blocks_are_joined_and_parted_again(client: Any) -> None:
+    case = Case(n=180)
+    rows = points_of(client, case.X).rows
+    for n_groups in (1, 2, 3, 10):
+        joined, groups = regrouped(rows, n_groups)
+        assert len(joined.parts) <= n_groups
+        assert all(joined.sizes)
+        np.testing.assert_array_equal(stacked(joined), case.X)
+        again = parted(joined, rows.sizes, groups)
+        assert again.sizes == SIZES
+        np.testing.assert_array_equal(stacked(again), case.X)
+
+
+def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:
+    case = Case(n=180)
+    rows = points_of(client, case.X).rows
+    index = np.array([179, 0, 60, 61, 60, 5])
+    np.testing.assert_array_equal(rows[index], case.X[index])
+    np.testing.assert_allclose((rows.T @ rows), case.X.T @ case.X)
+    np.testing.assert_allclose(stacked(rows * 2.0 + 1.0 - rows), case.X + 1.0)
+    assert rows[index[:0]].shape == (0, 4)
