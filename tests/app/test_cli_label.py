@@ -208,7 +208,8 @@ def test_wrong_usage_is_told(main: Main, ended: Any) -> None:
     refused(main("label", *options, "--text", "nothing"), "has no column 'nothing' (--text or --im")
     refused(
         main("label", *options, "--method", "s3vc"),
-        "--method s3vc cannot learn while one labels classes. Use one of lapsvc, laprls, laperls.",
+        "--method s3vc cannot learn while one labels classes. Use one of lapsvc, laprls, laperls, "
+        "balanced.",
     )
     refused(main("label", *options, "--method", "lapsvr"), "cannot learn while one labels")
     refused(main("label", *options, "--method", "lapsvc", "--set", "gamma_I=0"), "leaves out the")

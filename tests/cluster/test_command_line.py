@@ -43,7 +43,7 @@ def test_a_fit_on_a_cluster_answers_as_one_here(
     there = json.loads(capsys.readouterr().out)
     assert run(*fit, "--predictions", files[1]) == 0
     here = json.loads(capsys.readouterr().out)
-    assert there["classes"] == here["classes"]
+    assert there["predicted"] == here["predicted"]
     labels = [
         np.array([line.split(",")[1] for line in file.read_text().splitlines()]) for file in files
     ]
