@@ -277,7 +277,8 @@ optimality_ : ndarray of shape (n_columns,)
 history_ : dict of str to ndarray of shape (n_iter_, n_columns)
     Of 'pcg', an iteration: 'objective' (without the factor 2 of objectives that are printed
     without 1/2) and the norms 'gradient', 'preconditioned' and 'mixed' of the gradient; NaN where
-    a column had converged. Empty for other solvers.
+    a column was at rest. It goes on where its gradient, computed anew, turns out too large. Empty
+    for other solvers.
 """,
     "n_iter_": """
 n_iter_ : int

@@ -36,7 +36,7 @@ class ConvergenceDisplay(Display):
     Parameters
     ----------
     values : ndarray of shape (n_steps, n_columns)
-        What was recorded; NaN where a column had converged already.
+        What was recorded; NaN where a column was at rest.
     quantity : str
         What it is: 'objective', 'gradient', 'preconditioned' or 'mixed'.
     step : {'iteration', 'start'}, default='iteration'
