@@ -65,6 +65,7 @@ def usps_arrays() -> Arrays:
 
 def cbcl_arrays(n: int = 31022) -> Arrays:
     X = np.full((n, 361), 51, dtype=np.uint8)
+    X[::2, :19] = 51 + 38  # of every other image one row in nineteen is lighter
     return {"X": X, "y": np.arange(n) % 2 * 2 - 1, "is_test": np.arange(n) < 100}
 
 
@@ -159,7 +160,12 @@ def test_faces_exchange_their_parts(write: Write, n: int) -> None:
     write("cbcl_face", cbcl_arrays(n))
     data = sets.load_facemit()
     assert data.X.dtype == np.float32
-    assert data.X.max() == pytest.approx(0.2)
+    # Each by itself: mean 0, and the mean deviation of all images; an even image is 0.
+    np.testing.assert_allclose(data.X.mean(axis=1), 0, atol=1e-6)
+    deviation = 38 / 255 * np.sqrt(18) / 19
+    mean = deviation * len(data.X[::2]) / n
+    np.testing.assert_allclose(data.X[::2].std(axis=1), mean, rtol=1e-4)
+    np.testing.assert_allclose(data.X[1::2], 0, atol=1e-6)
     assert np.flatnonzero(~data.is_test).tolist() == list(range(100))
 
 

@@ -26,7 +26,7 @@ NEEDED = {
         ("uspst", "coil20", "pcmac", "usps", "mnist"),
     ),
     "embedded": (
-        ["--tables", "small", "large", "digits", "scaling", "--points", "mnist"],
+        ["--tables", "small", "large", "digits", "scaling", "--points", "pixels:70000"],
         ("usps", "mnist", "cbcl_face", *(name for name in RECORDS if name.startswith("ssl_"))),
     ),
 }
