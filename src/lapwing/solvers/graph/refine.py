@@ -138,23 +138,24 @@ class _Path:
     n_iter: int = 0
     n_products: int = 0
     settled: bool = True
+    offsets: Array | None = None  # of the last transport, from which the next may start
 
     def to(self, codes: Array, cut: float) -> _Path:
         return replace(self, codes=codes, cuts=(*self.cuts, cut))
 
-    def after(self, steps: int) -> _Path:
+    def after(self, steps: int, offsets: Array | None) -> _Path:
         """A round more."""
-        return replace(self, n_iter=self.n_iter + 1, n_products=self.n_products + steps)
+        spent = self.n_products + steps
+        return replace(self, n_iter=self.n_iter + 1, n_products=spent, offsets=offsets)
 
 
 def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _Path:
     """Rounds with fewer and fewer steps, taken where they lower the cut."""
-    offsets = None
     for number in steps:
         for _ in range(_MOST_ROUNDS):
             smooth = diffused(problem, path.codes, number)
-            following, offsets = _shared(problem, _by_degree(problem, smooth), offsets)
-            cut, path = _cut(problem, following), path.after(number)
+            following, offsets = _shared(problem, _by_degree(problem, smooth), path.offsets)
+            cut, path = _cut(problem, following), path.after(number, offsets)
             if not cut < path.cuts[-1]:
                 break
             moved = following != path.codes
