@@ -374,6 +374,24 @@ def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
     assert method_of(FewLabelClassifier()) is None
 
 
+def test_what_is_to_be_exported_is_chosen_among_what_can_be(blobs: Path, main: Main) -> None:
+    pytest.importorskip("onnx")
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % 3
+    X = 6 * np.eye(3)[truth] + rng.standard_normal((60, 3))
+    lines = [
+        ",".join([*(f"{value:.3f}" for value in row), "abc"[code] if i < 6 else ""])
+        for i, (row, code) in enumerate(zip(X, truth, strict=True))
+    ]
+    Path("three.csv").write_text("\n".join(["p,q,r,kind", *lines]), encoding="utf-8")
+    asked = ("fit", "three.csv", "--label", "kind", "--onnx")
+    code, said, _ = main(*asked, "m.onnx", "--json", "--method", "auto")
+    assert code == 0
+    names = [row["name"] for row in json.loads(said)["choice"]["methods"]]
+    assert "BalancedGraphClassifier(n_votes=0)" in names
+    assert main(*asked, "n.onnx", "--method", "balanced", "--set", "n_votes=0")[0] == 0
+
+
 def test_a_comparison_asks_for_the_same_again() -> None:
     asked = CompareRequest(data=(Path("a b.csv"),), label="y", max_rows=70, out=Path("o.csv"))
     words = shlex.split(asked.full_command)

@@ -126,6 +126,7 @@ def test_every_option_of_a_verb_is_a_field() -> None:
         ({"settings": ("gama_I=1",)}, "Did you mean 'gamma_I'"),
         ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),
         ({"method": "eigenfunctions", "onnx": Path("m.onnx")}, "go through histograms"),
+        ({"method": "balanced", "onnx": Path("m.onnx")}, "--set n_votes=0 leaves them out"),
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused(options: dict[str, Any], message: str) -> None:

@@ -9,12 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from lapwing._app.affordable import Effort, Share, affordable, forecast_comparison
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.requests import CompareRequest, LearningRequest, TuneRequest, fit_command
+from lapwing._app.requests import (
+    CompareRequest,
+    FitRequest,
+    LearningRequest,
+    TuneRequest,
+    fit_command,
+)
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
@@ -110,6 +117,8 @@ def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
         return _regression(table, request, points)
     effort = effort_of(request)
     candidates = _candidates(table, points)
+    if isinstance(request, FitRequest) and request.onnx is not None:
+        candidates = tuple(map(_exported, candidates))
     skipped: tuple[str, ...] = ()
     if not request.parameters:  # who asks for more gets it
         share = affordable(size_of(table), effort)
@@ -252,6 +261,16 @@ def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
 def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:
     found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
     return quick_candidates(found) if table.labeled.all() else found
+
+
+def _exported(candidate: Candidate) -> Candidate:
+    """The same in a form that can be exported to ONNX."""
+    known = method_of(candidate.estimator)
+    if known is None or not known[1].onnx_with:
+        return candidate
+    changed = known[1].onnx_with
+    estimator = clone(candidate.estimator).set_params(**changed)
+    return replace(candidate, name=repr(known[1].estimator(**changed)), estimator=estimator)
 
 
 def _affordable_of(candidates: tuple[Candidate, ...], share: Share) -> tuple[Candidate, ...]:

@@ -191,7 +191,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     before = preprocess(table, request.scale, request.impute)
     chosen = choose(table, request, before.points)
     estimator, method = chosen.estimator, chosen.method
-    request.check_method(method)
+    request.check_method(method, estimator.get_params(deep=False))
     keeps = request.next_rows is not None and can_suggest(estimator, table.labeled.size)
     if keeps:
         estimator.set_params(updatable=True)

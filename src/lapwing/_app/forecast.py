@@ -352,7 +352,7 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     ----------
     size : Size
         Of the fit.
-    speed : Speed, optional
+    speed : Speed, default=None
         Of the machine; None means this one.
 
     Returns
@@ -361,7 +361,7 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
         The neighbours, some 1500 sparse products with a column a class, and a regression on the
         landmarks.
     """
-    operations_a_second = (speed or machine_speed()).operations
+    a_second, _ = machine_speed() if speed is None else speed
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
     # A sparse product waits for memory: some 20 operations an entry.
@@ -369,7 +369,7 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     operations = _neighbors(size) + flow + 4.0 * n * m**2
     blocks = min(_BLOCKS, 16.0 * n * n)
     memory = blocks + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
-    return Forecast(int(memory), 0.05 + operations / operations_a_second, "flow")
+    return Forecast(int(memory), 0.05 + operations / a_second, "flow")
 
 
 def forecast_eigenfunctions(size: Size) -> Forecast:

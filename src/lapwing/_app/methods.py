@@ -135,6 +135,8 @@ class CommandMethod:
         Why margins say little of how sure an answer is; empty where they do.
     no_onnx : str
         Why it has no ONNX form; empty if it has one.
+    onnx_with : mapping of str to object
+        Parameters with which it has one all the same.
     """
 
     estimator: type
@@ -150,6 +152,7 @@ class CommandMethod:
     drawn: tuple[str, ...] = ()
     margin_note: str = ""
     no_onnx: str = ""
+    onnx_with: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -159,6 +162,12 @@ class CommandMethod:
     def make(self) -> Any:
         """Make an estimator with default parameters."""
         return self.estimator()
+
+    def lacks_onnx(self, parameters: Mapping[str, Any]) -> str:
+        """Why it has no ONNX form with these parameters; empty if it has one."""
+        wanted = self.onnx_with
+        given = wanted and all(parameters.get(name) == wanted[name] for name in wanted)
+        return "" if given else self.no_onnx
 
 
 def _unrefined(estimator: Any) -> dict[str, Any]:
@@ -280,7 +289,9 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
                 "graph": partial(KNNGraph, 10, weights="self-tuning", power=1),
                 "space": Landmarks,
             },
-            no_onnx=_NO_SUM.format("the nearest rows of the fit"),
+            no_onnx="its answers for new rows go through the nearest rows of the fit, which the "
+            "ONNX export does not translate. --set n_votes=0 leaves them out",
+            onnx_with={"n_votes": 0},
         ),
         "anchors": CommandMethod(
             AnchorGraphClassifier,

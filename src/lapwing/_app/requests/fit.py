@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from lapwing._app.methods import AUTO, CommandMethod
 from lapwing._app.requests.base import SIDE, FilledRequest, named
@@ -56,7 +57,7 @@ class FitRequest(LearningRequest):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_cluster()
-        self.check_method(self.chosen)
+        self.check_method(self.chosen, self.parameters)
 
     @property
     def distributed(self) -> bool:
@@ -82,16 +83,17 @@ class FitRequest(LearningRequest):
     def _usual_method(self) -> str:
         return METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD
 
-    def check_method(self, method: CommandMethod) -> None:
-        """Check that a method can give what is asked for.
+    def check_method(self, method: CommandMethod, parameters: Mapping[str, Any]) -> None:
+        """Check that a method with these parameters can give what is asked for.
 
         Raises
         ------
         ValueError
             If a file is asked for that it cannot make.
         """
-        if self.onnx is not None and method.no_onnx:
-            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {method.no_onnx}.")
+        lack = method.lacks_onnx(parameters)
+        if self.onnx is not None and lack:
+            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
         if self.next_rows is not None and method.regression:
             raise ValueError(
                 f"--next: {method.name} predicts numbers and does not say of which it is least "
