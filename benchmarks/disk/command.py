@@ -41,6 +41,8 @@ class DiskUse:
     limit_bytes : int
         Of resident memory.
     fit_seconds, predict_seconds : float
+    fit_cpu_seconds : float
+        Of all threads: what the fit would take alone on one core.
     peak_bytes : int
         Largest resident size.
     fit_passes, predict_passes : float
@@ -54,6 +56,7 @@ class DiskUse:
     limit_bytes: int
     fit_seconds: float
     predict_seconds: float
+    fit_cpu_seconds: float
     peak_bytes: int
     fit_passes: float
     predict_passes: float
@@ -89,7 +92,8 @@ def run(arguments: argparse.Namespace) -> int:
             found.append(asdict(use))
             print(
                 f"{method}, {n} x {N_FEATURES} ({path.stat().st_size / 1e9:.2f} GB) in "
-                f"{arguments.limit:g} GB: fit {use.fit_seconds:.0f} s and {use.fit_passes:.1f} "
+                f"{arguments.limit:g} GB: fit {use.fit_seconds:.0f} s "
+                f"({use.fit_cpu_seconds:.0f} s of processors) and {use.fit_passes:.1f} "
                 f"passes, predict {use.predict_seconds:.0f} s and {use.predict_passes:.1f}; peak "
                 f"{use.peak_bytes / 1e9:.2f} GB; error {use.error:.2f} %",
                 flush=True,
@@ -156,10 +160,11 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     labeled = np.random.default_rng(1).choice(n // N_CLASSES, LABELS_A_CLASS, replace=False)
     rows = (labeled[:, None] * N_CLASSES + np.arange(N_CLASSES)).ravel()
     y[rows] = classes_of(rows)
-    clock, read = [time.perf_counter()], [_bytes_read()]
+    clock, read, began = [time.perf_counter()], [_bytes_read()], time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make(method, memory).fit(path, y)
+    spent = time.process_time() - began
     clock.append(time.perf_counter())
     read.append(_bytes_read())
     predicted = model.predict(path)
@@ -176,6 +181,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
         n,
         limit,
         *map(float, seconds),
+        spent,
         resident_bytes("VmHWM"),
         *map(float, passes),
         100 * wrong / n,

@@ -195,6 +195,18 @@ def test_an_estimator_without_blocks_reads_what_fits(
         LapSVC().fit(path, y)
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_estimator_without_blocks_takes_every_source(source: str, tmp_path: Path) -> None:
+    X, y = _points(np.float32)
+    X, y = X[:90], y[:90]
+    given = SOURCES[source](X, tmp_path)
+    model, expected = LapSVC().fit(given, y), LapSVC().fit(X, y)
+    found = model.decision_function(given)
+    assert found.dtype == expected.decision_function(X).dtype
+    np.testing.assert_allclose(found, expected.decision_function(X), atol=1e-5)
+    assert hasattr(model, "feature_names_in_") == source.startswith("parquet")
+
+
 def test_a_small_file_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = _points()
     monkeypatch.setattr(points, "_SMALL_BYTES", X.nbytes)

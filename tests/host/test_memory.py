@@ -130,6 +130,23 @@ def test_a_group_without_limit(system: Path) -> None:
     assert available_memory() == 1000 * 1024
 
 
+@pytest.mark.parametrize(("kind", "place"), [("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)])
+def test_a_limit_of_the_process_counts(
+    system: Path, monkeypatch: pytest.MonkeyPatch, kind: str, place: int
+) -> None:
+    resource = pytest.importorskip("resource")
+    write(system, "proc/meminfo", f"MemAvailable: {8 * GB // 1024} kB\n")
+    taken = ["0"] * 7
+    taken[place] = str(GB // os.sysconf("SC_PAGE_SIZE"))
+    write(system, "proc/self/statm", " ".join(taken))
+    limits = {getattr(resource, kind): (3 * GB, 3 * GB)}
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda asked: limits.get(asked, unlimited))
+    assert available_memory() == 2 * GB
+    limits.clear()
+    assert available_memory() == 8 * GB
+
+
 def test_this_machine_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(LIMIT, raising=False)
     free = available_memory()

@@ -134,7 +134,7 @@ def fit_in_blocks(
         scaler = _scaler(rows)
         steps, points = [("scale", scaler)], ScaledRows(rows, scaler.mean_, scaler.scale_)
     chosen = choose(table, request, points)
-    request.check_method(chosen.method)
+    request.check_method(chosen.method, chosen.estimator.get_params(deep=False))
     fit_estimator(chosen.estimator, points, table.y, request, callbacks)
     answers = answer_own(chosen.estimator, chosen.method, points, table)
     answers, trust = trust_rows(chosen.estimator, answers)

@@ -265,7 +265,7 @@ def forecast_embedded_squared(size: Size) -> Forecast:
     if size.in_blocks:
         # Eigenvectors as they are iterated and the graph, or codes and neighbours before that.
         eigenvectors = eigenvectors_wanted(size.n_columns)
-        per_point = max(4.0 * (3 * eigenvectors + 20) + 30 * 5, size.n_features + 8 + 8 * 5 + 200)
+        per_point = max(4.0 * (3 * eigenvectors + 20) + 40 * 5, size.n_features + 50, 90 * 5)
     return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
 
 

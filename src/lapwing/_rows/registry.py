@@ -8,8 +8,6 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lapwing._host.optional import require
 from lapwing._rows.base import Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
@@ -17,25 +15,22 @@ from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 
-__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows", "with_names"]
+__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows"]
 
 _PARQUET = (".parquet", ".pq")
 _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 
 
-def with_names(rows: Rows, values: Any) -> Any:
-    """Values, as a frame if columns of the rows have names, as those of Parquet files do."""
+def header_of(rows: Rows) -> Any:
+    """What scikit-learn counts and names the features by, without their values.
+
+    An empty frame where columns have names, as those of Parquet files do; else the rows.
+    """
     names = _names_of(rows)
     if names is None:
-        return values
-    return require("polars", extra="disk", purpose="names of columns").DataFrame(
-        values, schema=names
-    )
-
-
-def header_of(rows: Rows) -> Any:
-    """What scikit-learn counts and names the features by, without their values."""
-    return rows if _names_of(rows) is None else with_names(rows, np.empty((0, rows.shape[1])))
+        return rows
+    pl = require("polars", extra="disk", purpose="names of columns")
+    return pl.DataFrame(schema=dict.fromkeys(names, pl.Float64))
 
 
 def _names_of(rows: Rows) -> list[str] | None:

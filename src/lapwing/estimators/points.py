@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, as_rows, blocks_of, moments_of, with_names
+from lapwing._rows import Rows, as_rows, blocks_of, header_of, moments_of
 
-__all__ = ["check_rows", "read_points"]
+__all__ = ["Held", "check_rows", "read_points"]
 
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
 # reading it again and again.
 _SMALL_BYTES = 2**26
+
+
+class Held(NamedTuple):
+    """Points of a file that were read whole."""
+
+    values: Array
+    header: Any  # what their columns are counted and named by; see `header_of`
 
 
 def is_large(rows: Rows) -> bool:
@@ -35,8 +43,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
 
     Returns
     -------
-    Rows or array-like
-        A frame where columns have names.
+    Rows, Held or array-like
 
     Raises
     ------
@@ -48,7 +55,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
         return X
     if is_large(rows) and in_blocks(rows):
         return rows
-    if isinstance(X, np.memmap):
+    if isinstance(X, np.memmap) and X.dtype.isnative:
         return X
     n, d = rows.shape
     require_memory(
@@ -61,7 +68,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
     values = np.empty(rows.shape, dtype=rows.dtype)
     for some, block in blocks_of(rows):
         values[some] = block
-    return with_names(rows, values)
+    return Held(values, header_of(rows))
 
 
 def check_rows(X: Rows) -> None:

@@ -20,14 +20,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
 from lapwing._rows import PickedRows, Rows, as_rows, header_of, is_rows, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
-from lapwing.estimators.points import check_rows, read_points
+from lapwing.estimators.points import Held, check_rows, read_points
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
@@ -305,14 +310,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             if reset:
                 check_rows(X)
             return X
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_min_samples=2 if reset else 1,
-        )
+        checks: dict[str, Any] = {
+            "dtype": (np.float64, np.float32),
+            "ensure_min_samples": 2 if reset else 1,
+        }
+        if isinstance(X, Held):
+            validate_data(self, X.header, reset=reset, skip_check_array=True)
+            return check_array(X.values, estimator=self, input_name="X", **checks)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
         return _canonical(X) if is_sparse(X) else X
 
     def _reads_blocks(self, rows: Rows) -> bool:

@@ -104,7 +104,7 @@ class KNNGraph(BaseEstimator):
         else as measured, with a standard error below 0.005 at 10 neighbours and 0.95. The true
         neighbours are those in the reduced space, where there is one.
     backend_ : str
-        What searched for it: 'sklearn' or 'faiss'.
+        What searched for it: 'sklearn' or 'faiss'; 'scan' for an exact search of points on disk.
 
     See Also
     --------
@@ -173,7 +173,7 @@ class KNNGraph(BaseEstimator):
         Returns
         -------
         csr_array of shape (n, n), float64
-            Symmetric, non-negative, its diagonal empty; float32 of points on disk.
+            Symmetric, non-negative, its diagonal empty. Of points on disk in their precision.
 
         Raises
         ------

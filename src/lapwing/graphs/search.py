@@ -36,7 +36,7 @@ class Neighbors:
         Share of the true neighbours that were found: 1 for an exact search, else measured on a
         random sample of the points.
     backend : str
-        What searched: 'sklearn' or 'faiss'.
+        What searched: 'sklearn', 'faiss', or 'scan' of points on disk.
     tied : ndarray of int of shape (n_tied, 2)
         Further pairs of a point and a neighbour that is as far away as the point's k-th. They are
         neighbours as well: else the order of the rows would decide which of equally far points are.
