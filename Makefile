@@ -73,11 +73,13 @@ benchmark: $(READY)
 	$(BIN)/python -m benchmarks all $(ARGS)
 
 # A warning ends the build; what the pages then hold is read by docs/check_site.py. Examples that did
-# not change are not run again.
+# not change are not run again. Pages of names that are gone must not stay.
 docs: export OMP_NUM_THREADS := 1
 docs: export OPENBLAS_NUM_THREADS := 1
 docs: $(DOCS_READY)
-	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet $(ARGS) docs docs/_build/html
+	rm -rf docs/_build/html
+	$(BIN)/python -m sphinx --builder html --doctree-dir docs/_build/doctrees \
+	  --fail-on-warning --keep-going --quiet $(ARGS) docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 env: $(LINT_READY)
