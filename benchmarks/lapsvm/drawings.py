@@ -22,7 +22,7 @@ from benchmarks.shared.labels import IndexArray, draw_covering, draw_evenly
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 
-SEEDS = 10
+SEEDS = 3
 
 
 def draw_until_covering(

@@ -40,7 +40,7 @@ NOTES: dict[str, str] = {
     ),
     "error U, exact, COIL20": (
         "how labels are drawn, not the solver (Newton, dual and PCG agree). The paper wants one "
-        "example a class at least and does not say more; the table of drawings has 11.5 % with two "
+        "example a class at least and does not say more; the table of drawings has 11.6 % with two "
         "a class, within the standard errors of the paper's 10.5. The graph of two neighbours "
         "falls into components, and objects in one without a label of theirs are lost."
     ),
