@@ -271,7 +271,7 @@ def scaling(uses: Sequence[Use]) -> Table:
     note = (
         "LapERLSClassifier() with ten labels a class, a process each: 64 features, of pixels 784. "
         "Sheets have three dimensions, images are digits of MNIST moved and turned, blobs fill all "
-        "directions. 'search' is faiss's inverted lists alone, ready made, at the same recall; "
+        "directions. 'search' is faiss's lists of codes alone, ready made, at the same recall; "
         "'products' are the matrix products of the Gram sums alone. Load: processes that wanted "
         "the two cores."
     )

@@ -4,8 +4,8 @@
 one line of JSON. ``KIND:POINTS:exact`` searches all neighbours.
 
 Machines differ and are shared, so two stages are set beside their limits in the same run: the graph
-beside a search of faiss's lists alone, ready made and read as far as the recall takes; the Gram
-sums beside the matrix products that they cannot do without.
+beside a search of faiss's lists of codes alone, ready made and read as far as the recall takes; the
+Gram sums beside the matrix products that they cannot do without.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.points import KINDS, N_CLASSES
-from benchmarks.embedded.searches import search_lists
+from benchmarks.embedded.searches import search_codes
 from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
 from lapwing.datasets import mask_labels
 
@@ -127,7 +127,7 @@ def run_here(points: str) -> Use:
     recall = float(graph.recall_)
     limits = {"products": _seconds_of_products(X)}
     if recall < 1:
-        limits["search"] = search_lists(X, N_NEIGHBORS, recall).search
+        limits["search"] = search_codes(X, N_NEIGHBORS, recall).search
     return Use(points, len(y), seconds, limits, peak, errors, recall, load)
 
 

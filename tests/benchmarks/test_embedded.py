@@ -274,12 +274,12 @@ def test_scaling_measures_every_stage(exact: str, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("name", SEARCHES)
 def test_searches_reach_the_recall_they_tell(name: str) -> None:
     pytest.importorskip("faiss")
-    X, _ = KINDS["blobs"](1000)
+    X, _ = KINDS["sheets"](1300)
     found = SEARCHES[name](X, 5, 0.9)
     assert 0.9 <= found.recall <= 1
     assert found.total >= found.build > 0
-    table = all_tables(Run(searches=[("blobs:1000", found)]))[0]
-    assert table.rows[0][:2] == ["blobs:1000", found.name]
+    table = all_tables(Run(searches=[("sheets:1300", found)]))[0]
+    assert table.rows[0][:2] == ["sheets:1300", found.name]
 
 
 # Expectations
