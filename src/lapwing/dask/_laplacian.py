@@ -200,7 +200,13 @@ def _multiplied(L: list[CSR], values: list[Array]) -> Array:
 
 
 def eigenpairs_on_cluster(
-    laplacian: ClusterLaplacian, k: int, *, tol: float = 1e-6, max_iter: int = 100, seed: int = 0
+    laplacian: ClusterLaplacian,
+    k: int,
+    *,
+    tol: float = 1e-6,
+    slack: float = 0.0,
+    max_iter: int = 100,
+    seed: int = 0,
 ) -> Eigenpairs:
     """The k smallest eigenpairs, their vectors in blocks; see `smallest_eigenpairs`."""
     n = laplacian.n_points
@@ -220,7 +226,7 @@ def eigenpairs_on_cluster(
         L = _Products(laplacian, null)
         X = L.start(seed, block_width(m))
         found, locked, following, n_iter = filtered(
-            L, X, m, limits.upper, limits.tolerance, max_iter
+            L, X, m, limits.upper, limits.tolerance, max_iter, slack=slack
         )
         order = np.argsort(found, kind="stable")
         values, method = np.maximum(found[order], 0), "chebyshev"
@@ -242,8 +248,9 @@ def eigenpairs_on_cluster(
     )
     values = np.concatenate([np.zeros(known), values])
     gap = 1.0 if k == n or np.isinf(following) else eigenvalue_gap(values[-1], following)
+    tolerance = max(limits.tolerance, slack * float(values[-1]))
     pairs = Eigenpairs(
-        values, cast("Any", vectors), zeros, residual, limits.tolerance, gap, method, n_iter
+        values, cast("Any", vectors), zeros, residual, tolerance, gap, method, n_iter
     )
     tell_eigenpairs(pairs, k)
     return pairs

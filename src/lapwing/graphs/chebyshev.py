@@ -270,6 +270,7 @@ def filtered(
     tolerance: float,
     max_iter: int,
     callback: Callable[[], object] | None = None,
+    slack: float = 0.0,
 ) -> tuple[Array, Any, float, int]:
     """Iterate a random block to the k smallest eigenpairs; see `smallest_by_filter`.
 
@@ -283,6 +284,8 @@ def filtered(
     tolerance : float
     max_iter : int
     callback : callable, optional
+    slack : float, default=0.0
+        All have converged as well where no length is more than this share of the k-th value.
 
     Returns
     -------
@@ -300,11 +303,13 @@ def filtered(
         X = L.orthonormal(X, locked, done)
         s, lengths, X = L.rayleigh_ritz(X)
         wanted = k - done
-        late = np.flatnonzero(lengths[:wanted] > tolerance)
-        good = wanted if n_iter == max_iter or not len(late) else int(late[0])
+        late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
+        # Of all at once: while some are far off, so is the k-th value, that measures all.
+        enough = max(tolerance, slack * float(s[wanted - 1]))
+        good = wanted if n_iter == max_iter or longest <= enough else int(late[0])
         _LOGGER.debug(
             "Eigenpairs, iteration %d: degree %d, %d of %d converged, residual %.1e.",
-            *(n_iter, p.degree, k - len(late), k, lengths[:wanted].max()),
+            *(n_iter, p.degree, k - len(late), k, longest),
         )
         # In order, and never a later one first: lower ones may still come in between.
         locked, values[done : done + good] = L.lock(locked, done, X, good), s[:good]
@@ -313,7 +318,7 @@ def filtered(
             callback()
         if done == k:
             break
-        worst = float(lengths[:wanted].max()) / tolerance
+        worst = float(longest) / enough
         X, last = L.rest(X, good), float(s[wanted - 1])
         # Not at the last wanted value, even if so many copies of it fill the block.
         cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
