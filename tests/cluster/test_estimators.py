@@ -205,27 +205,6 @@ def test_nothing_as_long_as_x_comes_to_the_client(
     assert 0 < largest[0] < 8 * 1600
 
 
-def test_without_a_client_the_error_says_how_to_get_one() -> None:
-    case = Case(n=120)
-    from distributed import Client
-
-    current = Client.current(allow_global=True) if _has_client() else None
-    if current is not None:
-        pytest.skip("another module's client is current")
-    with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
-        DaskEigenfunctionClassifier().fit(array.from_array(case.X), case.labels)
-
-
-def _has_client() -> bool:
-    from distributed import Client
-
-    try:
-        Client.current()
-    except ValueError:
-        return False
-    return True
-
-
 def test_inputs_that_are_refused(client: Any) -> None:
     case = Case(n=120)
     X, y = case.chunks, case.labels

@@ -42,6 +42,12 @@ def kill_a_worker(client: Any) -> None:
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
+def test_without_a_client_the_error_says_how_to_get_one() -> None:
+    case = Case(n=60)
+    with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
+        DaskAnchorGraphClassifier().fit(array.from_array(case.X), case.labels)
+
+
 def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(n=200, distance=2.0)
     model = DaskLapERLSClassifier(space=Landmarks(centers=case.X[::10]))
