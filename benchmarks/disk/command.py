@@ -23,9 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.process import resident_bytes, run_alone
+from benchmarks.shared.tables import Table
 
 N_FEATURES, N_CLASSES, LABELS_A_CLASS = 64, 4, 25
+QUICK_POINTS = 100_000
 _BLOCK = 100_000
 METHODS = ("eigenfunctions", "anchors", "s3vc", "laprls", "laperls")
 
@@ -74,33 +77,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", type=Path, default=None, help="where finished stages are kept and found again"
     )
-    parser.add_argument("--output", type=Path, default=None, help="file for the figures as JSON")
+    parser.add_argument("--quick", action="store_true", help="100,000 points")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print."""
-    n = int(arguments.points)
+    n = QUICK_POINTS if arguments.quick else int(arguments.points)
+    uses = []
     with tempfile.TemporaryDirectory() as made:
         folder = arguments.folder or Path(made)
         path = folder / f"sheets-{n}.npy"
         if not path.exists():
             write_sheets(path, n)
-        found = []
+        size = path.stat().st_size
         for method in arguments.methods:
             parts = (method, path, int(arguments.limit * 1e9), arguments.memory or "")
-            use = DiskUse(**run_alone("benchmarks.disk.command", *map(str, parts)))
-            found.append(asdict(use))
-            print(
-                f"{method}, {n} x {N_FEATURES} ({path.stat().st_size / 1e9:.2f} GB) in "
-                f"{arguments.limit:g} GB: fit {use.fit_seconds:.0f} s "
-                f"({use.fit_cpu_seconds:.0f} s of processors) and {use.fit_passes:.1f} "
-                f"passes, predict {use.predict_seconds:.0f} s and {use.predict_passes:.1f}; peak "
-                f"{use.peak_bytes / 1e9:.2f} GB; error {use.error:.2f} %",
-                flush=True,
-            )
-    if arguments.output is not None:
-        arguments.output.write_text(json.dumps(found, indent=2) + "\n")
+            uses.append(DiskUse(**run_alone("benchmarks.disk.command", *map(str, parts))))
+            say("  ".join(_cells(uses[-1])))
+    title = (
+        f"{n:,d} points x {N_FEATURES} ({size / 1e9:.2f} GB) in {arguments.limit:g} GB of memory"
+    )
+    table = Table(title, _HEADER, [_cells(use) for use in uses])
+    write_results(arguments.output, "disk", [table], {"uses": [asdict(use) for use in uses]})
     return 0
+
+
+_HEADER = (
+    "method",
+    "fit s",
+    "cpu s",
+    "passes",
+    "predict s",
+    "passes of predict",
+    "peak GB",
+    "error %",
+)
+
+
+def _cells(use: DiskUse) -> list[str]:
+    return [
+        use.method,
+        f"{use.fit_seconds:.0f}",
+        f"{use.fit_cpu_seconds:.0f}",
+        f"{use.fit_passes:.1f}",
+        f"{use.predict_seconds:.0f}",
+        f"{use.predict_passes:.1f}",
+        f"{use.peak_bytes / 1e9:.2f}",
+        f"{use.error:.2f}",
+    ]
 
 
 def write_sheets(path: Path, n: int, seed: int = 0) -> None:

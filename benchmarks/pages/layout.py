@@ -211,13 +211,21 @@ SCALING = Page(
     "Time and memory",
     """\
 How time and memory grow with the points, and what a fit costs that shares its points with another.
-Times of larger data than memory and of several machines are on the pages of the guide on these.""",
+How to fit them is on the pages of the guide on [data larger than memory](../guide/disk.md) and on
+[clusters](../guide/cluster.md).""",
     (
         Section(
             "Embedded regression up to a million points",
             ("embedded-scaling",),
             "One process for each size.",
         ),
+        Section(
+            "Points on disk",
+            ("disk-million", "disk-ten-million"),
+            "A process that takes more memory than the table says is ended. Passes are bytes "
+            "that were read, over the size of the file.",
+        ),
+        Section("Points on a Dask cluster of two processes", ("cluster",)),
         Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),
         Section("Fits, and what fits the same points again", ("refits",)),
         Section("Many classes", ("s3vm-many",)),

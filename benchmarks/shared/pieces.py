@@ -90,6 +90,9 @@ PIECES: tuple[Piece, ...] = (
     Piece("embedded-mnist", "embedded --tables large --sources mnist", 40),
     Piece("embedded-digits", "embedded --tables digits", 30),
     Piece("embedded-scaling", "embedded --tables scaling", 20),
+    Piece("disk-million", "disk --points 1e6 --limit 1.2", 15),
+    Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 50),
+    Piece("cluster", "cluster", 30),
 )
 
 # Within a quarter of an hour together: that all runs, not what it measures.
@@ -98,6 +101,8 @@ QUICK: tuple[Piece, ...] = tuple(
     for name, minutes in {
         "reading": 0.2,
         "embedded": 0.3,
+        "cluster": 1,
+        "disk": 1,
         "tuning": 0.5,
         "choosing": 0.5,
         "refits": 0.7,
