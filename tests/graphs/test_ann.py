@@ -192,7 +192,7 @@ def test_the_fewest_lists_are_read_that_reach_the_recall(most: int) -> None:
             asked[n_read] = min(1.0, n_read / wanted)
             return float(asked[n_read])
 
-        n_read, recall = ann._fewest(recall_of, 1.0, most)
+        n_read, recall = ann.fewest_lists(recall_of, 1.0, most)
         assert recall == asked[n_read]
         if wanted <= most:
             assert wanted <= n_read <= max(wanted + 1, 1.15 * wanted)

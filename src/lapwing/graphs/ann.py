@@ -192,7 +192,8 @@ def tuned_lists(
     """
     scaled = _Scaled(points)
     sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
-    lists = _plain(_trained(faiss, scaled, rng)[0], scaled)
+    quantizer = faiss.IndexFlatL2(scaled.width)
+    lists = _plain(_trained(faiss, quantizer, scaled, rng)[0], scaled)
     _raise_recall(lists, scaled, sample, brute_force(points, sample, k), target_recall)
     return lists.index, scaled.scale
 
@@ -286,12 +287,13 @@ def _lists_to_try(
     faiss: Any, scaled: _Scaled, k: int, rng: np.random.RandomState
 ) -> Iterator[_Lists]:
     """Lists of codes where points are many, then lists of the points themselves."""
-    index, sample = _trained(faiss, scaled, rng)
+    # The places of the lists; each index that is made of this object keeps it alive.
+    quantizer = faiss.IndexFlatL2(scaled.width)
+    index, sample = _trained(faiss, quantizer, scaled, rng)
     n, d, n_lists = scaled.points.n, scaled.width, index.nlist
     if n >= _CODED_POINTS:
         n_codes = d // -(-d // _MOST_CODES)
-        # It shares the places of the lists with `index`, which keeps them alive.
-        coded = faiss.IndexIVFPQFastScan(index.quantizer, d, n_lists, n_codes, 4)
+        coded = faiss.IndexIVFPQFastScan(quantizer, d, n_lists, n_codes, 4)
         coded.train(sample)
         _fill(coded, scaled)
         affordable = _affordable(n_lists, scaled.points, _CODE_SPEED)
@@ -300,11 +302,13 @@ def _lists_to_try(
     yield _plain(index, scaled)
 
 
-def _trained(faiss: Any, scaled: _Scaled, rng: np.random.RandomState) -> tuple[Any, Array]:
+def _trained(
+    faiss: Any, quantizer: Any, scaled: _Scaled, rng: np.random.RandomState
+) -> tuple[Any, Array]:
     """Empty lists at their places, and the points by which these were found."""
     n, d = scaled.points.n, scaled.width
     n_lists = max(1, min(int(_LISTS * n**0.5), n // _LIST_SIZE))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    index = faiss.IndexIVFFlat(quantizer, d, n_lists)
     index.cp.seed, index.cp.niter = int(rng.randint(2**31 - 1)), _TRAININGS
     sample = scaled[np.sort(rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False))]
     index.train(sample)
