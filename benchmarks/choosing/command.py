@@ -10,8 +10,11 @@ with another ``--size`` that the folder holds take part in the constants: run 60
 from __future__ import annotations
 
 import argparse
+import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the benchmark; the exit status is 1 if there was nothing to measure."""
+    began = datetime.now(UTC).isoformat(timespec="seconds")
     folder: Path = arguments.output
     kept = folder / "choosing"
     kept.mkdir(parents=True, exist_ok=True)
@@ -73,7 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     raw = {
+        "date": began,
+        "load": os.getloadavg()[0],
         "size": size,
+        "draws": dict(Counter(record.task.source for record in records)),
         "outcomes": [asdict(outcome) for outcome in found],
         "constants": constants._asdict(),
         "records": [asdict(record) for record in records],

@@ -56,8 +56,9 @@ class Constants(NamedTuple):
 
 # The largest likelihood for the errors of what `compare` chose, on 408 draws of labels on sixteen
 # sets (most of two classes), 600 and 2000 points each, one, three and ten labels a class, in equal
-# numbers and at random; `python -m benchmarks choosing` fits them again. Without one set's kin they
-# are 0.19 to 0.23, 4.8 to 5.9 and 0.52 to 0.60.
+# numbers and at random, each size of a set counting as much. Without one set's kin they are 0.19 to
+# 0.23, 4.8 to 5.9 and 0.52 to 0.60. `python -m benchmarks choosing` fits them again; it gives both
+# sizes of a set together the weight of one, and finds 0.22, 4.5 and 0.48, of wider intervals.
 # Both sizes count: constants of 2000 points alone have intervals that hold the error of a set of
 # other kin in 81 % of the draws (three labels a class), those of 600 points alone in 96.
 # `seen` was fixed at what reproducibility means: it is the error if the method is right, and the
