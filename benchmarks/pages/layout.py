@@ -62,7 +62,6 @@ are made from the files in `docs/measured/results`, which `python -m benchmarks`
 
 ```{toctree}
 :maxdepth: 1
-:glob:
 
 peers
 labels
@@ -71,7 +70,6 @@ scaling
 lapsvm
 s3vm
 embedded
-*
 ```
 
 To measure again:

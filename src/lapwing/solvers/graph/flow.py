@@ -10,7 +10,7 @@
    finest scales follow, and the objective decides which is kept.
 6. Where labels are still contradicted by their neighbours, and a class has more than one, the finer
    scales are also followed from harmonic functions, which obey every label. The partition that
-   contradicts the fewest labels is kept, and of equal ones that of the least objective.
+   contradicts the fewest labels is taken, if they are fewer by two.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
@@ -44,6 +44,7 @@ _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
 _SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
 _PAIRS_FROM, _LAST_FROM = 2, 3
 _OBEDIENT_FROM = (2, 4)
+_CONTRADICTED = 2  # labels: one alone may lie at a boundary
 _REGROWTHS = 3
 _STILL = 1e-2  # part of the shares: the finest scale has come to rest
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
@@ -116,7 +117,8 @@ def _obedient(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
 ) -> tuple[Balanced, list[Trace], int]:
     """The best of a partition and those from harmonic functions; these, and products for them."""
-    if not (_several(problem) and problem.disagreeing(best.shares)):
+    most = problem.disagreeing(best.shares) - _CONTRADICTED
+    if most < 0 or not _several(problem):
         return best, [], 0
     harmonic = laplace(problem)
     begin = problem.whole(harmonic.scores.argmax(axis=1))
@@ -124,9 +126,9 @@ def _obedient(
         descend(problem, begin, stages[first:], "from harmonic functions")
         for first in _OBEDIENT_FROM
     ]
-    best = min(
-        (best, *followed), key=lambda each: (problem.disagreeing(each.shares), each.objective)
-    )
+    found = min(followed, key=lambda each: (problem.disagreeing(each.shares), each.objective))
+    if problem.disagreeing(found.shares) <= most:
+        best = found
     return best, [each.trace for each in followed], harmonic.n_iter
 
 
