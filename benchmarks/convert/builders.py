@@ -112,7 +112,7 @@ BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
 
 
 def _points(X: Any, record: SetRecord) -> dict[str, Any]:
-    """float32, which the figures in RESULTS.md were measured with."""
+    """float32, which the figures of docs/measured were measured with."""
     if not record.sparse:
         dense = X.toarray() if sp.issparse(X) else np.asarray(X)
         return {"X": dense.astype(np.float32)}
