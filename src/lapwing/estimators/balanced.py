@@ -127,8 +127,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
         by class. They are met to one row (equal rows move together). 'unknown', or None, begins
         with the numbers of labels, each class given half a one more, so with equal parts for as
-        many labels of each; or with what the labels' reach says, where the graph contradicts those
-        by far. The volumes may then go where edges ask for it.
+        many labels of each; or with what the labels' reach says, where cuts and labels left out
+        speak for it. The volumes may then go where edges ask for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
         threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
