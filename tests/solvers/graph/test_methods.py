@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.swap import smooth_functions, swap_pairs
@@ -216,3 +220,27 @@ def test_classes_whose_labels_agree_with_their_neighbours_stay() -> None:
     stages = [Stage(Scale(5.0, 0.9), 0.1, np.inf)]
     found = descend(problem, problem.whole(codes), stages, "test")
     assert regrown(problem, found, stages) is None
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
+    monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    rule, seen = flow_module._obedient, []
+
+    def watched(problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]) -> Any:
+        told = rule(problem, best, stages)
+        seen.append((best, told[0]))
+        return told
+
+    monkeypatch.setattr(flow_module, "_obedient", watched)
+    taken = set()
+    for seed in range(4):
+        problem = replace(blob_problem(gap=1.0, seed=seed, labels=6)[0], exact=exact)
+        scores = PARTITIONS["flow"].solve(problem).scores
+        before, after = seen.pop()
+        gained = problem.disagreeing(before.shares) - problem.disagreeing(after.shares)
+        taken.add(after is not before)
+        assert gained >= 2 if after is not before else gained == 0
+        assert_array_equal(scores, assigned(problem, after.scores))
+    assert taken == {True, False}, "the draws should hold both cases"
