@@ -80,22 +80,27 @@ class KernelFeatures(BlockOperator):
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Row blocks: of features that are few or held already, else computed afresh."""
+        if not self._kept:
+            return self._computed()
         n, r = self.shape
-        if "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES:
-            return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
-        return self._computed()
+        return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
 
     def design(self) -> Design:
         """The kernel values and A: coordinates that are not held are not computed for a sum."""
-        r = self.shape[1]
-        if "held" in vars(self) or callable(self._kernel.name):  # which threads may not share
-            return Design(self.blocks, np.asarray, r)
+        if self._kept or callable(self._kernel.name):  # which threads may not share
+            return Design(self.blocks, np.asarray, self.shape[1])
         m = len(self._lift)
 
         def parts() -> Iterator[tuple[slice, Any]]:
             return blocks_of(self._X, m * self.dtype.itemsize, _PART_BYTES)
 
         return Design(parts, self._values, m, self._lift, self._rounding())
+
+    @property
+    def _kept(self) -> bool:
+        """Whether the features are an array, to be solved with again, or few enough to be one."""
+        n, r = self.shape
+        return "held" in vars(self) or n * r * self.dtype.itemsize <= _KEPT_BYTES
 
     def _values(self, points: Any) -> Array:
         return np.concatenate(
