@@ -44,7 +44,9 @@ class ParquetRows(StoredRows):
         schemas = [_schema(path, pl) for path in self.paths]
         self.columns = list(schemas[0] if columns is None else columns)
         if len(set(self.columns)) < len(self.columns):
-            raise ValueError(f"columns={self.columns!r} names a column twice. Name each of them once.")
+            raise ValueError(
+                f"columns={self.columns!r} names a column twice. Name each of them once."
+            )
         for path, schema in zip(self.paths, schemas, strict=True):
             self._check_columns(path, schema)
             if columns is None:
@@ -93,7 +95,6 @@ class ParquetRows(StoredRows):
             for j, column in enumerate(self.columns):  # nulls become NaN
                 values[low - start : high - start, j] = frame[column].to_numpy()
         return values
-
 
     def _check_no_more(self, path: Path, schema: Any) -> None:
         more = [column for column in schema if column not in self.columns]
