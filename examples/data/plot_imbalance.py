@@ -44,7 +44,7 @@ models = {
     "S3VC()": S3VC(),
     "S3VC(balance=...)": S3VC(balance=shares),
     "LapSVC()": LapSVC(),
-    "LapSVC(class_prior=...)": LapSVC(class_prior=[0.1, 0.9]),  # in the order of the classes
+    "LapSVC(class_prior=...)": LapSVC(class_prior=shares),
 }
 missed = {name: [] for name in models}
 alarms = {name: [] for name in models}

@@ -40,7 +40,12 @@ class UnlabeledMarkerWarning(LapwingWarning):
 
 
 class UnlabeledComponentWarning(LapwingWarning):
-    """Some connected component of the graph holds no labelled point."""
+    """Some connected component of the graph holds no labelled point.
+
+    No label reaches its points through the graph: their answers rest on the kernel, or on the sizes
+    of the classes, alone. Label one row in each such component; the message names rows. If a
+    component should not be one, more neighbours join it, such as ``graph=KNNGraph(10)``.
+    """
 
 
 class SingleClassWarning(LapwingWarning):

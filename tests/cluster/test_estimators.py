@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import lapwing
 import lapwing.dask as on_cluster
 from lapwing import AnchorGraph, Landmarks
+from lapwing._host.threads import available_threads
 from lapwing.dask import (
     DaskAnchorGraphClassifier,
     DaskEigenfunctionClassifier,
@@ -230,11 +232,18 @@ def test_inputs_that_are_refused(client: Any) -> None:
         model.fit(X, ([1, 2], [1, 1]))
     with pytest.raises(ValueError, match=r"two dimensions"):
         model.fit(X[:, 0], y)
+    with pytest.raises(ValueError, match=r"X must hold real numbers only"):
+        model.fit(X.astype(np.complex64).persist(), y)
+    with pytest.raises(TypeError, match=r"client='tcp://host:1' is no Dask client"):
+        DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, y)
     model.fit(X, y)
     with pytest.raises(ValueError, match=r"X has 3 features, but .* expecting 4"):
         model.predict(X[:, :3])
-    with pytest.raises(TypeError, match=r"X must be a Dask array or frame"):
-        model.predict(case.X)
+    for local in (case.X, "points.npy", case.X.tolist()):
+        with pytest.raises(TypeError, match=r"X must be a Dask array or frame"):
+            model.predict(local)
+    with pytest.raises(ValueError, match=r"two dimensions"):
+        model.predict(X[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -259,3 +268,12 @@ def test_parameters_that_are_refused(model: Any, told: str, client: Any) -> None
         y = array.from_array(targets("Regressor", case), chunks=(60,))
     with pytest.raises(ValueError, match=told):
         model.fit(case.chunks, y)
+
+
+def test_workers_count_their_threads_without_a_warning(client: Any) -> None:
+    def threads() -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return available_threads()
+
+    assert set(client.run(threads).values()) == {1}

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing import S3VC, LapRLSRegressor, LapSVC
+from lapwing import S3VC, FewLabelClassifier, LapRLSRegressor, LapSVC
 from lapwing.classes.voting import as_columns, of_each_class
-from lapwing.model_selection import sure_rows
+from lapwing.model_selection import Candidate, sure_rows
 from tests.helpers.data import labeled_clusters
 
 
@@ -109,6 +109,21 @@ def test_a_pipeline_is_judged_by_its_last_step() -> None:
     assert sure_rows(pipeline, precision=0.9).sure.any()
 
 
+def test_a_classifier_that_chose_is_judged_by_what_it_chose() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=30, distance=4.0)
+    inner = make_pipeline(StandardScaler(), LapSVC())
+    chosen = FewLabelClassifier([Candidate("graph", inner, "sheets")], n_draws=1).fit(X, y)
+    model = make_pipeline(StandardScaler(), chosen)
+    expected = sure_rows(chosen.best_estimator_, precision=0.9)
+    assert expected.sure.any()
+    np.testing.assert_array_equal(sure_rows(chosen, precision=0.9).sure, expected.sure)
+    np.testing.assert_array_equal(
+        sure_rows(chosen, X, precision=0.9).probability,
+        sure_rows(chosen.best_estimator_, X, precision=0.9).probability,
+    )
+    np.testing.assert_array_equal(sure_rows(model, precision=0.9).sure, expected.sure)
+
+
 @pytest.mark.parametrize("precision", [0, -1, 1.01, float("nan")])
 def test_precision_is_a_share(precision: float) -> None:
     model, X, _ = fitted()
@@ -122,6 +137,7 @@ def test_other_models_are_refused(model: Any) -> None:
         sure_rows(model)
 
 
-def test_an_unfitted_model_is_refused() -> None:
+@pytest.mark.parametrize("model", [LapSVC(), FewLabelClassifier()])
+def test_an_unfitted_model_is_refused(model: Any) -> None:
     with pytest.raises(NotFittedError):
-        sure_rows(LapSVC())
+        sure_rows(model)

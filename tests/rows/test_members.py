@@ -185,6 +185,24 @@ def _two_schemas(folder: Path) -> Any:
     return folder / "*.parquet"
 
 
+def _one_column_more(folder: Path) -> Any:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
+    pl.DataFrame({"a": [1.0], "b": [1.0]}).write_parquet(folder / "2.parquet")
+    return folder / "*.parquet"
+
+
+def _missing_of_a_list(folder: Path) -> Any:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(folder / "1.parquet")
+    return [folder / "1.parquet", folder / "2.parquet"]
+
+
+def _archive(folder: Path) -> Any:
+    np.savez(folder / "X.npz", X)
+    return (folder / "X.npz").rename(folder / "X.npy")
+
+
 def _no_rows(folder: Path) -> Any:
     pl = pytest.importorskip("polars")
     pl.DataFrame({"a": []}, schema={"a": pl.Float64}).write_parquet(folder / "X.parquet")
@@ -224,7 +242,10 @@ def _flat_zarr(folder: Path) -> Any:
         (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
         (_saved(np.array([["a"]])), ValueError, "values of type <U1, and points are numbers"),
         (_text_column, ValueError, "Column 'a' of .* has the type String, and points are numbers"),
-        (_two_schemas, ValueError, "2.parquet has no column 'a'. All files of X need the same"),
+        (_two_schemas, ValueError, "2.parquet has no column 'a', and all files of X need it"),
+        (_one_column_more, ValueError, "2.parquet has a column 'b' that .*1.parquet has not"),
+        (_missing_of_a_list, FileNotFoundError, "There is no .*2.parquet. X as a path"),
+        (_archive, ValueError, "X.npy holds several arrays, as an .npz file does"),
         (_no_rows, ValueError, "0 rows and 1 columns are no points"),
         (lambda folder: folder, ValueError, "holds no Zarr array"),
         (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
@@ -238,3 +259,48 @@ def test_what_cannot_be_read_is_told(make: Any, error: Any, words: str, tmp_path
 def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="columns= chooses columns of Parquet files"):
         open_rows(_saved(X)(tmp_path), columns=["a"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "words"),
+    [
+        (["c"], ValueError, "has no column 'c', and all files of X need it. Its columns are 'a'"),
+        (["a", "a"], ValueError, "names a column twice. Name each of them once"),
+    ],
+)
+def test_columns_have_to_be_those_of_the_file(
+    columns: list[str], error: Any, words: str, tmp_path: Path
+) -> None:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "X.parquet")
+    with pytest.raises(error, match=words):
+        open_rows(tmp_path / "X.parquet", columns=columns)
+
+
+def test_columns_of_no_file_are_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no .*no\.parquet. X as a path"):
+        open_rows(tmp_path / "no.parquet", columns=["a"])
+
+
+def test_brackets_in_the_name_of_a_parquet_file_are_no_pattern(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "part[1].parquet")
+    assert open_rows(tmp_path / "part[1].parquet").shape == (1, 1)
+
+
+def test_hidden_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "1.parquet")
+    (tmp_path / "._1.parquet").write_bytes(b"resource")
+    assert open_rows(tmp_path).shape == (1, 1)
+
+
+def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    path = tmp_path / "X.parquet"
+    pl.DataFrame({"a": np.random.default_rng(0).normal(size=100)}).write_parquet(path)
+    damaged = bytearray(path.read_bytes())
+    damaged[30:400] = bytes(370)
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"X\.parquet is not a readable Parquet file"):
+        open_rows(path).take(np.arange(100))

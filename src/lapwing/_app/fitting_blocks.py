@@ -76,7 +76,7 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     if not (plain and parquet and blocks) or any(file is not None for file in files):
         return None
     pl = require("polars", extra="cli", purpose=f"reading {request.source}")
-    schema = pl.read_parquet_schema(request.data[0])
+    schema = pl.scan_parquet(request.data[0], glob=False).collect_schema()
     others = {request.label, request.id_column, *request.drop}
     names = list(request.features) or [name for name in schema if name not in others]
     if not names or any(name not in schema or not schema[name].is_numeric() for name in names):

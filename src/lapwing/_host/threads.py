@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +33,8 @@ _LARGE = 16_000_000  # entries of a matrix beyond the caches; starting threads t
 
 def available_threads() -> int:
     """Cores this process may use: joblib's count, within OMP_NUM_THREADS."""
-    cores = int(joblib.effective_n_jobs(-1))
+    # In a process that may start no others joblib counts one core, and warns inside Dask's workers.
+    cores = 1 if multiprocessing.current_process().daemon else int(joblib.effective_n_jobs(-1))
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
 

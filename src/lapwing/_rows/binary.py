@@ -122,6 +122,11 @@ def read_npy(path: Path) -> BinaryRows:
         raise ValueError(
             f"{path} is not a .npy file of numbers: {error}. Write it by numpy.save."
         ) from None
+    if not isinstance(mapped, np.ndarray):
+        mapped.close()
+        raise ValueError(
+            f"{path} holds several arrays, as an .npz file does. Write one array by numpy.save."
+        )
     rows = mapped_file(mapped) if mapped.ndim == 2 else None
     if rows is None:
         raise ValueError(

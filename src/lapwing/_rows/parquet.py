@@ -43,14 +43,17 @@ class ParquetRows(StoredRows):
         self.paths = list(paths)
         schemas = [_schema(path, pl) for path in self.paths]
         self.columns = list(schemas[0] if columns is None else columns)
+        if len(set(self.columns)) < len(self.columns):
+            raise ValueError(
+                f"columns={self.columns!r} names a column twice. Name each of them once."
+            )
         for path, schema in zip(self.paths, schemas, strict=True):
             self._check_columns(path, schema)
+            if columns is None:
+                self._check_no_more(path, schema)
         single = all(schema[column] == pl.Float32 for schema in schemas for column in self.columns)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        heights = [
-            int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-            for path in self.paths
-        ]
+        heights = [_height(path, pl) for path in self.paths]
         self.starts = [0, *accumulate(heights)]
         self.shape = (self.starts[-1], len(self.columns))
         if 0 in self.shape:
@@ -68,8 +71,8 @@ class ParquetRows(StoredRows):
         missing = [column for column in self.columns if column not in schema]
         if missing:
             raise ValueError(
-                f"{path} has no column {missing[0]!r}. All files of X need the same columns; those "
-                f"of the first are {', '.join(map(repr, self.columns[:10]))}."
+                f"{path} has no column {missing[0]!r}, and all files of X need it. Its columns are "
+                f"{', '.join(map(repr, list(schema)[:10]))}."
             )
         for column in self.columns:
             if not (schema[column].is_numeric() or schema[column].is_(_boolean())):
@@ -86,20 +89,45 @@ class ParquetRows(StoredRows):
             if low >= high:
                 continue
             scan = pl.scan_parquet(path, glob=False).select(self.columns)
-            frame = scan.slice(low - first, high - low).collect()
+            frame = _collected(path, scan.slice(low - first, high - low), pl)
             if frame.height != high - low:
                 raise self.files.error(f"{path} became shorter")
             for j, column in enumerate(self.columns):  # nulls become NaN
                 values[low - start : high - start, j] = frame[column].to_numpy()
         return values
 
+    def _check_no_more(self, path: Path, schema: Any) -> None:
+        more = [column for column in schema if column not in self.columns]
+        if more:
+            raise ValueError(
+                f"{path} has a column {more[0]!r} that {self.paths[0]} has not. All files of X "
+                "need the same columns; or choose those that all have: "
+                "open_rows(path, columns=[...])."
+            )
+
 
 def _boolean() -> Any:
     return require("polars", extra="disk", purpose="reading Parquet files").Boolean
 
 
+def _height(path: Path, pl: Any) -> int:
+    return int(_collected(path, pl.scan_parquet(path, glob=False).select(pl.len()), pl).item())
+
+
+def _collected(path: Path, scan: Any, pl: Any) -> Any:
+    try:
+        return scan.collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _unreadable(path, error) from None
+
+
 def _schema(path: Path, pl: Any) -> Any:
     try:
-        return pl.read_parquet_schema(path)
+        return pl.scan_parquet(path, glob=False).collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise ValueError(f"{path} is not a readable Parquet file: {error}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: BaseException) -> ValueError:
+    reason = str(error).partition("\n")[0]
+    return ValueError(f"{path} is not a readable Parquet file: {reason}. Write it again.")

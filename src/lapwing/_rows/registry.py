@@ -127,6 +127,7 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     if columns is not None:
         paths = _parquet_paths(source)
         if paths is None:
+            _check_exists(source)
             raise ValueError(
                 "columns= chooses columns of Parquet files, and other files have no names for "
                 "them. Leave it out."
@@ -138,9 +139,13 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
             return rows
     if not isinstance(source, str | os.PathLike):
         raise ValueError(f"{type(source).__name__} is no source of rows. Give {_KNOWN}.")
-    if not Path(source).exists():
-        raise FileNotFoundError(f"There is no {source}. X as a path is {_KNOWN}.")
+    _check_exists(source)
     raise ValueError(f"{source} cannot be read as X in blocks. Give {_KNOWN}.")
+
+
+def _check_exists(source: Any) -> None:
+    if isinstance(source, str | os.PathLike) and not Path(source).exists():
+        raise FileNotFoundError(f"There is no {source}. X as a path is {_KNOWN}.")
 
 
 def _is_path_list(X: Any) -> bool:
@@ -153,12 +158,17 @@ def _is_path_list(X: Any) -> bool:
 def _parquet_paths(source: Any) -> list[Path] | None:
     """The Parquet files that a source names, in the order of their names; None if it names none."""
     if _is_path_list(source):
+        for path in source:
+            _check_exists(path)
         return [Path(path) for path in source]
     if not isinstance(source, str | os.PathLike):
         return None
     path = Path(source)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.suffix in _PARQUET)
+        # A name that begins with a dot is hidden, as it is from a pattern: macOS writes such files
+        # beside the true ones.
+        files = (p for p in path.iterdir() if not p.name.startswith("."))
+        found = sorted(p for p in files if p.suffix in _PARQUET)
         return found or None
     if path.suffix not in _PARQUET:
         return None

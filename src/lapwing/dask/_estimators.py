@@ -71,7 +71,7 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
     See Also
     --------
-    AnchorGraphClassifier : The same for points in memory, with the objective and its source.
+    lapwing.AnchorGraphClassifier : The same in memory, with the objective and its source.
 
     Notes
     -----
@@ -146,7 +146,7 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 
     See Also
     --------
-    EigenfunctionClassifier : The same for points in memory, with the objective and its source.
+    lapwing.EigenfunctionClassifier : The same in memory, with the objective and its source.
 
     Notes
     -----
@@ -236,7 +236,7 @@ class DaskS3VC(DaskClassifier):
 
     See Also
     --------
-    S3VC : The same for points in memory, with the objective and its sources.
+    lapwing.S3VC : The same in memory, with the objective and its sources.
 
     Notes
     -----
@@ -345,7 +345,7 @@ class DaskLapERLSClassifier(DaskClassifier):
 
     See Also
     --------
-    LapERLSClassifier : The same for points in memory, with the objective and its source.
+    lapwing.LapERLSClassifier : The same in memory, with the objective and its source.
 
     Notes
     -----
@@ -451,7 +451,7 @@ class DaskLapERLSRegressor(DaskRegressor):
 
     See Also
     --------
-    LapERLSRegressor : The same for points in memory, with the objective and its source.
+    lapwing.LapERLSRegressor : The same in memory, with the objective and its source.
 
     Notes
     -----

@@ -48,13 +48,15 @@ def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
         Of no rows.
     """
     dask = require("dask", extra="dask", purpose="lapwing.dask")
+    chunks = chunks_of(X, "X")
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, one row a point; it has {X.ndim}.")
     width = int(X.shape[1])
     if width != model.n_features_in_:
         raise ValueError(
             f"X has {width} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    chunks = chunks_of(X, "X")
     sizes = X.chunks[0] if is_array(X) else [np.nan] * len(chunks)
     shared, task = dask.delayed(model, pure=False), dask.delayed(_answer, pure=False)
     return _array([task(shared, method, chunk, like) for chunk in chunks], sizes, like)

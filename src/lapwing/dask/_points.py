@@ -162,6 +162,8 @@ def _numbers(chunk: Any) -> Array:
     block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
     if block.ndim != 2:
         raise ValueError(f"The chunks of X must have two dimensions; one has {block.ndim}.")
+    if block.dtype.kind == "c":  # a cast would leave out the imaginary parts
+        raise ValueError("X must hold real numbers only, and it holds complex ones.")
     if block.dtype not in (np.float32, np.float64):
         try:
             block = block.astype(np.float64)

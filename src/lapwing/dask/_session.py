@@ -48,6 +48,8 @@ class Session:
         ------
         ValueError
             If there is no client.
+        TypeError
+            If it is none of Dask's.
         ConnectionError, TimeoutError
             If it is closed, or its cluster has no worker.
         """
@@ -60,6 +62,10 @@ class Session:
                     "distributed.Client(ADDRESS), or distributed.Client() for this machine alone."
                 ) from None
         session = cls(client)
+        if not isinstance(client, session._distributed.Client):
+            raise TypeError(
+                f"client={client!r} is no Dask client. Pass client=distributed.Client(ADDRESS)."
+            )
         session._refuse_closed()
         return session
 

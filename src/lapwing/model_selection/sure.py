@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import Sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.model_selection.candidates import last_step
+from lapwing.model_selection.few_label import FewLabelClassifier
 
 __all__ = ["SureRows", "probability_right", "sharpness_of", "sure_rows"]
 
@@ -106,7 +107,10 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     """
     if not 0 < precision <= 1:
         raise ValueError(f"precision={precision!r} must be in (0, 1], e.g. 0.99.")
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = last_step(model)
+    if isinstance(last, FewLabelClassifier):
+        check_is_fitted(last)
+        last = last_step(last.best_estimator_)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} is no classifier of lapwing: it does not say how sharp its "
