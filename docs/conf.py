@@ -96,7 +96,7 @@ html_theme_options = {
     "logo": {"image_light": "_static/lapwing.svg", "image_dark": "_static/lapwing.svg",
              "text": "lapwing", "alt_text": "lapwing"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": True,
