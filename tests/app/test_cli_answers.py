@@ -91,7 +91,9 @@ def test_the_loop_closes_round_by_round(main: Main, given: tuple[str, ...]) -> N
     assert (code, err) == (0, "")
     fill("next.csv")
     # The command that is shown is the one to run.
-    (at,) = (k for k, line in enumerate(said.splitlines()) if "Fill in its column 'y'" in line)
+    (at,) = (
+        k for k, line in enumerate(said.splitlines()) if "Fill in the column 'y' of next" in line
+    )
     command = said.splitlines()[at + 1].strip()
     words = shlex.split(command)
     assert words[:4] == ["lapwing", "fit", "t.csv", "next.csv"]

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lapwing import FewLabelClassifier, LapSVC
+from lapwing import S3VC, FewLabelClassifier, LapSVC
 from lapwing._app import affordable, choosing, forecast
 from lapwing._app.affordable import Effort, Share
 from lapwing._app.forecast import Size, Speed
@@ -22,7 +22,7 @@ from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._app.trust import LEVELS
 from lapwing.graphs import KNNGraph, default_graph
-from lapwing.model_selection import compare, default_candidates, sure_rows
+from lapwing.model_selection import Candidate, compare, default_candidates, sure_rows
 from lapwing.models import load_model
 
 Main = Any
@@ -331,6 +331,24 @@ def test_predictions_as_arrays(blobs: Path, main: Main) -> None:
     with np.load("c.npz", allow_pickle=False) as arrays:
         assert "probability_a" not in arrays.files
         assert "probability" in arrays.files
+
+
+def test_what_was_chosen_is_as_sure_as_the_labels_left_out_say(
+    blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gap = Candidate("S3VC()", S3VC(), "classes are clusters")
+    monkeypatch.setattr(choosing, "default_candidates", lambda *_: (gap,))
+    written = ["--method", "auto", "--model", "m.lapwing", "--predictions", "p.npz"]
+    found = json.loads(main("fit", "t.csv", *FIT, *written, "--json")[1])
+    table = pl.read_csv(blobs)
+    X, y = table.select("x", "y").to_numpy(), np.array([k or "" for k in table["kind"]])
+    model = FewLabelClassifier([gap], random_state=0).fit(X, y)
+    assert found["trust"]["n_tests"] == model.best_estimator_.probability_n_labels_ == 8
+    kept = load_model("m.lapwing").pipeline
+    np.testing.assert_allclose(kept.predict_proba(X), model.predict_proba(X), rtol=1e-6)
+    with np.load("p.npz", allow_pickle=False) as arrays:
+        best = model.transduction_proba_.max(axis=1)
+        np.testing.assert_allclose(arrays["probability"], best, rtol=1e-6)
 
 
 def test_what_leaves_no_label_out_has_no_sure_rows(blobs: Path, main: Main) -> None:

@@ -164,6 +164,14 @@ def test_every_column_of_several_classes_has_its_balance(balance: Any) -> None:
     np.testing.assert_allclose(pairs.balance_, expected, atol=1e-8)
 
 
+def test_fractions_may_be_a_series_as_class_prior_may() -> None:
+    X, y, _ = clusters(2)
+    parts = {1: 0.7, 0: 0.3}
+    expected = model(balance=parts).fit(X, y).balance_
+    np.testing.assert_array_equal(model(balance=pd.Series(parts)).fit(X, y).balance_, expected)
+    np.testing.assert_allclose(expected, 0.4)
+
+
 # ---- the objective -----------------------------------------------------------------------------
 
 LABELED_LOSS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

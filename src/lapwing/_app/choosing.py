@@ -27,16 +27,20 @@ from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
+from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.voting import n_columns
+from lapwing.estimators.progress import SILENT
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
+from lapwing.model_selection import evidence
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     Candidate,
     default_candidates,
     quick_candidates,
 )
-from lapwing.model_selection.comparison import Comparison, compare
+from lapwing.model_selection.comparison import Asked, Comparison, compared
+from lapwing.model_selection.failures import warn_of_failures
 
 __all__ = ["Chosen", "Compared", "announce", "choose", "compare_methods", "effort_of", "size_of"]
 
@@ -63,6 +67,8 @@ class Chosen:
         What would have taken too long to be compared.
     words : str
         Why it was taken where nothing was compared; empty where the user named it.
+    sharpness : Sharpness or None
+        How sharp its probabilities are by the labels that the comparison left out.
     """
 
     name: str
@@ -71,6 +77,7 @@ class Chosen:
     comparison: Comparison | None = None
     skipped: tuple[str, ...] = ()
     words: str = ""
+    sharpness: Sharpness | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +136,11 @@ def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
     with warnings.catch_warnings():
         # The last fit tells what there is to tell of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        found = _compare(table, points, candidates, effort, request.seed)
+        found, sharpness = _compare(table, points, candidates, effort, request.seed)
     best = found.best
     known = method_of(best)
     assert known is not None
-    return Chosen(*known, best, found, skipped)
+    return Chosen(*known, best, found, skipped, sharpness=sharpness)
 
 
 def compare_methods(table: Table, request: CompareRequest) -> Compared:
@@ -155,7 +162,7 @@ def compare_methods(table: Table, request: CompareRequest) -> Compared:
         # As in a fit: the command line has said so itself.
         warnings.simplefilter("ignore", NothingUnlabeledWarning)
         warnings.simplefilter("ignore", UnlabeledMarkerWarning)
-        found = _compare(
+        found, _ = _compare(
             table, before.points, _candidates(table, before.points), request.effort, request.seed
         )
     usual = default_graph(before.points)
@@ -283,20 +290,20 @@ def _affordable_of(candidates: tuple[Candidate, ...], share: Share) -> tuple[Can
 
 def _compare(
     table: Table, points: Any, candidates: tuple[Candidate, ...], effort: Effort, seed: int
-) -> Comparison:
+) -> tuple[Comparison, Sharpness]:
     for one in candidates:
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=seed)
-    return compare(
-        points,
-        table.y,
-        candidates=candidates,
-        n_draws=effort.n_draws,
-        max_left_out=effort.max_left_out,
-        max_samples=effort.max_samples,
-        unlabeled=table.unlabeled,
-        random_state=seed,
+    asked = Asked(
+        candidates,
+        evidence.Effort(effort.n_draws, effort.max_left_out, 0),
+        effort.max_samples,
+        table.unlabeled,
+        seed,
     )
+    found = compared(points, table.y, None, asked, SILENT)
+    warn_of_failures(found.comparison.failed, stacklevel=2)
+    return found.comparison, found.sharpness
 
 
 def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:

@@ -222,7 +222,7 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     if "next" in written and n_free:
         keys = outcome.table.keys
         assert keys is not None
-        text.line(f"Fill in its column {keys.label!r}, save it, and run:")
+        text.line(f"Fill in the column {keys.label!r} of {written['next']}, save it, and run:")
         text.line(f"  {outcome.request.next_command}")
     if not written:
         text.line(

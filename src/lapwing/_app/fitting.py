@@ -29,6 +29,7 @@ from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
 from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
 from lapwing.graphs import default_graph
+from lapwing.model_selection.sharpening import sharpen_untested
 from lapwing.problem import distinct_rows
 
 __all__ = [
@@ -199,6 +200,8 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         estimator = fit_on_cluster(estimator, before.points, table.y, table.labeled, request)
     else:
         fit_estimator(estimator, before.points, table.y, request, callbacks)
+        if chosen.sharpness is not None:
+            sharpen_untested(estimator, chosen.sharpness)
     telling = None
     if keeps:
         telling = estimator.suggest(N_NEXT)

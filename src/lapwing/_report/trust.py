@@ -41,7 +41,8 @@ def trust_words(trust: Mapping[str, Any] | None) -> str:
     if not trust["n_needed"]:
         return (
             "Nothing here says how often this method is right: its probabilities rest on other "
-            "data. Look at some of the answers, or compare methods with lapwing compare."
+            "data. Look at some of the answers. Without --method, lapwing fit learns it from the "
+            "labels that it leaves out, where classes have two or more."
         )
     tests = plural(trust["n_tests"], "label")
     origin = f"This comes from {tests} that {'was' if trust['n_tests'] == 1 else 'were'} left out"

@@ -165,11 +165,11 @@ class S3VC(SemiSupervisedClassifier):
     balance : 'labels', float, (float, float), dict or None, default='labels'
         Mean decision value on the unlabelled points, held exactly (predicted shares follow it
         loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
-        between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``. Give them if
-        labels were drawn in equal numbers and classes are not equal. 'labels' gives way, with a
-        warning, to an estimate where the unlabelled points contradict it, which takes about ten
-        labels a class to see (of two classes with four or more labels each there is a warning
-        alone), and is not held where they are fewer than the labels. Fractions are
+        between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``, or a pandas
+        Series. Give them if labels were drawn in equal numbers and classes are not equal. 'labels'
+        gives way, with a warning, to an estimate where the unlabelled points contradict it, which
+        takes about ten labels a class to see (of two classes with four or more labels each there
+        is a warning alone), and is not held where they are fewer than the labels. Fractions are
         always held. None leaves the value free.
     fit_intercept : bool, default=True
         Whether there is a bias where ``balance=None``; a balance is one.

@@ -58,7 +58,7 @@ _SPEED = 4e9  # operations a second
 
 _BALANCES = (
     "'labels' (the mean label), a fraction of the second class between 0 and 1, a pair of such "
-    "fractions, a dict of fractions by class, or None"
+    "fractions, a dict or Series of fractions by class, or None"
 )
 
 
@@ -111,6 +111,8 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
         return Balance("free" if fit_intercept else "none")
     if isinstance(balance, str) and balance == "labels":
         return Balance("labels")
+    if getattr(balance, "ndim", 0) == 1 and hasattr(balance, "to_dict"):
+        balance = balance.to_dict()  # a Series, such as `value_counts(normalize=True)`
     if isinstance(balance, Mapping):
         return Balance("fractions", _fractions(balance, classes))
     several = len(classes) > 2

@@ -22,7 +22,7 @@ from lapwing.model_selection.candidates import last_step
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.failures import warn_of_failures
-from lapwing.model_selection.sharpening import sharpen
+from lapwing.model_selection.sharpening import sharpen_untested
 
 __all__ = ["FewLabelClassifier"]
 
@@ -179,8 +179,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval
         fitted = last_step(best)
-        if sharpness.n_labels and not fitted.probability_n_labels_:
-            sharpen(fitted, sharpness)  # by fits that the evidence took in any case
+        sharpen_untested(fitted, sharpness)  # by fits that the evidence took in any case
         self.classes_ = fitted.classes_
         self.labeled_ = fitted.labeled_
         self.transduction_ = fitted.transduction_

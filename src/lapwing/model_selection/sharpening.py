@@ -25,7 +25,7 @@ from lapwing.model_selection.candidates import last_step
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["calibrate", "relative_sharpness", "sharpen"]
+__all__ = ["calibrate", "relative_sharpness", "sharpen_untested"]
 
 
 def calibrate(
@@ -107,7 +107,7 @@ def calibrate(
                 "Every class has one label, and none can be left out. Label a second row of each "
                 "class."
             )
-        sharpen(twin, found)
+        _sharpen(twin, found)
     if not isinstance(model, Pipeline):
         return twin
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
@@ -125,7 +125,13 @@ def relative_sharpness(trial: Trial, left_out: LeftOut) -> Sharpness:
     return Sharpness(found.value / alone.value, found.spread, n_labels)
 
 
-def sharpen(model: Any, relative: Sharpness) -> None:
+def sharpen_untested(model: Any, relative: Sharpness) -> None:
+    """Take over what a comparison learnt of the chosen model, if its own fit left no label out."""
+    if relative.n_labels and not model.probability_n_labels_:
+        _sharpen(model, relative)
+
+
+def _sharpen(model: Any, relative: Sharpness) -> None:
     """Give a fitted classifier, whose sharpness rests on the prior alone, another one."""
     model.probability_sharpness_ = float(model.probability_sharpness_ * relative.value)
     model.probability_spread_ = relative.spread
