@@ -129,3 +129,31 @@ def test_missing_numbers_are_filled_in_a_table_that_is_read(
     )
     assert code == 0, err
     assert "stayed in their files" not in said
+
+
+@pytest.mark.usefixtures("large")
+def test_files_that_are_no_blocks_are_told_as_those_of_a_table(
+    main: Any, parts: list[Path]
+) -> None:
+    command = ("fit", *parts, "--label", "y", "--method", "eigenfunctions")
+    pl.read_parquet(parts[1]).drop("x3").write_parquet(parts[1])
+    code, _, err = main(*command, "--drop", "name")
+    assert (code, "x3" in err) == (2, True), err
+    for damaged in (parts[1], parts[0]):
+        damaged.write_bytes(b"PAR1")
+        code, _, err = main(*command)
+        assert code == 2
+        assert f"{damaged} is not a readable Parquet file" in err
+
+
+@pytest.mark.usefixtures("large")
+def test_brackets_in_the_name_of_a_file_are_no_pattern(
+    main: Any, parts: list[Path], tmp_path: Path
+) -> None:
+    bracketed = parts[0].rename(tmp_path / "a[1].parquet")
+    code, said, err = main(
+        *("fit", bracketed, parts[1], "--label", "y", "--drop", "name"),
+        *("--method", "eigenfunctions", "--predictions", tmp_path / "out.csv"),
+    )
+    assert code == 0, err
+    assert "stayed in their files" in said
