@@ -86,7 +86,10 @@ def _opened(request: FitRequest) -> ParquetRows | None:
     """The columns to learn from; None where they are not, in all files, numbers alone."""
     pl = require("polars", extra="cli", purpose=f"reading {request.source}")
     try:
-        schema = pl.scan_parquet(request.data[0], glob=False).collect_schema()
+        schemas = [pl.scan_parquet(path, glob=False).collect_schema() for path in request.data]
+        schema = schemas[0]
+        if not request.features and any(set(other) != set(schema) for other in schemas):
+            return None
         others = {request.label, request.id_column, *request.drop}
         names = list(request.features) or [name for name in schema if name not in others]
         if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
