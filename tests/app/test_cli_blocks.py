@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,34 @@ def test_missing_numbers_are_filled_in_a_table_that_is_read(
     )
     assert code == 0, err
     assert "stayed in their files" not in said
+
+
+@pytest.mark.usefixtures("large")
+def test_files_that_are_no_blocks_are_told_as_those_of_a_table(
+    main: Any, parts: list[Path]
+) -> None:
+    command = ("fit", *parts, "--label", "y", "--method", "eigenfunctions")
+    whole = pl.read_parquet(parts[1])
+    for other in (whole.drop("x3"), whole.with_columns(x4=pl.lit(1.0))):
+        other.write_parquet(parts[1])
+        code, _, err = main(*command, "--drop", "name")
+        assert code == 2, err
+        assert re.search(r"x[34]", err), err
+    for damaged in (parts[1], parts[0]):
+        damaged.write_bytes(b"PAR1")
+        code, _, err = main(*command)
+        assert code == 2
+        assert f"{damaged} is not a readable Parquet file" in err
+
+
+@pytest.mark.usefixtures("large")
+def test_brackets_in_the_name_of_a_file_are_no_pattern(
+    main: Any, parts: list[Path], tmp_path: Path
+) -> None:
+    bracketed = parts[0].rename(tmp_path / "a[1].parquet")
+    code, said, err = main(
+        *("fit", bracketed, parts[1], "--label", "y", "--drop", "name"),
+        *("--method", "eigenfunctions", "--predictions", tmp_path / "out.csv"),
+    )
+    assert code == 0, err
+    assert "stayed in their files" in said

@@ -199,3 +199,11 @@ def test_the_fewest_lists_are_read_that_reach_the_recall(most: int) -> None:
         else:
             assert n_read == most
         assert max(asked) <= most
+
+
+def test_nothing_is_printed_for_a_few_points(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("faiss")
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    KNNGraph(2, approximate=True).neighbors(X)
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")

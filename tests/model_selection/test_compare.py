@@ -232,6 +232,32 @@ def test_other_errors_say_their_type() -> None:
         compare(X, y, candidates=[SVM, Candidate("odd", Odd(), SHEETS)], **QUICK)
 
 
+def test_the_first_line_of_an_error_is_told() -> None:
+    class Long(LapSVC):
+        def _prepare(self, *_: Any) -> Any:
+            raise ValueError("Input X contains NaN.\nAnd much advice.")
+
+    X, y, _ = moons()
+    with pytest.raises(ValueError, match=r"can be fitted\. 'long': Input X contains NaN\.$"):
+        compare(X, y, candidates=[Candidate("long", Long(), SHEETS)], **QUICK)
+
+
+@pytest.mark.parametrize("max_samples", [2000, 50])
+def test_points_in_a_file_are_compared_and_fitted_as_those_in_memory(
+    tmp_path: Path, max_samples: int
+) -> None:
+    X, y, _ = moons()
+    path = str(tmp_path / "X.npy")
+    np.save(path, X)
+    options = QUICK | {"max_samples": max_samples}
+    found, same = (compare(points, y, **options) for points in (path, X))
+    assert [r.name for r in found.table] == [r.name for r in same.table]
+    assert found.error == same.error
+    model = FewLabelClassifier([SVM, GRAPH], **options).fit(path, y)
+    assert model.n_features_in_ == 2
+    np.testing.assert_array_equal(model.predict(path), model.predict(X))
+
+
 def test_where_none_can_be_fitted_each_is_named() -> None:
     X, y, _ = moons()
     other = Candidate("other", LapSVC(gamma_I=-1), SHEETS)

@@ -128,6 +128,12 @@ def test_what_is_refused(fitted: Any) -> None:
         calibrate(model, X, y, max_left_out=0)
     with pytest.raises(TypeError, match="LogisticRegression is no classifier of lapwing"):
         calibrate(LogisticRegression().fit(X, truth), X, y)
+    with pytest.raises(ValueError, match=r"X has 1 features, and the model was fitted to 3"):
+        calibrate(model, X[:, :1], y)
+    with pytest.raises(
+        ValueError, match=r"y has the classes \[7, 8\], and the model was fitted to"
+    ):
+        calibrate(model, X, np.where(y < 0, -1, y + 7))
     X, y, _ = labeled_clusters(2, n_labels=1)
     with pytest.raises(ValueError, match="Every class has one label, and none can be left out"):
         calibrate(S3VC().fit(X, y), X, y)

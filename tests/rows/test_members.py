@@ -265,7 +265,7 @@ def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
     ("columns", "error", "words"),
     [
         (["c"], ValueError, "has no column 'c', and all files of X need it. Its columns are 'a'"),
-        (["a", "a"], ValueError, "names a column twice. Name each of them once"),
+        (["a", "a"], ValueError, "names one twice. Name each of them once"),
     ],
 )
 def test_columns_have_to_be_those_of_the_file(

@@ -75,15 +75,28 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     blocks = not request.automatic and issubclass(request.chosen.estimator, _METHODS)
     if not (plain and parquet and blocks) or any(file is not None for file in files):
         return None
-    pl = require("polars", extra="cli", purpose=f"reading {request.source}")
-    schema = pl.scan_parquet(request.data[0], glob=False).collect_schema()
-    others = {request.label, request.id_column, *request.drop}
-    names = list(request.features) or [name for name in schema if name not in others]
-    if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
+    rows = _opened(request)
+    if rows is None:
         return None
-    rows = ParquetRows(request.data, names, named=False)  # as of a table that is read
     large = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _LARGE_BYTES
     return rows if large and moments_of(rows).not_finite is None else None
+
+
+def _opened(request: FitRequest) -> ParquetRows | None:
+    """The columns to learn from; None where they are not, in all files, numbers alone."""
+    pl = require("polars", extra="cli", purpose=f"reading {request.source}")
+    try:
+        schemas = [pl.scan_parquet(path, glob=False).collect_schema() for path in request.data]
+        schema = schemas[0]
+        if not request.features and any(set(other) != set(schema) for other in schemas):
+            return None
+        others = {request.label, request.id_column, *request.drop}
+        names = list(request.features) or [name for name in schema if name not in others]
+        if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
+            return None
+        return ParquetRows(request.data, names, named=False)  # as of a table that is read
+    except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None  # what is wrong with a file is told where the table is read
 
 
 def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:

@@ -44,9 +44,7 @@ class ParquetRows(StoredRows):
         schemas = [_schema(path, pl) for path in self.paths]
         self.columns = list(schemas[0] if columns is None else columns)
         if len(set(self.columns)) < len(self.columns):
-            raise ValueError(
-                f"columns={self.columns!r} names a column twice. Name each of them once."
-            )
+            raise ValueError(f"columns={self.columns!r} names one twice. Name each of them once.")
         for path, schema in zip(self.paths, schemas, strict=True):
             self._check_columns(path, schema)
             if columns is None:

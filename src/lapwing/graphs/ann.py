@@ -311,6 +311,7 @@ def _trained(
     n_lists = max(1, min(int(_LISTS * n**0.5), n // _LIST_SIZE))
     index = faiss.IndexIVFFlat(quantizer, d, n_lists)
     index.cp.seed, index.cp.niter = int(rng.randint(2**31 - 1)), _TRAININGS
+    index.cp.min_points_per_centroid = 1  # of fewer faiss warns on standard output
     sample = scaled[np.sort(rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False))]
     index.train(sample)
     return index, sample

@@ -158,6 +158,7 @@ class _Search:
         kind = faiss.ScalarQuantizer.QT_8bit
         index = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatL2(d), d, n_lists, kind)
         index.cp.seed, index.cp.niter = self.seed, _ROUNDS
+        index.cp.min_points_per_centroid = 1  # of fewer faiss warns on standard output
         drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
         index.train(self.codes.scaled(rows_of(self.points.rows, np.sort(drawn))))
         for _, values in blocks_of(self.points.rows, 8 * d, _QUERY_BYTES):

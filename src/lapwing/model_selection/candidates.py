@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import is_sparse
+from lapwing._rows import as_rows
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.spaces import Landmarks
 
@@ -141,6 +142,8 @@ def default_candidates(
     >>> default_candidates(np.zeros((100, 2)))[-1].name
     'S3VC()'
     """
+    on_disk = as_rows(X)
+    X = X if on_disk is None else on_disk
     kernel = "linear" if _is_wide(X) else "rbf"
     large = _num_samples(X) > _LARGE
     found = []

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
+from lapwing._rows import as_rows, is_rows
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -313,6 +314,8 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     ):
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
+    if (on_disk := as_rows(X)) is not None:
+        X = on_disk  # of which the rows that are compared on are read
     check_consistent_length(X, y, sample_weight)
     labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
     if candidates is None:
@@ -323,7 +326,9 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     rng = check_random_state(asked.random_state)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
     rows = _sampled(labels, asked.max_samples, rng)
-    if rows is not None:
+    if rows is None and is_rows(X):
+        X = X.take(np.arange(X.shape[0]))
+    elif rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
     tried, failed = _try_all(candidates, Data(X, y, sample_weight), effort, progress)
@@ -381,6 +386,8 @@ def _sampled(labels: ClassLabels, max_samples: int, rng: Any) -> Array | None:
 
 
 def _rows(X: Any, rows: Array) -> Any:
+    if is_rows(X):
+        return X.take(rows)
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
     return _safe_indexing(X, rows)
 

@@ -15,9 +15,11 @@ __all__ = ["refuse_if_all_failed", "told", "warn_of_failures"]
 
 
 def told(error: Exception) -> str:
-    """What is kept of an error: its text, with its type where the text alone may say little."""
-    meant = isinstance(error, (ValueError, MemoryError)) and str(error)
-    return str(error) if meant else f"{type(error).__name__}: {error}"
+    """What is kept of an error: its first line, with its type where that alone may say little."""
+    # scikit-learn's errors go on for lines with advice.
+    said = str(error).strip().partition("\n")[0]
+    meant = isinstance(error, (ValueError, MemoryError)) and said
+    return said if meant else f"{type(error).__name__}: {said}"
 
 
 def refuse_if_all_failed(errors: Mapping[str, Exception], n_candidates: int) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lapwing._arrays import Array
+from lapwing._rows import as_rows, header_of
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
 from lapwing.estimators.progress import Progress
@@ -157,13 +158,7 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Mark "
                 "unlabelled points in y."
             )
-        points = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_min_samples=2,
-        )
+        points = self._read_points(X)
         effort = Effort(self.n_draws, self.max_left_out, 0)
         asked = Asked(self.candidates, effort, self.max_samples, self.unlabeled, self.random_state)
         progress = Progress(self, None, X, y)
@@ -187,6 +182,16 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.unlabeled_ = fitted.unlabeled_
         progress.finish(lambda: {})
         return self
+
+    def _read_points(self, X: Any) -> Any:
+        """Points in memory that are checked, or rows on disk that the last fit checks."""
+        rows = as_rows(X)
+        if rows is not None:
+            validate_data(self, header_of(rows), skip_check_array=True)
+            return rows
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of points by the chosen estimator.

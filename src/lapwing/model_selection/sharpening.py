@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.classes.voting import elect
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -71,7 +72,8 @@ def calibrate(
     TypeError
         If the model is no classifier of this library.
     ValueError
-        If `max_left_out` is below 1, or every class has one label only.
+        If `max_left_out` is below 1, every class has one label only, or the number of features or
+        the classes are not those of the fit.
 
     Examples
     --------
@@ -98,6 +100,7 @@ def calibrate(
     twin = last._as_it_is() if isinstance(last, Updatable) else copy(last)
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
+        _check_data_of_the_fit(last, trial, y)
         counts = np.bincount(elect(trial.prepared.problem.targets))
         n_rounds = min(int(counts.max()), -(-max_left_out // len(counts)))
         seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -111,6 +114,24 @@ def calibrate(
     if not isinstance(model, Pipeline):
         return twin
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])
+
+
+def _check_data_of_the_fit(model: SemiSupervisedClassifier, trial: Trial, y: Any) -> None:
+    """Refuse points and labels that cannot be those the model was fitted to."""
+    n_features, classes = (
+        trial.prepared.problem.X.shape[1],
+        code_classes(y, model.unlabeled).classes,
+    )
+    if n_features != model.n_features_in_:
+        raise ValueError(
+            f"X has {n_features} features, and the model was fitted to {model.n_features_in_}. "
+            "Give the X of its fit."
+        )
+    if not np.array_equal(classes, model.classes_):
+        raise ValueError(
+            f"y has the classes {classes.tolist()}, and the model was fitted to "
+            f"{model.classes_.tolist()}. Give the y of its fit."
+        )
 
 
 def relative_sharpness(trial: Trial, left_out: LeftOut) -> Sharpness:
