@@ -83,3 +83,16 @@ def test_the_request_knows_where_it_runs() -> None:
     request = FitRequest(data=(Path("a.csv"),), label="y", method="laperls", workers=2)
     assert request.distributed
     assert "--workers 2" in request.command
+
+
+def test_logs_of_workers_are_silent_when_a_fit_is_interrupted(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(**options: Any) -> None:
+        # Workers that lose their scheduler log a traceback each, as errors.
+        assert options["silence_logs"] == "CRITICAL"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("distributed.LocalCluster", interrupted)
+    assert run("fit", table, "--label", "kind", "--method", "anchors", "--workers", "2") == 130
+    assert capsys.readouterr().err.strip() == "error: interrupted"

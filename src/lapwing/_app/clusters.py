@@ -111,7 +111,7 @@ def _client(request: FitRequest, flag: str) -> Iterator[Any]:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",  # a port on the loopback alone
                 scheduler_kwargs={"dashboard": False},
-                silence_logs="ERROR",
+                silence_logs="CRITICAL",  # what matters comes as an exception, told in one line
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
