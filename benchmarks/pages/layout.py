@@ -214,7 +214,7 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
     (
         Section(
             "Embedded regression up to a million points",
-            ("embedded-scaling",),
+            ("embedded-scaling", "embedded-million"),
             "One process for each size.",
         ),
         Section(

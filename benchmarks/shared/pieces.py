@@ -40,6 +40,8 @@ PEER_SETS = (
     *("g50c", "ssl_digit1", "ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n"),
     *("ssl_text", "pcmac", "uspst", "coil20"),
 )
+_SCALING = "embedded --tables scaling --no-figures --points"
+_THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
 # Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
@@ -89,7 +91,10 @@ PIECES: tuple[Piece, ...] = (
     Piece("embedded-usps", "embedded --tables large --sources usps", 30),
     Piece("embedded-mnist", "embedded --tables large --sources mnist", 40),
     Piece("embedded-digits", "embedded --tables digits", 30),
-    Piece("embedded-scaling", "embedded --tables scaling", 20),
+    Piece(
+        "embedded-scaling", f"{_SCALING} pixels:70000 images:200000 blobs:200000 sheets:200000", 2
+    ),
+    Piece("embedded-million", f"{_SCALING} images:1000000 sheets:1000000", 6),
     Piece("disk-million", "disk --points 1e6 --limit 1.2", 15),
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 50),
     Piece("cluster", "cluster", 30),
