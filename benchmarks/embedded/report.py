@@ -375,7 +375,7 @@ def _agreements(run: Run) -> list[Check]:
         Check(
             f"grid against the library, {title}, {paper.TITLES[method]}",
             agreement.show(),
-            f"{AGREEMENT_LIMITS[method][0]:g}, {AGREEMENT_LIMITS[method][1]:g} %",
+            f"{AGREEMENT_LIMITS[method][0]:g} or {AGREEMENT_LIMITS[method][1]:g} %",
             agreement.difference <= AGREEMENT_LIMITS[method][0]
             or agreement.signs <= AGREEMENT_LIMITS[method][1],
             note="largest difference over the root mean square; points of another class",
