@@ -61,11 +61,9 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Estimated share of wrong answers on the unlabelled rows.
     error_interval_ : tuple of float
         Where that share lies with probability 0.9.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     transduction_proba_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the classes of every training point.
     {labeled_}
