@@ -384,7 +384,13 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
                 normalized=recipe.normalized,
                 power=recipe.power,
             )
-        return build_laplacian(recipe, problem.X, problem.X.dtype, memory=self.memory)
+        return build_laplacian(
+            recipe,
+            problem.X,
+            problem.X.dtype,
+            memory=self.memory,
+            regression=self._regression,
+        )
 
     def _forget(self) -> Mapping[str, Any]:
         """Drop what an earlier fit left: a fit that fails must not answer with its remains."""

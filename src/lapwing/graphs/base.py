@@ -29,6 +29,7 @@ __all__ = [
     "check_points",
     "check_power",
     "check_values",
+    "is_normalized",
     "tidy",
 ]
 
@@ -44,8 +45,8 @@ class GraphRecipe(Protocol):
     """How a graph is made of points; see the module."""
 
     @property
-    def normalized(self) -> bool:
-        """Whether the Laplacian is the normalised one."""
+    def normalized(self) -> bool | str:
+        """Whether the Laplacian is the normalised one; 'auto' leaves it to what is learnt."""
 
     @property
     def power(self) -> int:
@@ -80,6 +81,34 @@ def check_normalized(normalized: Any) -> bool:
     """Return whether a Laplacian is normalised, or raise ValueError: texts are all true."""
     if not isinstance(normalized, (bool, np.bool_)):
         raise ValueError(f"normalized={normalized!r} must be True or False.")
+    return bool(normalized)
+
+
+def is_normalized(normalized: Any, *, regression: bool = False) -> bool:
+    """Whether the Laplacian of a recipe is the normalised one.
+
+    Parameters
+    ----------
+    normalized : bool or 'auto'
+        Of the recipe. 'auto' is True for classes, where only signs count and vertices of many
+        neighbours are not to outweigh others. It is False for regressions: L_n is not 0 on
+        constants, so it draws values towards 0, and the more the fewer labels hold them.
+    regression : bool, default=False
+        Whether values are to be smoothed and not classes.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    if isinstance(normalized, str) and normalized == "auto":
+        return not regression
+    if not isinstance(normalized, (bool, np.bool_)):
+        raise ValueError(f"normalized={normalized!r} must be True, False or 'auto'.")
     return bool(normalized)
 
 
