@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lapwing._arrays import MASK_CURE, Array, refuse_masked
+from lapwing._arrays import MASK_CURE, Array, refuse_gaps, refuse_masked
 from lapwing._rows import is_rows
 
 __all__ = [
@@ -120,9 +120,16 @@ def check_points(X: Any, owner: str) -> Any:
     if is_rows(X):
         return X
     refuse_masked(X, "X", MASK_CURE)
-    return check_array(
-        X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+        input_name="X",
+        estimator=owner,
     )
+    refuse_gaps(X)
+    return X
 
 
 def check_affinity(affinity: Any, n_points: int | None = None) -> CSR:
