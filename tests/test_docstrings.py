@@ -241,3 +241,26 @@ def test_the_checks_see_a_wrong_docstring(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(lapwing, "wrong", wrong, raising=False)
     codes = {line[:4] for line in failures("lapwing.wrong", COMPLETE)}
     assert codes >= {"PR01", "PR02", "RT01"}
+
+
+# What an estimator on a cluster says in its own words, as it is not what the one in memory has.
+ON_CLUSTER = frozenset(
+    {"graph", "kernel", "space", "method", "unlabeled_loss", "n_eigenvectors"}
+    | {"alpha_", "coef_", "X_fit_", "n_iter_", "transduction_", "transduction_proba_"}
+    | {"virtual_labels_"}
+)
+
+
+@pytest.mark.parametrize("name", PUBLIC["lapwing.dask"].split())
+def test_estimators_on_a_cluster_share_the_entries_of_those_in_memory(name: str) -> None:
+    pytest.importorskip("distributed", reason="lapwing.dask needs dask and distributed")
+    remote = getattr(importlib.import_module("lapwing.dask"), name)
+
+    def entries(of: Any) -> dict[str, list[str]]:
+        doc = ClassDoc(of)
+        return {entry.name: entry.desc for entry in doc["Parameters"] + doc["Attributes"]}
+
+    here, there = entries(remote), entries(getattr(lapwing, name.removeprefix("Dask")))
+    shared = (here.keys() & there.keys()) - ON_CLUSTER
+    assert len(shared) > 5
+    assert {entry: here[entry] for entry in shared} == {entry: there[entry] for entry in shared}

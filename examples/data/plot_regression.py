@@ -85,10 +85,10 @@ axes[0].legend()
 plt.show()
 
 # %%
-# If you give a regression a graph of your own, take ``KNNGraph(10, normalized=False)``, as the
-# default is. The normalised Laplacian, which suits classes, draws values towards zero.
+# A graph of your own is not normalised in regressions, unless you ask for it. The normalised
+# Laplacian, which suits classes, draws values towards zero.
 
-for normalized in (False, True):
+for normalized in ("auto", True):
     model = LapRLSRegressor(graph=KNNGraph(10, normalized=normalized)).fit(X, y)
     error = np.median(np.abs(model.predict(X[~known]) - angles[~known]))
     print(f"normalized={normalized!s:5}: typical error {error:.1f}°")

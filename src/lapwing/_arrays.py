@@ -15,6 +15,7 @@ __all__ = [
     "Array",
     "even_blocks",
     "is_sparse",
+    "refuse_gaps",
     "refuse_masked",
     "row_blocks",
     "times_power_of_2",
@@ -65,6 +66,46 @@ def refuse_masked(values: Any, name: str, cure: str) -> None:
             f"{name} is a masked array with {masked} masked values, which would be read as if they "
             f"were known. {cure}"
         )
+
+
+def refuse_gaps(X: Any, names: Any = None) -> None:
+    """Refuse points with values that are missing or infinite.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+    names : sequence of str, default=None
+        Of the features.
+
+    Raises
+    ------
+    ValueError
+        Naming the first place and what to do.
+    """
+    values = X.data if is_sparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return  # one pass, and no mask
+    missing = np.isnan(values)
+    kind, wrong = ("NaN", missing) if missing.any() else ("infinity", np.isinf(values))
+    if not wrong.any():
+        return
+    place = np.argwhere(wrong)[0]
+    if is_sparse(X):
+        place = (np.searchsorted(X.indptr, place[0], side="right") - 1, X.indices[place[0]])
+    row, column = map(int, place)
+    called = "" if names is None else f", {str(names[column])!r},"
+    count = int(wrong.sum())
+    cure = (
+        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn, or leave "
+        "these rows out. Only y may have missing values: they mark rows without a label."
+        if kind == "NaN"
+        else "Replace it by a number, or leave these rows out."
+    )
+    raise ValueError(
+        f"Input X contains {kind} in {count} place{'s' * (count > 1)}, first in row {row}, column "
+        f"{column}{called} (counted from 0). {cure}"
+    )
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

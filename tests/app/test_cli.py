@@ -561,6 +561,15 @@ def test_demo_without_matplotlib_still_compares(
     assert not picture.exists()
 
 
+def test_the_picture_of_the_demonstration_is_no_figure_of_pyplot() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    y = np.arange(60) % 2
+    figure = demo.draw_demo(demo.DemoResult((), X, y, np.arange(60) < 4, y, np.ones(60)))
+    assert len(figure.axes) == 1
+    assert pyplot.get_fignums() == []  # no window may open
+
+
 def test_demo_refuses_wrong_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for args, message in (
         (["--output", tmp_path / "p.bmp"], ".png, .pdf or .svg"),

@@ -1118,13 +1118,18 @@ def test_switches_take_words(text: str, value: bool) -> None:
     lapsvc = COMMAND_METHODS["lapsvc"]
     assert parse_settings([f"graph.mutual={text}"], lapsvc) == {"graph.mutual": value}
     assert parse_settings([f"fit_intercept={text}"], lapsvc) == {"fit_intercept": value}
+    assert parse_settings([f"graph.normalized={text}"], lapsvc) == {"graph.normalized": value}
 
 
 def test_other_words_are_no_switch() -> None:
     with pytest.raises(ValueError, match=r"graph.mutual=maybe: this is a switch; write yes or no"):
         parse_settings(["graph.mutual=maybe"], COMMAND_METHODS["lapsvc"])
-    with pytest.raises(ValueError, match="this is a switch"):
-        parse_settings(["graph.normalized=1"], COMMAND_METHODS["lapsvc"])
+    for name in ("graph.normalized", "graph.approximate"):
+        told = f"{name}=1: this is a switch; write yes, no or auto"
+        with pytest.raises(ValueError, match=told):
+            parse_settings([f"{name}=1"], COMMAND_METHODS["lapsvc"])
+        auto = parse_settings([f"{name}=Auto"], COMMAND_METHODS["lapsvc"])
+        assert auto == {name: "auto"}
     # Of other parameters they are words.
     assert parse_settings(["kernel=no"], COMMAND_METHODS["lapsvc"]) == {"kernel": "no"}
 

@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "DaskAnchorGraphClassifier": ({"graph": AnchorGraph(anchors=LANDMARKS)}, {}),
     "DaskEigenfunctionClassifier": ({}, {}),
     "DaskLapERLSClassifier": ({"space": Landmarks(centers=LANDMARKS)}, {}),
-    "DaskLapERLSRegressor": ({"space": Landmarks(centers=LANDMARKS)}, {}),
+    "DaskLapERLSRegressor": ({"space": Landmarks(centers=LANDMARKS), "graph": KNNGraph(6)}, {}),
     "DaskS3VC": (
         {"loss": "squared_hinge", "method": "quasi-newton", "tol": 1e-9},
         {"kernel": "linear", "multi_class": "ovr"},

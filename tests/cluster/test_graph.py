@@ -45,8 +45,8 @@ def clouds(n_clouds: int) -> np.ndarray:
 @pytest.mark.parametrize(
     "recipe",
     [
-        KNNGraph(4),
-        KNNGraph(4, weights="binary", mutual=True),
+        KNNGraph(4, normalized=True),
+        KNNGraph(4, weights="binary", mutual=True, normalized=True),
         KNNGraph(3, normalized=False),
     ],
 )

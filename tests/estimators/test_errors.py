@@ -24,6 +24,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing._arrays import refuse_gaps
 from lapwing.estimators import diagnostics
 from lapwing.estimators.diagnostics import check_kernel_matrix
 from lapwing.exceptions import (
@@ -214,10 +215,27 @@ def test_equal_rows_count_once_among_neighbours() -> None:
 
 # ---- points ------------------------------------------------------------------------------------
 
+GAP = r"Input X contains NaN in 1 place, first in row 3, column 1"
+
 POINTS: dict[str, tuple[Any, Any, str]] = {
-    "NaN": (with_value(X, np.nan), None, r"Input X contains NaN"),
-    "infinite": (with_value(X, np.inf), None, r"Input X contains infinity"),
-    "NaN in sparse": (sp.csr_array(with_value(X, np.nan)), None, r"Input X contains NaN"),
+    "NaN": (with_value(X, np.nan), None, GAP + r" \(counted from 0\)\. Fill the gaps.*Only y"),
+    "NaN in two places": (
+        np.where(np.isin(np.arange(N), [5, 9])[:, None] & [False, True, False], np.nan, X),
+        None,
+        r"Input X contains NaN in 2 places, first in row 5, column 1 \(counted",
+    ),
+    "NaN in a frame": (
+        pd.DataFrame(with_value(X, np.nan), columns=["a", "weight", "b"]),
+        None,
+        GAP + r", 'weight', \(counted from 0\)",
+    ),
+    "infinite": (
+        with_value(X, np.inf),
+        None,
+        r"Input X contains infinity in 1 place, first in row .*\. Replace it by a number",
+    ),
+    "minus infinity": (with_value(X, -np.inf), None, r"Input X contains infinity in 1 place"),
+    "NaN in sparse": (sp.csr_array(with_value(X, np.nan)), None, GAP),
     "no row": (X[:0], slice(0), r"Found array with 0 sample\(s\).* a minimum of 2 is required"),
     "one row": (X[:1], slice(1), r"Found array with 1 sample\(s\).* a minimum of 2 is required"),
     "no column": (X[:, :0], None, r"Found array with 0 feature\(s\)"),
@@ -225,7 +243,12 @@ POINTS: dict[str, tuple[Any, Any, str]] = {
     "three dimensions": (X[:, :, None], None, r"Found array with dim 3"),
     "complex": (X + 1j, None, r"Complex data not supported"),
     "texts": (np.full((N, 2), "a"), None, r"could not convert string to float|numeric"),
-    "too few labels": (X, slice(N - 1), r"inconsistent numbers of samples: \[40, 39\]"),
+    "too few labels": (
+        X,
+        slice(N - 1),
+        r"X has 40 rows, but y has 39 entries: y takes one for each row of X\. Rows without a "
+        r"label stay in X, and .* marks them in y",
+    ),
 }
 
 
@@ -235,6 +258,21 @@ def test_wrong_points(estimator: type, points: Any, rows: Any, message: str) -> 
     y = labels(estimator)
     with pytest.raises(ValueError, match=message):
         estimator().fit(points, y if rows is None else y[rows])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_y_of_the_labels_alone_is_told_the_marker(estimator: type) -> None:
+    marker = "-1 or a missing value" if estimator in CLASSIFIERS else "NaN"
+    with pytest.raises(ValueError, match=rf"X has 40 rows, but y has 12 entries.*, and {marker}"):
+        estimator().fit(X, labels(estimator)[:12])
+
+
+def test_values_whose_sum_is_too_large_are_finite() -> None:
+    large = np.full((8, 1), 1e308)
+    refuse_gaps(large)
+    refuse_gaps(sp.csr_array(large))
+    with pytest.raises(ValueError, match="infinity in 1 place, first in row 8, column 0"):
+        refuse_gaps(np.vstack([large, [[-np.inf]]]))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

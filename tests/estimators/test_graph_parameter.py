@@ -10,7 +10,20 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.neighbors import KNeighborsTransformer
 
-from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    KNNGraph,
+    LapERLSClassifier,
+    LapERLSRegressor,
+    LapESVC,
+    LapESVR,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVC,
+    LapSVR,
+)
 from lapwing.datasets import make_two_moons
 from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters
@@ -34,6 +47,51 @@ def test_the_default_graph_is_the_documented_one(
     default = scores(clone(estimator).fit(X, y), X)
     written = scores(clone(estimator).set_params(graph=graph).fit(X, y), X)
     np.testing.assert_array_equal(default, written)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC(gamma_I=1.0)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_graph_of_ones_own_is_normalised_for_classes(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(2)
+
+    def answers(normalized: Any) -> Any:
+        graph = KNNGraph(3, normalized=normalized)
+        return scores(clone(estimator).set_params(graph=graph).fit(X, y), X)
+
+    np.testing.assert_array_equal(answers("auto"), answers(True))
+    assert np.abs(answers("auto") - answers(False)).max() > 1e-6
+
+
+def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:
+    X, y, _ = labeled_clusters(2)
+    W, y = KNNGraph(3).affinity(X), np.where(y == -1, np.nan, y + X[:, 0])
+    values = [LapRLSRegressor(graph=graph).fit(X, y).transduction_ for graph in (W, 100 * W)]
+    np.testing.assert_allclose(values[1], values[0], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR(mu=0.1)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_a_graph_of_ones_own_leaves_constants_alone_in_regressions(estimator: Any) -> None:
+    X, y, _ = labeled_clusters(2)
+    y = np.where(y == -1, np.nan, y + X[:, 0])
+    for graph in (KNNGraph(3), KNeighborsTransformer(n_neighbors=3)):
+        model = clone(estimator).set_params(graph=graph)
+        here, there = model.fit(X, y).transduction_, clone(model).fit(X, y + 100).transduction_
+        np.testing.assert_allclose(there, here + 100, atol=1e-3)
+
+
+def test_a_path_of_regressions_leaves_constants_alone() -> None:
+    X, y, _ = labeled_clusters(2)
+    y = np.where(y == -1, np.nan, y + X[:, 0])
+    model = LapRLSRegressorCV(graphs=[KNNGraph(3), KNNGraph(4)])
+    here, there = model.fit(X, y).transduction_, clone(model).fit(X, y + 100).transduction_
+    np.testing.assert_allclose(there, here + 100, atol=1e-6)
 
 
 def test_the_default_graph_shrinks_to_few_points() -> None:

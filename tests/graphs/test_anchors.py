@@ -301,7 +301,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "message"),
     [
         ({"n_anchors": 0}, r"n_anchors=0 must be a whole number of at least 1, or None\."),
-        ({"normalized": "no"}, r"normalized='no' must be True or False\."),
+        ({"normalized": "no"}, r"normalized='no' must be True, False or 'auto'\."),
         ({"anchors": None}, r"anchors=None is not known\."),
         ({"n_anchors": 2.5}, r"n_anchors=2\.5 must be a whole number"),
         ({"n_anchors": True}, r"n_anchors=True must be a whole number"),

@@ -180,7 +180,8 @@ def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make, takes_sp
     X = gaussian_points()
     recipe = make(X)
     L = build_laplacian(recipe, X)
-    assert (L.normalized, L.power) == (recipe.normalized, recipe.power)
+    normalized = recipe.normalized if recipe.normalized != "auto" else True
+    assert (L.normalized, L.power) == (normalized, recipe.power)
     eigenvalues = np.linalg.eigvalsh(L.apply(np.eye(40)))
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
     assert abs(eigenvalues[0]) < 1e-12 * eigenvalues[-1]  # each component has its null vector
@@ -204,13 +205,26 @@ def test_points_that_make_no_sense_are_refused(make: Make, takes_sparse: bool) -
 
 @each_recipe
 @pytest.mark.parametrize("value", ["no", "False", 1, None])
-def test_normalized_is_true_or_false(make: Make, takes_sparse: bool, value: Any) -> None:
+def test_normalized_is_true_or_false_or_auto(make: Make, takes_sparse: bool, value: Any) -> None:
     X = gaussian_points()
     recipe = make(X).set_params(normalized=value)
-    message = f"normalized={value!r} must be True or False"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"normalized={value!r} must be True, False or 'auto'"):
         recipe.affinity(X)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"normalized={value!r} must be True or False"):
         Laplacian.from_affinity(gaussian_affinity(X), normalized=value)
     recipe.set_params(normalized=np.bool_(False))
     assert build_laplacian(recipe, X).normalized is False
+
+
+@each_recipe
+@pytest.mark.parametrize(
+    ("value", "classes", "values"),
+    [("auto", True, False), (True, True, True), (False, False, False)],
+)
+def test_what_is_learnt_decides_where_normalized_is_auto(
+    make: Make, takes_sparse: bool, value: Any, classes: bool, values: bool
+) -> None:
+    X = gaussian_points()
+    recipe = make(X).set_params(normalized=value)
+    assert build_laplacian(recipe, X).normalized is classes
+    assert build_laplacian(recipe, X, regression=True).normalized is values

@@ -207,7 +207,7 @@ def test_too_many_neighbors_say_what_to_do() -> None:
         ({"metric": "nan_euclidean"}, "metric='nan_euclidean' is not known"),
         ({"metric": "precomputed"}, "metric='precomputed' is not known"),
         ({"metric": None}, "metric=None is not known.*or a function of two points"),
-        ({"normalized": "no"}, "normalized='no' must be True or False"),
+        ({"normalized": "no"}, "normalized='no' must be True, False or 'auto'"),
         ({"mutual": "no"}, "mutual='no' must be True or False"),
         ({"approximate": 1}, "approximate=1 must be True, False or 'auto'"),
         ({"power": "two"}, "power='two' must be a whole number"),

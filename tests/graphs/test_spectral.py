@@ -25,7 +25,7 @@ from tests.helpers.data import gaussian_points, mixture_points
 
 
 def knn(n: int, **options: Any) -> Laplacian:
-    recipe = KNNGraph(8, **options)
+    recipe = KNNGraph(8, **{"normalized": True} | options)
     W = recipe.affinity(mixture_points(n, 5))
     return Laplacian.from_affinity(W, normalized=recipe.normalized)
 

@@ -119,13 +119,21 @@ def test_axes_that_are_given_are_drawn_into(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_of_its_own_is_unknown_to_pyplot(name: str) -> None:
+def test_a_figure_of_its_own_is_one_of_pyplot(name: str) -> None:
     before = dict(mpl.rcParams)
     one, other = EXAMPLES[name](None), EXAMPLES[name](None)
-    assert one.figure_ is not other.figure_
+    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [
+        one.figure_,
+        other.figure_,
+    ]
     one.figure_.savefig(io.BytesIO())
-    assert pyplot.get_fignums() == []
     assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_that_are_given_make_no_figure(name: str) -> None:
+    EXAMPLES[name](Figure().add_subplot())
+    assert pyplot.get_fignums() == []
 
 
 @pytest.mark.parametrize("name", NAMES)

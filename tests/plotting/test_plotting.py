@@ -158,7 +158,7 @@ def test_axes_are_used_and_figures_are_not_shared(X: Points) -> None:
     assert first is not second
     assert first is not None
     first.savefig(io.BytesIO())
-    assert pyplot.get_fignums() == []
+    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [first, second]
     assert dict(mpl.rcParams) == before
 
 
@@ -260,7 +260,7 @@ def test_wrong_input(X: Points, call: Any, message: str) -> None:
 
 
 def test_a_missing_matplotlib_names_the_extra(X: Points, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing\[plot\]"):
         scatter_predictions(X, np.zeros(40))
 

@@ -16,6 +16,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from lapwing._host.optional import require
 from lapwing.estimators import LapSVC
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.plotting import scatter_predictions
@@ -140,16 +141,20 @@ def draw_demo(result: DemoResult) -> Figure:
         layout = TSNE(init="pca", max_iter=500, random_state=0).fit_transform(result.X)
     n_labeled = np.count_nonzero(result.labeled)
     wrong = np.count_nonzero((result.predicted != result.y) & ~result.labeled)
-    axes = scatter_predictions(
+    # Without pyplot: the picture is for a file, and no window may open.
+    module = require("matplotlib.figure", extra="plot", purpose="The picture of the demonstration")
+    figure: Figure = module.Figure(figsize=(7.2, 6.0), layout="constrained")
+    scatter_predictions(
         layout,
         result.predicted,
+        ax=figure.add_subplot(),
         confidence=result.margin,
         labeled=result.labeled,
         truth=result.y,
         title=f"{result.y.size} handwritten digits, {n_labeled} labelled: "
         f"LapSVC is wrong on {wrong} ({wrong / (result.y.size - n_labeled):.1%})",
     )
-    return cast("Figure", axes.get_figure())
+    return figure
 
 
 def _draw_labels(y: NDArray[Any], per_class: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "graphs": "the usual graphs are tried",
 }
 _GRIDS = ("gammas",)  # whose default is no tuple
+_OR_AUTO = ("graph.approximate", "graph.normalized")  # switches whose default is no bool
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
@@ -53,8 +54,8 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
     ----------
     texts : sequence of str
         ``name=value`` each; the value is a number, true, false, none or a word. Where the parameter
-        is a switch, yes, no, on and off are true and false too. Where it is a grid (gamma_As), the
-        value is several of these with commas between them.
+        is a switch, yes, no, on and off are true and false too; some take auto besides. Where it
+        is a grid (gamma_As), the value is several of these with commas between them.
     method : Method
         That has the parameters.
 
@@ -190,6 +191,8 @@ def _spelled(value: Any) -> str:
 def _reader(name: str, default: Any) -> Callable[[str, str], Any]:
     if isinstance(default, bool):
         return _switch
+    if name in _OR_AUTO:
+        return _switch_or_auto
     return _grid if isinstance(default, tuple) or name in _GRIDS else _value
 
 
@@ -200,6 +203,14 @@ def _grid(name: str, text: str) -> tuple[Any, ...]:
 def _switch(name: str, text: str) -> bool:
     if text.lower() not in _SWITCHES:
         raise ValueError(f"--set {name}={text}: this is a switch; write yes or no.")
+    return _SWITCHES[text.lower()]
+
+
+def _switch_or_auto(name: str, text: str) -> bool | str:
+    if text.lower() == "auto":
+        return "auto"
+    if text.lower() not in _SWITCHES:
+        raise ValueError(f"--set {name}={text}: this is a switch; write yes, no or auto.")
     return _SWITCHES[text.lower()]
 
 

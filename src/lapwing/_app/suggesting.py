@@ -95,7 +95,9 @@ def suggest(
         rows = estimator.suggest(request.n_rows)
     else:
         graph = usual if estimator.graph is None else estimator.graph
-        rows = _cover(graph, before.points, table.labeled, request.n_rows)
+        rows = _cover(
+            graph, before.points, table.labeled, request.n_rows, regression=method.regression
+        )
     if not len(rows):
         raise ValueError(
             f"{table.source}: the rows without a label are equal to rows that have one. There is "
@@ -105,10 +107,12 @@ def suggest(
     return Suggestion(request, table, rows, fitted, before.words, seconds)
 
 
-def _cover(graph: Any, points: Any, labeled: NDArray[np.bool_], n_rows: int) -> NDArray[np.intp]:
+def _cover(
+    graph: Any, points: Any, labeled: NDArray[np.bool_], n_rows: int, *, regression: bool
+) -> NDArray[np.intp]:
     """Rows that say most about all others by the graph; equal rows are one point."""
     first, vertex = distinct_rows(points)
     counts = np.bincount(vertex).astype(np.float64)
-    laplacian = build_laplacian(graph, points[first])
+    laplacian = build_laplacian(graph, points[first], regression=regression)
     chosen = cover(laplacian, np.unique(vertex[labeled]), n_rows, counts)
     return np.asarray(first[chosen], dtype=np.intp)

@@ -60,7 +60,7 @@ def _varies(settings: Any, name: str) -> bool:
 
 def _value(value: Any) -> str:
     if isinstance(value, KNNGraph):  # a table has no room for its call
-        kind = "" if value.normalized else ", not normalised"
+        kind = ", not normalised" if value.normalized is False else ""
         return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
     return clean(word_of(value))
 

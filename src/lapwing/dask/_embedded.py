@@ -25,6 +25,7 @@ from lapwing.estimators.embedded import EmbeddedSolution, Formed, Posed
 from lapwing.estimators.prepared import Prepared, Solution, WantedGraph
 from lapwing.estimators.progress import Tick
 from lapwing.graphs import Eigenpairs, default_graph
+from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
 from lapwing.solvers.embedded.least_squares import FeatureSide
@@ -79,7 +80,8 @@ class _EmbeddedOnCluster(OnCluster):
             recipe = default_graph(problem.X, regression=self._regression)
         recipe = check_recipe(recipe)
         W, recipe.recall_ = knn_affinity(recipe, problem.X)
-        return ClusterLaplacian(W, bool(recipe.normalized), int(recipe.power), problem.X.dtype)
+        normalized = is_normalized(recipe.normalized, regression=self._regression)
+        return ClusterLaplacian(W, normalized, int(recipe.power), problem.X.dtype)
 
     def _smallest(self, laplacian: Any, k: int, tick: Tick) -> Eigenpairs:
         return eigenpairs_on_cluster(laplacian, k, slack=eigenpair_slack(laplacian.n_points))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lapwing.dask._anchors import AnchorEngine
+from lapwing.dask._docs import document
 from lapwing.dask._eigenfunctions import EigenfunctionEngine
 from lapwing.dask._embedded import EmbeddedClassifierEngine, EmbeddedRegressorEngine
 from lapwing.dask._face import DaskClassifier, DaskRegressor
@@ -19,7 +20,6 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
-from lapwing.estimators._docs import document
 from lapwing.graphs import AnchorGraph
 
 __all__ = [
@@ -40,31 +40,21 @@ class DaskAnchorGraphClassifier(DaskClassifier):
 
     Parameters
     ----------
-    graph : AnchorGraph or None, default=None
-        The anchors, and how points are weighed over them. None is ``AnchorGraph()``.
-    gamma_I : float, default=0.1
-        Weight >= 0 of the smoothness.
-    class_mass_normalization : bool, default=True
-        Whether the membership of a class is divided by its sum over all points that labels reach.
+    {anchor_graph}
+    {anchor_gamma_I}
+    {class_mass_normalization}
     {unlabeled}
-    client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+    {client}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point, in the chunks of X, computed when asked for.
-    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-        Probabilities of the classes for them.
-    alpha_ : ndarray of shape (n_anchors, n_columns)
-        Values at the anchors.
-    intercept_ : ndarray of shape (n_columns,)
-        Added to the decision values; 0 here.
-    anchors_ : Anchors
-        The anchors that have points.
+    {lazy_transduction_}
+    {lazy_transduction_proba_}
+    {anchor_alpha_}
+    {anchor_intercept_}
+    {anchors_}
     {objective_}
     {n_features_in_}
     {feature_names_in_}
@@ -106,40 +96,25 @@ class DaskEigenfunctionClassifier(DaskClassifier):
 
     Parameters
     ----------
-    n_eigenfunctions : int or None, default=None
-        Eigenfunctions beside the constant; None is 2 a direction, but at most 30.
-    n_components : int, default=64
-        Principal directions.
-    n_bins : int, default=100
-        Bins of each histogram, from 3 to 2000.
-    bandwidth : float or None, default=None
-        Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is
-        0.2 of the standard deviation along the first direction (at least a bin's width).
-    clip : float, default=0.025
-        Share, less than 1/2, of the points on either end of a direction that is moved to the ends
-        of the bins.
-    lam : float, default=100.0
-        Weight > 0 of the labels.
+    {n_eigenfunctions}
+    {n_directions}
+    {n_bins}
+    {bandwidth}
+    {clip}
+    {eigenfunction_lam}
     {class_weight}
     {unlabeled}
-    client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+    {client}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point, in the chunks of X, computed when asked for.
-    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-        Probabilities of the classes for them.
-    alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
-        Coefficients of the functions, the constant left out.
-    intercept_ : ndarray of shape (n_columns,)
-        Value of the constant.
-    eigenfunctions_ : Eigenfunctions
-        The functions.
+    {lazy_transduction_}
+    {lazy_transduction_proba_}
+    {eigenfunction_alpha_}
+    {constant_}
+    {eigenfunctions_}
     {objective_}
     {n_features_in_}
     {feature_names_in_}
@@ -189,46 +164,32 @@ class DaskS3VC(DaskClassifier):
 
     Parameters
     ----------
-    C : float, default=100.0
-        Weight > 0 of the labelled losses.
-    C_star : float or None, default=None
-        Weight >= 0 of the losses on unlabelled points. None is C l / u for l labelled and u
-        unlabelled points.
+    {s3vc_C}
+    {C_star}
     {s3vc_loss}
     unlabeled_loss : UnlabeledLoss or str, default='auto'
         On unlabelled scores, one without kinks; 'auto' is that of the method.
-    s : float, default=3.0
-        Of exp(-s f^2), > 0.
+    {sharpness}
     method : {'gradient', 'quasi-newton'}, default='gradient'
         As in `S3VC`; the others hold a number for each unlabelled point.
-    balance : 'labels', float, (float, float), dict or None, default='labels'
-        Mean decision value on the unlabelled points, as in `S3VC`.
-    fit_intercept : bool, default=True
-        Whether there is a bias where ``balance=None``; a balance is one.
-    tol : float, default=1e-4
-        Norm of the gradient over sqrt(2 objective), and distance of margins from their places.
-    max_iter : int, default=20000
-        Most iterations of L-BFGS in every stage of a method, and in its last descent.
+    {balance}
+    {balance_intercept}
+    {s3vc_tol}
+    {s3vc_max_iter}
     {class_weight}
     {unlabeled}
-    client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+    {client}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point, in the chunks of X, computed when asked for.
-    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-        Probabilities of the classes for them.
+    {lazy_transduction_}
+    {lazy_transduction_proba_}
     coef_ : ndarray of shape (n_columns, n_features)
         Weights.
-    intercept_ : ndarray of shape (n_columns,)
-        Bias of each column.
-    objective_ : ndarray of shape (n_columns,)
-        The objective at the solution.
+    {intercept_}
+    {s3vc_objective_}
     {n_iter_}
     {status_}
     {n_features_in_}
@@ -290,55 +251,37 @@ class DaskLapERLSClassifier(DaskClassifier):
 
     Parameters
     ----------
-    kernel : str, default='rbf'
-        Name of a kernel of points.
+    {named_kernel}
     {gamma}
-    degree : float, default=3
-        Of the kernel 'poly'.
-    coef0 : float, default=1.0
-        Of the kernels 'poly' and 'sigmoid'.
-    C : float, default=10.0
-        Weight > 0 of the loss between f and g at every point.
-    lam : float, default=1e4
-        Weight lambda > 0 of the labels in g.
-    mu : float, default=1e4
-        Weight >= 0 of the smoothness of g on the graph.
+    {degree}
+    {coef0}
+    {embedded_C}
+    {lam}
+    {mu}
     n_eigenvectors : int or 'auto', default='auto'
         g is sought in the span of so many eigenvectors of the graph's Laplacian.
-    graph : KNNGraph or None, default=None
-        The graph: metric 'euclidean', weights 'heat' or 'binary'. None is the default one of the
-        estimator without Dask.
-    space : Landmarks or 'auto', default='auto'
-        Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
-    fit_intercept : bool, default=False
-        Whether f has an unregularised bias.
+    {neighbor_graph}
+    {landmark_space}
+    {embedded_bias}
     {class_weight}
     {unlabeled}
-    client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+    {client}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : dask.array.Array of shape (n_samples,)
-        Predicted class of every training point by g, in the chunks of X, computed when asked for.
-    transduction_proba_ : dask.array.Array of shape (n_samples, n_classes)
-        Probabilities of the classes for them.
-    virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
-        g.
-    alpha_ : ndarray of shape (n_landmarks, n_columns)
-        Expansion coefficients of f.
-    intercept_ : ndarray of shape (n_columns,)
-        Bias of each column.
-    X_fit_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks.
+    {lazy_transduction_by_g_}
+    {lazy_transduction_proba_}
+    {lazy_virtual_labels_}
+    {landmark_alpha_}
+    {intercept_}
+    {landmark_X_fit_}
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {optimality_}
-    {solver_}
+    {embedded_optimality_}
+    {embedded_solver_}
     {status_}
     {n_features_in_}
     {feature_names_in_}
@@ -403,48 +346,33 @@ class DaskLapERLSRegressor(DaskRegressor):
 
     Parameters
     ----------
-    kernel : str, default='rbf'
-        Name of a kernel of points.
+    {named_kernel}
     {gamma}
-    degree : float, default=3
-        Of the kernel 'poly'.
-    coef0 : float, default=1.0
-        Of the kernels 'poly' and 'sigmoid'.
-    C : float, default=10.0
-        Weight > 0 of the loss between f and g at every point.
-    lam : float, default=100.0
-        Weight lambda > 0 of the labels in g.
-    mu : float, default=1.0
-        Weight >= 0 of the smoothness of g on the graph.
+    {degree}
+    {coef0}
+    {embedded_C}
+    {regression_lam}
+    {regression_mu}
     n_eigenvectors : int, default=100
         g is sought in the span of so many eigenvectors of the graph's Laplacian.
-    graph : KNNGraph or None, default=None
-        The graph: metric 'euclidean', weights 'heat' or 'binary'. None is the default one of the
-        estimator without Dask.
-    space : Landmarks or 'auto', default='auto'
-        Landmarks of f, drawn from a sample; 'auto' is ``Landmarks()``.
-    fit_intercept : bool, default=True
-        Whether f has an unregularised bias.
-    client : distributed.Client or None, default=None
-        The cluster; None is the current client. It is never pickled with the estimator.
+    {neighbor_graph}
+    {landmark_space}
+    {embedded_regression_bias}
+    {client}
 
     Attributes
     ----------
     transduction_ : dask.array.Array of shape (n_samples,)
         Predicted value of every training point by g, in the chunks of X, computed when asked for.
-    virtual_labels_ : dask.array.Array of shape (n_samples, n_columns)
-        g.
-    alpha_ : ndarray of shape (n_landmarks, n_columns)
-        Expansion coefficients of f.
-    intercept_ : ndarray of shape (n_columns,)
-        Bias of each column.
-    X_fit_ : ndarray of shape (n_landmarks, n_features)
-        The landmarks.
+    {lazy_virtual_labels_}
+    {landmark_alpha_}
+    {intercept_}
+    {landmark_X_fit_}
     {kernel_}
     {eigenvalues_}
     {objective_}
-    {optimality_}
-    {solver_}
+    {embedded_optimality_}
+    {embedded_solver_}
     {status_}
     {n_features_in_}
     {feature_names_in_}

@@ -24,7 +24,7 @@ from lapwing.objectives.low_density import (
     LowDensityObjective,
     mean_ranks,
 )
-from lapwing.solvers.low_density.machines import BiasBounds, Observations, Recipe
+from lapwing.solvers.low_density.machines import Observations
 from lapwing.spaces import LinearFunction, LinearSpace
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
@@ -87,76 +87,6 @@ class _ClusterSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class _ClusterObservations(Observations):
-    """Labelled points at the client; the others are rows that are not among them.
-
-    Attributes
-    ----------
-    X : Points
-    rows : ndarray of shape (l,)
-        Rows of the labelled points, of which `index` counts.
-    labeled : LinearSpace
-        The labelled points.
-    """
-
-    X: Points
-    rows: Array
-    labeled: LinearSpace
-
-    @classmethod
-    def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
-        none = np.empty(0)
-        index, rows = np.arange(len(problem.index)), problem.index
-        codes, X = elect(problem.targets), problem.X
-        labeled = LinearSpace(X[rows])
-        return cls(index, codes, problem.weights, none, none, n_classes, X, rows, labeled)
-
-    @property
-    def n_unlabeled(self) -> int:
-        return self.X.shape[0] - len(self.rows)
-
-    @property
-    def mass(self) -> float:
-        return float(self.n_unlabeled)
-
-    @property
-    def center(self) -> Array:
-        """The mean of the unlabelled points."""
-        known = self.labeled.X.sum(axis=0, dtype=np.float64)
-        return np.asarray((self.X.mean * self.X.shape[0] - known) / self.n_unlabeled)
-
-    def whole(self, space: Any) -> Restriction:
-        return same_coordinates(space)
-
-    def mean(self, objective: LowDensityObjective, function: Function) -> float:
-        shift = 0.0 if objective.features.center is None else objective.features.center
-        return float((self.center - shift) @ function.coef + function.intercept)
-
-    def objective(
-        self, space: Any, targets: Array, bias: BiasBounds, recipe: Recipe
-    ) -> LowDensityObjective:
-        center = None if bias is None else self.center
-        features = _ClusterFeatures(
-            space,
-            center,
-            labeled=CenteredFeatures(self.labeled, center),
-            points=self.X.rows,
-            known=self.X.rows.at(self.rows),
-        )
-        return _ClusterObjective(
-            features,
-            recipe.loss,
-            recipe.unlabeled_loss,
-            self.index,
-            targets,
-            recipe.C * self.weights,
-            self.index[:0],
-            np.array([recipe.C_star]),  # of all of them
-            (0.0, 0.0) if bias is None else bias,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class _ClusterFeatures(CenteredFeatures):
     """Features of the points, of which the labelled ones are at the client.
 
@@ -197,6 +127,8 @@ class _ClusterObjective(LowDensityObjective):
 
     Attributes
     ----------
+    unlabeled_weights : ndarray of shape (1,)
+        Of each unlabelled point.
     smoothing : float
         Variance, in every coordinate of w, that the loss on unlabelled scores is smoothed by.
     """
@@ -270,6 +202,68 @@ class _ClusterObjective(LowDensityObjective):
             self.index[:0],
             np.zeros(0),
             self.bias,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _ClusterObservations(Observations):
+    """Labelled points at the client; the others are rows that are not among them.
+
+    Attributes
+    ----------
+    X : Points
+    rows : ndarray of shape (l,)
+        Rows of the labelled points, of which `index` counts.
+    labeled : LinearSpace
+        The labelled points.
+    unlabeled_weights : ndarray of shape (1,)
+        Of each unlabelled point.
+    """
+
+    X: Points
+    rows: Array
+    labeled: LinearSpace
+
+    _objective = _ClusterObjective
+
+    @classmethod
+    def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
+        index, rows = np.arange(len(problem.index)), problem.index
+        codes, X = elect(problem.targets), problem.X
+        labeled = LinearSpace(X[rows])
+        return cls(
+            index, codes, problem.weights, index[:0], np.ones(1), n_classes, X, rows, labeled
+        )
+
+    @property
+    def n_unlabeled(self) -> int:
+        return self.X.shape[0] - len(self.rows)
+
+    @property
+    def mass(self) -> float:
+        return float(self.n_unlabeled)
+
+    @property
+    def center(self) -> Array:
+        """The mean of the unlabelled points."""
+        known = self.labeled.X.sum(axis=0, dtype=np.float64)
+        return np.asarray((self.X.mean * self.X.shape[0] - known) / self.n_unlabeled)
+
+    def whole(self, space: Any) -> Restriction:
+        return same_coordinates(space)
+
+    def mean(self, objective: LowDensityObjective, function: Function) -> float:
+        shift = 0.0 if objective.features.center is None else objective.features.center
+        return float((self.center - shift) @ function.coef + function.intercept)
+
+    def features(self, space: Any, *, centered: bool) -> _ClusterFeatures:
+        center = self.center if centered else None
+        return _ClusterFeatures(
+            space,
+            center,
+            labeled=CenteredFeatures(self.labeled, center),
+            points=self.X.rows,
+            known=self.X.rows.at(self.rows),
         )
 
 

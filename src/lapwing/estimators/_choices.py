@@ -89,7 +89,8 @@ CHOICES = {
         "taken as a symmetric affinity between the rows of X.",
         "None chooses by the points (`lapwing.graphs.default_graph`): for classes "
         "``KNNGraph(n_neighbors=5, power=2)``, or ``KNNGraph(n_neighbors=10, power=1)`` up to 3 "
-        "features; for regressions ``KNNGraph(n_neighbors=5, power=2, normalized=False)``.",
+        "features; for regressions ``KNNGraph(n_neighbors=5, power=2, normalized=False)``. "
+        "`normalized` of a graph of your own says which Laplacian is made of it.",
     ),
     "solver": _solvers(),
     "kinked_solver": _entry(

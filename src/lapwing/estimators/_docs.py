@@ -7,6 +7,9 @@ fills it in. Four copies of the same text would drift apart.
 from __future__ import annotations
 
 import textwrap
+from collections import ChainMap
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from lapwing.estimators._choices import CHOICES
@@ -266,7 +269,7 @@ kernel_ : Kernel
 """,
     "objective_": """
 objective_ : ndarray of shape (n_columns,)
-    Minimum of the objective above, a column.
+    Minimum of the objective, a column.
 """,
     "optimality_": """
 optimality_ : ndarray of shape (n_columns,)
@@ -314,17 +317,192 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features_in_,)
     Names of the features, if X had any that are strings.
 """,
+    "anchor_graph": """
+graph : AnchorGraph or None, default=None
+    The anchors, and how points are weighed over them. None is ``AnchorGraph()``: centres of
+    k-means, a tenth of the points but 20 to 1000, kernel weights over the 3 nearest. A search
+    over its parameters (``graph__n_anchors``) needs ``graph=AnchorGraph()`` to set them on.
+""",
+    "anchor_gamma_I": """
+gamma_I : float, default=0.1
+    Weight >= 0 of the smoothness, not divided by numbers of points. The authors of the method use
+    0.01.
+""",
+    "class_mass_normalization": """
+class_mass_normalization : bool, default=True
+    Whether the membership of a class, (1 + f) / 2 of its decision values f, is divided by its sum
+    over all points that labels reach before the largest one is taken. It makes up for columns that
+    are too small everywhere, and prefers no class where classes are of about one size; where they
+    are not, leave it out.
+""",
+    "anchor_alpha_": """
+alpha_ : ndarray of shape (n_anchors, n_columns)
+    Values at the anchors, normalised if asked for: the decision value of a point is their
+    mean by its weights.
+""",
+    "anchor_intercept_": """
+intercept_ : ndarray of shape (n_columns,)
+    Added to decision values; 0 here, as the values at the anchors hold it.
+""",
+    "anchors_": """
+anchors_ : Anchors
+    The anchors that have points: ``anchors_.points``, and ``anchors_.rows(X)`` for the weights.
+""",
+    "n_eigenfunctions": """
+n_eigenfunctions : int or None, default=None
+    Eigenfunctions beside the constant; None is 2 a direction, but at most 30: with few labels, more
+    of them make spikes at the labelled points. Of functions that are equally smooth all are taken
+    or none (at most 4 times as many as asked for).
+""",
+    "n_directions": """
+n_components : int, default=64
+    Principal directions; fewer where the points vary in fewer, more where they vary equally
+    along several.
+""",
+    "n_bins": """
+n_bins : int, default=100
+    Bins of each histogram, from 3 to 2000: each direction takes a dense eigenproblem of that
+    size.
+""",
+    "bandwidth": """
+bandwidth : float or None, default=None
+    Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is
+    0.2 of the standard deviation along the first direction (at least a bin's width).
+""",
+    "clip": """
+clip : float, default=0.025
+    Share, less than 1/2, of the points on either end of a direction that is moved to the ends
+    of the bins. New points beyond are moved there too.
+""",
+    "eigenfunction_lam": """
+lam : float, default=100.0
+    Weight > 0 of the labels. The functions have unit norm over the n points, so that the same
+    smoothness asks for a weight in proportion to n.
+""",
+    "eigenfunction_alpha_": """
+alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
+    Coefficients of the functions, the constant left out.
+""",
+    "constant_": """
+intercept_ : ndarray of shape (n_columns,)
+    Value of the constant.
+""",
+    "eigenfunctions_": """
+eigenfunctions_ : Eigenfunctions
+    The functions: ``eigenfunctions_.eigenvalues``, ``eigenfunctions_.dimension`` (the direction
+    of each), and ``eigenfunctions_.evaluate(X)`` for their values.
+""",
+    "s3vc_C": """
+C : float, default=100.0
+    Weight > 0 of the labelled losses. Its size goes with that of the features where the kernel
+    depends on it (linear): in units of 1/1000 it takes a million times as much.
+""",
+    "C_star": """
+C_star : float or None, default=None
+    Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
+    labelled and u unlabelled points.
+""",
+    "sharpness": """
+s : float, default=3.0
+    Of exp(-s f^2), > 0.
+""",
+    "balance": """
+balance : 'labels', float, (float, float), dict or None, default='labels'
+    Mean decision value on the unlabelled points, held exactly (predicted shares follow it
+    loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
+    between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``, or a pandas
+    Series. Give them if labels were drawn in equal numbers and classes are not equal. 'labels'
+    gives way, with a warning, to an estimate where the unlabelled points contradict it, which
+    takes about ten labels a class to see (of two classes with four or more labels each there
+    is a warning alone), and is not held where they are fewer than the labels. Fractions are
+    always held. None leaves the value free.
+""",
+    "balance_intercept": """
+fit_intercept : bool, default=True
+    Whether there is a bias where ``balance=None``; a balance is one.
+""",
+    "s3vc_tol": """
+tol : float, default=1e-4
+    Norm of the gradient over sqrt(2 objective), and distance of margins from their places.
+""",
+    "s3vc_max_iter": """
+max_iter : int, default=20000
+    Most iterations of L-BFGS in every stage of a method, and in its last descent.
+""",
+    "s3vc_objective_": """
+objective_ : ndarray of shape (n_columns,)
+    The objective at the solution, without smoothing.
+""",
+    "regression_lam": """
+lam : float, default=100.0
+    Weight lambda > 0 of the targets in g; times the sample weights.
+""",
+    "regression_mu": """
+mu : float, default=1.0
+    Weight >= 0 of the smoothness of g on the graph. The default suits the default graph, whose
+    Laplacian D - W leaves constants alone. It smooths by less than the classifiers': values
+    are to be followed, where classes only need a sign.
+""",
+    "embedded_bias": """
+fit_intercept : bool, default=False
+    Whether f has an unregularised bias. The authors of the method have none for classes.
+""",
+    "embedded_regression_bias": """
+fit_intercept : bool, default=True
+    Whether f has an unregularised bias.
+""",
+    "embedded_tol": """
+tol : float, default=1e-8
+    Of conjugate gradient, used with ``n_eigenvectors=None`` and features for many points: the
+    residual relative to the right-hand side.
+""",
+    "embedded_max_iter": """
+max_iter : int, default=20000
+    Most iterations of it.
+""",
+    "embedded_optimality_": """
+optimality_ : ndarray of shape (n_columns,)
+    Relative residual of the linear equations, a column.
+""",
+    "embedded_n_iter_": """
+n_iter_ : int
+    Iterations of the solver; 1 for direct ones.
+""",
+    "embedded_solver_": """
+solver_ : str
+    'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
+""",
+    "classes_": """
+classes_ : ndarray of shape (n_classes,)
+    Class labels, sorted.
+""",
+    "transduction_": """
+transduction_ : ndarray of shape (n_samples,)
+    Predicted class of every training point, labelled ones included.
+""",
+    "embedded_transduction_": """
+transduction_ : ndarray of shape (n_samples,)
+    Predicted class of every training point, labelled ones included, by g.
+""",
 }
 
 
-def document(cls: T) -> T:
-    """Fill the shared entries into the docstring of a class."""
+def document(cls: T, own: Mapping[str, str] = MappingProxyType({})) -> T:
+    """Fill the shared entries into the docstring of a class.
+
+    Parameters
+    ----------
+    cls : type
+    own : mapping of str to str, default={}
+        Further entries, of the part of the house that the class belongs to.
+    """
+    entries = ChainMap(dict(own), _ENTRIES)
     lines = []
     for line in (cls.__doc__ or "").splitlines():
         name = line.strip()[1:-1]
         if line.strip() == "{" + name + "}":
             indent = line[: len(line) - len(line.lstrip())]
-            lines.append(textwrap.indent(_ENTRIES[name].strip("\n"), indent))
+            lines.append(textwrap.indent(entries[name].strip("\n"), indent))
         else:
             lines.append(line)
     cls.__doc__ = "\n".join(lines)

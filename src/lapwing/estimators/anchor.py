@@ -75,39 +75,24 @@ class AnchorGraphClassifier(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    graph : AnchorGraph or None, default=None
-        The anchors, and how points are weighed over them. None is ``AnchorGraph()``: centres of
-        k-means, a tenth of the points but 20 to 1000, kernel weights over the 3 nearest. A search
-        over its parameters (``graph__n_anchors``) needs ``graph=AnchorGraph()`` to set them on.
-    gamma_I : float, default=0.1
-        Weight >= 0 of the smoothness; [1]_ uses 0.01. It is not divided by numbers of points.
-    class_mass_normalization : bool, default=True
-        Whether the membership of a class, (1 + (Za)_ij) / 2, is divided by its sum over all points
-        that labels reach before the largest one is taken ([1]_). It makes up for columns that are
-        too small everywhere, and prefers no class where classes are of about one size; where they
-        are not, leave it out.
+    {anchor_graph}
+    {anchor_gamma_I}
+    {class_mass_normalization}
     {class_prior}
     {unlabeled}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
-    alpha_ : ndarray of shape (n_anchors, n_columns)
-        Values at the anchors, normalised if asked for: the decision value of a point is their
-        mean by its weights.
-    intercept_ : ndarray of shape (n_columns,)
-        Added to it; 0 here, as the values at the anchors hold it.
-    anchors_ : Anchors
-        The anchors that have points: ``anchors_.points``, and ``anchors_.rows(X)`` for the weights.
+    {anchor_alpha_}
+    {anchor_intercept_}
+    {anchors_}
     basis_ : ndarray of shape (n_points,)
         Rows of X that the points of the graph are: equal rows are one.
-    objective_ : ndarray of shape (n_columns,)
-        Minimum of the objective above, a column.
+    {objective_}
     {class_prior_}
     {class_offsets_}
     {labeled_}

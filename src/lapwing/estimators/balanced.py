@@ -143,11 +143,9 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     virtual_labels_ : ndarray of shape (n_samples, n_columns)
         Decision values of every row, of which `transduction_` comes.

@@ -78,48 +78,28 @@ class EigenfunctionClassifier(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    n_eigenfunctions : int or None, default=None
-        Eigenfunctions beside the constant; None is 2 a direction as in [2]_, but at most 30: with
-        few labels, more of them make spikes at the labelled points. Of functions that are equally
-        smooth all are taken or none (at most 4 times as many as asked for).
-    n_components : int, default=64
-        Principal directions; fewer where the points vary in fewer, more where they vary equally
-        along several.
-    n_bins : int, default=100
-        Bins of each histogram, from 3 to 2000: each direction takes a dense eigenproblem of that
-        size.
-    bandwidth : float or None, default=None
-        Standard deviation > 0 of the Gaussian affinity between bins, in the units of X. None is
-        0.2 of the standard deviation along the first direction (at least a bin's width).
-    clip : float, default=0.025
-        Share, less than 1/2, of the points on either end of a direction that is moved to the ends
-        of the bins. New points beyond are moved there too.
-    lam : float, default=100.0
-        Weight > 0 of the labels. The columns of U have unit norm over the n points, so that the
-        same smoothness asks for a weight in proportion to n.
+    {n_eigenfunctions}
+    {n_directions}
+    {n_bins}
+    {bandwidth}
+    {clip}
+    {eigenfunction_lam}
     {class_weight}
     {class_prior}
     {unlabeled}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
-    alpha_ : ndarray of shape (n_eigenfunctions, n_columns)
-        Coefficients of the functions, the constant left out.
-    intercept_ : ndarray of shape (n_columns,)
-        Value of the constant.
-    eigenfunctions_ : Eigenfunctions
-        The functions: ``eigenfunctions_.eigenvalues``, ``eigenfunctions_.dimension`` (the direction
-        of each), and ``eigenfunctions_.evaluate(X)`` for their values.
+    {eigenfunction_alpha_}
+    {constant_}
+    {eigenfunctions_}
     basis_ : ndarray of shape (n_points,)
         Rows of X that are counted: equal rows are one point.
-    objective_ : ndarray of shape (n_columns,)
-        Minimum of the objective above, a column.
+    {objective_}
     {class_prior_}
     {class_offsets_}
     {labeled_}

@@ -47,13 +47,9 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     {n_eigenvectors}
     {graph}
     {embedded_space}
-    fit_intercept : bool, default=False
-        Whether f has an unregularised bias; [1]_ has none here.
-    tol : float, default=1e-8
-        Of conjugate gradient, used with ``n_eigenvectors=None`` and features for many points: the
-        residual relative to the right-hand side.
-    max_iter : int, default=20000
-        Most iterations of it.
+    {embedded_bias}
+    {embedded_tol}
+    {embedded_max_iter}
     {class_weight}
     {class_prior}
     {refine}
@@ -63,11 +59,9 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included, by g.
+    {embedded_transduction_}
     {probabilities_}
     {virtual_labels_}
     {embedded_alpha_}
@@ -78,12 +72,9 @@ class LapERLSClassifier(Updatable, SemiSupervisedClassifier, _SquaredEstimator):
     {kernel_}
     {eigenvalues_}
     {objective_}
-    optimality_ : ndarray of shape (n_columns,)
-        Relative residual of the linear equations, a column.
-    n_iter_ : int
-        Iterations of the solver; 1 for direct ones.
-    solver_ : str
-        'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
+    {embedded_optimality_}
+    {embedded_n_iter_}
+    {embedded_solver_}
     {status_}
     {embedded_affinity_}
     {labeled_}
@@ -187,28 +178,18 @@ class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
     {gamma}
     {degree}
     {coef0}
-    C : float, default=10.0
-        Weight > 0 of the loss between f and g at every point: how closely the function follows the
-        virtual labels.
-    lam : float, default=100.0
-        Weight lambda > 0 of the targets in g; times the sample weights.
-    mu : float, default=1.0
-        Weight >= 0 of the smoothness of g on the graph. The default suits the default graph, whose
-        Laplacian D - W leaves constants alone. It smooths by less than the classifiers': values
-        are to be followed, where classes only need a sign.
+    {embedded_C}
+    {regression_lam}
+    {regression_mu}
     n_eigenvectors : int or None, default=100
         g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
         ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
         exact one, which follows values better where it can be afforded.
     {graph}
     {embedded_space}
-    fit_intercept : bool, default=True
-        Whether f has an unregularised bias.
-    tol : float, default=1e-8
-        Of conjugate gradient, used with ``n_eigenvectors=None`` and features for many points: the
-        residual relative to the right-hand side.
-    max_iter : int, default=20000
-        Most iterations of it.
+    {embedded_regression_bias}
+    {embedded_tol}
+    {embedded_max_iter}
     {memory}
     {updatable}
 
@@ -225,12 +206,9 @@ class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
     {kernel_}
     {eigenvalues_}
     {objective_}
-    optimality_ : ndarray of shape (n_columns,)
-        Relative residual of the linear equations, a column.
-    n_iter_ : int
-        Iterations of the solver; 1 for direct ones.
-    solver_ : str
-        'cholesky' (kernel matrix), 'normal equations' (features) or 'conjugate gradient'.
+    {embedded_optimality_}
+    {embedded_n_iter_}
+    {embedded_solver_}
     {status_}
     {embedded_affinity_}
     {labeled_}

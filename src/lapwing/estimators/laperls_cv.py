@@ -64,11 +64,9 @@ class LapERLSClassifierCV(SemiSupervisedClassifier, EmbeddedPath):
     {best_params_}
     {best_score_}
     {cv_results_}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included, by g.
+    {embedded_transduction_}
     {probabilities_}
     {virtual_labels_}
     {embedded_alpha_}

@@ -64,11 +64,9 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included, by g.
+    {embedded_transduction_}
     {probabilities_}
     {virtual_labels_}
     {embedded_alpha_}
@@ -186,15 +184,9 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     {gamma}
     {degree}
     {coef0}
-    C : float, default=10.0
-        Weight > 0 of the loss between f and g at every point: how closely the function follows the
-        virtual labels.
-    lam : float, default=100.0
-        Weight lambda > 0 of the targets in g; times the sample weights.
-    mu : float, default=1.0
-        Weight >= 0 of the smoothness of g on the graph. The default suits the default graph, whose
-        Laplacian D - W leaves constants alone. It smooths by less than the classifiers': values
-        are to be followed, where classes only need a sign.
+    {embedded_C}
+    {regression_lam}
+    {regression_mu}
     n_eigenvectors : int or None, default=100
         g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
         ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
@@ -204,8 +196,7 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
         0 fits every virtual label by the absolute error; only with more are coefficients 0.
     {graph}
     {embedded_space}
-    fit_intercept : bool, default=True
-        Whether f has an unregularised bias.
+    {embedded_regression_bias}
     tol : float, default=1e-6
         Of the duality gap, relative to the objective.
     max_iter : int, default=200

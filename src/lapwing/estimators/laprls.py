@@ -51,11 +51,9 @@ class LapRLSClassifier(Updatable, ManifoldClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     {alpha_}
     {coef_}

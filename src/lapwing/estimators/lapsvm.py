@@ -59,11 +59,9 @@ class LapSVC(Updatable, ManifoldClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     {alpha_}
     {coef_}

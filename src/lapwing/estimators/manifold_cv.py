@@ -67,11 +67,9 @@ class LapRLSClassifierCV(SemiSupervisedClassifier, ManifoldPath):
     {best_params_}
     {best_score_}
     {cv_results_}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     {alpha_}
     {coef_}
@@ -302,11 +300,9 @@ class LapSVCCV(SemiSupervisedClassifier, ManifoldPath):
     {best_params_}
     {best_score_}
     {cv_results_}
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     {alpha_}
     {coef_}

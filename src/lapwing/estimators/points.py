@@ -6,12 +6,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, as_rows, blocks_of, header_of, moments_of
 
-__all__ = ["Held", "check_rows", "read_points"]
+__all__ = ["Held", "check_one_entry_a_row", "check_rows", "read_points"]
 
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
 # reading it again and again.
@@ -69,6 +70,17 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
     for some, block in blocks_of(rows):
         values[some] = block
     return Held(values, header_of(rows))
+
+
+def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:
+    """Refuse y that has not an entry for every row of X, as where it has only the labels."""
+    n, given = _num_samples(X), _num_samples(y)
+    if n != given:
+        marker = "NaN" if regression else "-1 or a missing value (see the parameter unlabeled)"
+        raise ValueError(
+            f"X has {n} rows, but y has {given} entries: y takes one for each row of X. Rows "
+            f"without a label stay in X, and {marker} marks them in y."
+        )
 
 
 def check_rows(X: Rows) -> None:

@@ -151,28 +151,14 @@ class S3VC(SemiSupervisedClassifier):
     space : Landmarks, Linear or None, default=None
         Functions to choose from. None: all expansions over the points, O(n^2) memory, or with
         ``kernel='linear'`` the features, O(nnz) a step. `Landmarks`: O(n r) memory and a step.
-    C : float, default=100.0
-        Weight > 0 of the labelled losses. Its size goes with that of the features where the kernel
-        depends on it (linear): in units of 1/1000 it takes a million times as much.
-    C_star : float or None, default=None
-        Weight >= 0 of the losses on unlabelled points; 0 is a supervised SVM. None is C l / u for l
-        labelled and u unlabelled points.
+    {s3vc_C}
+    {C_star}
     {s3vc_loss}
     {unlabeled_loss}
-    s : float, default=3.0
-        Of exp(-s f^2), > 0.
+    {sharpness}
     {method}
-    balance : 'labels', float, (float, float), dict or None, default='labels'
-        Mean decision value on the unlabelled points, held exactly (predicted shares follow it
-        loosely): the mean label; for two classes 2 p - 1 of a fraction p of ``classes_[1]``, or
-        between those of two; for any that of fractions ``{'a': 0.2, 'b': 0.8}``, or a pandas
-        Series. Give them if labels were drawn in equal numbers and classes are not equal. 'labels'
-        gives way, with a warning, to an estimate where the unlabelled points contradict it, which
-        takes about ten labels a class to see (of two classes with four or more labels each there
-        is a warning alone), and is not held where they are fewer than the labels. Fractions are
-        always held. None leaves the value free.
-    fit_intercept : bool, default=True
-        Whether there is a bias where ``balance=None``; a balance is one.
+    {balance}
+    {balance_intercept}
     {graph}
     gamma_I : float, default=0.0
         Weight >= 0 of the intrinsic norm, h'L^p h / 2 added to the objective: the hybrid of both
@@ -183,10 +169,8 @@ class S3VC(SemiSupervisedClassifier):
         that the votes of all pairs leave to its two classes, in three rounds.
     n_init : int, default=1
         Starts; all but the first are random, and the lowest objective wins.
-    tol : float, default=1e-4
-        Norm of the gradient over sqrt(2 objective), and distance of margins from their places.
-    max_iter : int, default=20000
-        Most iterations of L-BFGS in every stage of a method, and in its last descent.
+    {s3vc_tol}
+    {s3vc_max_iter}
     {class_weight}
     {unlabeled}
     random_state : int, RandomState or None, default=None
@@ -194,11 +178,9 @@ class S3VC(SemiSupervisedClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     {probabilities_}
     {alpha_}
     {coef_}
@@ -209,8 +191,7 @@ class S3VC(SemiSupervisedClassifier):
         Rows of X that are the points of the problem: the distinct ones, without labelled ones
         of weight 0 (with a given affinity or kernel matrix all rows are).
     {kernel_}
-    objective_ : ndarray of shape (n_columns,)
-        The objective above at the solution, without smoothing.
+    {s3vc_objective_}
     objectives_ : list of ndarray
         The same at the end of every start, a column.
     supervised_objective_ : ndarray of shape (n_columns,)

@@ -27,12 +27,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_masked
+from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_gaps, refuse_masked
 from lapwing._rows import PickedRows, Rows, as_rows, header_of, is_rows, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
-from lapwing.estimators.points import Held, check_rows, read_points
+from lapwing.estimators.points import Held, check_one_entry_a_row, check_rows, read_points
 from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
@@ -291,7 +291,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
                 "unlabelled points in y."
             )
         X = self._read_points(X, reset=True)
-        check_consistent_length(X, y)
+        check_one_entry_a_row(X, y, regression=self._regression)
         targets = self._read_targets(y)
         diagnostics.warn_doubt(targets.doubt)
         diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
@@ -313,11 +313,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         checks: dict[str, Any] = {
             "dtype": (np.float64, np.float32),
             "ensure_min_samples": 2 if reset else 1,
+            "ensure_all_finite": False,  # `refuse_gaps` says where, and what to do
         }
         if isinstance(X, Held):
             validate_data(self, X.header, reset=reset, skip_check_array=True)
-            return check_array(X.values, estimator=self, input_name="X", **checks)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
+            X = check_array(X.values, estimator=self, input_name="X", **checks)
+        else:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
+        refuse_gaps(X, getattr(self, "feature_names_in_", None))
         return _canonical(X) if is_sparse(X) else X
 
     def _reads_blocks(self, rows: Rows) -> bool:
@@ -384,7 +387,13 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
                 normalized=recipe.normalized,
                 power=recipe.power,
             )
-        return build_laplacian(recipe, problem.X, problem.X.dtype, memory=self.memory)
+        return build_laplacian(
+            recipe,
+            problem.X,
+            problem.X.dtype,
+            memory=self.memory,
+            regression=self._regression,
+        )
 
     def _forget(self) -> Mapping[str, Any]:
         """Drop what an earlier fit left: a fit that fails must not answer with its remains."""

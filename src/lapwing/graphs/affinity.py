@@ -31,8 +31,10 @@ class AffinityGraph(BaseEstimator):
         Weights between the points that are fitted, labelled and unlabelled, in their order.
         Symmetric (up to rounding), finite and not negative; the diagonal is ignored. Zero means
         no edge.
-    normalized : bool, default=True
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    normalized : bool or 'auto', default=True
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. The first does not depend on the
+        size of the weights, which may be any, but draws the values of regressions towards 0: with
+        weights of about 1 take False for them. 'auto' is as for `KNNGraph`.
     power : int, default=1
         p of the graph term f'L^p f.
 
@@ -54,7 +56,7 @@ class AffinityGraph(BaseEstimator):
            [0.5, 0. ]])
     """
 
-    def __init__(self, affinity: Any, *, normalized: bool = True, power: int = 1) -> None:
+    def __init__(self, affinity: Any, *, normalized: bool | str = True, power: int = 1) -> None:
         self._matrix = affinity
         self.normalized = normalized
         self.power = power
@@ -132,8 +134,10 @@ class TransformerGraph(BaseEstimator):
     weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
         From distances to weights, as for `KNNGraph`; the longest edge of a point takes the place
         of the one to its k-th neighbour. Without effect on a transformer in 'connectivity' mode.
-    normalized : bool, default=True
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    normalized : bool or 'auto', default='auto'
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. 'auto' is the first for classes,
+        and for regressions the second, which leaves constants alone: the first draws values
+        towards 0.
     power : int, default=1
         p of the graph term f'L^p f.
 
@@ -147,7 +151,7 @@ class TransformerGraph(BaseEstimator):
         transformer: Any,
         *,
         weights: str | WeightFunction = "heat",
-        normalized: bool = True,
+        normalized: bool | str = "auto",
         power: int = 1,
     ) -> None:
         self.transformer = transformer

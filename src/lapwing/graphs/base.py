@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lapwing._arrays import MASK_CURE, Array, refuse_masked
+from lapwing._arrays import MASK_CURE, Array, refuse_gaps, refuse_masked
 from lapwing._rows import is_rows
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "check_points",
     "check_power",
     "check_values",
+    "is_normalized",
     "tidy",
 ]
 
@@ -44,8 +45,8 @@ class GraphRecipe(Protocol):
     """How a graph is made of points; see the module."""
 
     @property
-    def normalized(self) -> bool:
-        """Whether the Laplacian is the normalised one."""
+    def normalized(self) -> bool | str:
+        """Whether the Laplacian is the normalised one; 'auto' leaves it to what is learnt."""
 
     @property
     def power(self) -> int:
@@ -83,6 +84,34 @@ def check_normalized(normalized: Any) -> bool:
     return bool(normalized)
 
 
+def is_normalized(normalized: Any, *, regression: bool = False) -> bool:
+    """Whether the Laplacian of a recipe is the normalised one.
+
+    Parameters
+    ----------
+    normalized : bool or 'auto'
+        Of the recipe. 'auto' is True for classes, where only signs count and vertices of many
+        neighbours are not to outweigh others. It is False for regressions: L_n is not 0 on
+        constants, so it draws values towards 0, and the more the fewer labels hold them.
+    regression : bool, default=False
+        Whether values are to be smoothed and not classes.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+    """
+    if isinstance(normalized, str) and normalized == "auto":
+        return not regression
+    if not isinstance(normalized, (bool, np.bool_)):
+        raise ValueError(f"normalized={normalized!r} must be True, False or 'auto'.")
+    return bool(normalized)
+
+
 def check_points(X: Any, owner: str) -> Any:
     """Points as a float32 or float64 array or CSR matrix: finite, two-dimensional, not empty.
 
@@ -91,9 +120,16 @@ def check_points(X: Any, owner: str) -> Any:
     if is_rows(X):
         return X
     refuse_masked(X, "X", MASK_CURE)
-    return check_array(
-        X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X", estimator=owner
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+        input_name="X",
+        estimator=owner,
     )
+    refuse_gaps(X)
+    return X
 
 
 def check_affinity(affinity: Any, n_points: int | None = None) -> CSR:

@@ -64,8 +64,10 @@ class KNNGraph(BaseEstimator):
         where that is 0. These never fall below 1.2e-38, so that no edge is lost to underflow. A
         function gets the array of the lengths of all directed edges and returns as many weights,
         finite and not negative; 0 means no edge.
-    normalized : bool, default=True
-        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W.
+    normalized : bool or 'auto', default='auto'
+        Whether the Laplacian is D^-1/2 (D - W) D^-1/2 or D - W. 'auto' is the first for classes,
+        and for regressions the second, which leaves constants alone: the first draws values
+        towards 0.
     power : int, default=2
         p of the graph term f'L^p f.
     metric : str or callable, default='euclidean'
@@ -118,8 +120,8 @@ class KNNGraph(BaseEstimator):
     -----
     Distances are in the units of X: scale the features first if their units differ.
 
-    The defaults are those of ``graph=None`` for classes and more than three features (see
-    `default_graph`).
+    The defaults are those of ``graph=None`` for regressions, and for classes and more than three
+    features (see `default_graph`).
 
     References
     ----------
@@ -141,7 +143,7 @@ class KNNGraph(BaseEstimator):
         n_neighbors: int = 5,
         *,
         weights: str | WeightFunction = "heat",
-        normalized: bool = True,
+        normalized: bool | str = "auto",
         power: int = 2,
         metric: Any = "euclidean",
         mutual: bool = False,

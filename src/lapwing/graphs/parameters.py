@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lapwing.graphs.base import check_normalized, check_power
+from lapwing.graphs.base import check_power, is_normalized
 
 __all__ = ["check_recipe", "one_of"]
 
@@ -69,7 +69,7 @@ _FLAG = _rule(_is_flag, "True or False")
 _COUNT = _rule(_is_count, "a whole number of at least 1")
 
 _RULES: dict[str, Rule] = {
-    "normalized": lambda name, value: check_normalized(value),
+    "normalized": lambda name, value: is_normalized(value),
     "power": lambda name, value: check_power(value),
     "mutual": _FLAG,
     "approximate": _rule(

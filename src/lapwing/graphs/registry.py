@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from lapwing._rows import is_rows
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
-from lapwing.graphs.base import GraphRecipe, check_normalized, check_power
+from lapwing.graphs.base import GraphRecipe, check_power, is_normalized
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.neighbors import KNNGraph
 
@@ -67,7 +67,12 @@ def graph_reads_rows(graph: Any) -> bool:
 
 
 def build_laplacian(
-    graph: Any, X: Any, dtype: Any = np.float64, *, memory: Any = None
+    graph: Any,
+    X: Any,
+    dtype: Any = np.float64,
+    *,
+    memory: Any = None,
+    regression: bool = False,
 ) -> Laplacian:
     """Build the Laplacian of points from anything that `as_graph` accepts.
 
@@ -81,6 +86,8 @@ def build_laplacian(
         Precision of the Laplacian's matrix.
     memory : str or joblib.Memory, default=None
         Where a search for neighbours of points on disk keeps its finished stages.
+    regression : bool, default=False
+        Whether values are to be smoothed and not classes: what ``normalized='auto'`` goes by.
 
     Returns
     -------
@@ -89,7 +96,8 @@ def build_laplacian(
     """
     recipe = as_graph(graph)
     # Before the search, which may take minutes.
-    power, normalized = check_power(recipe.power), check_normalized(recipe.normalized)
+    power = check_power(recipe.power)
+    normalized = is_normalized(recipe.normalized, regression=regression)
     if is_rows(X) and isinstance(recipe, KNNGraph):
         affinity = recipe.affinity_of_rows(X, memory)
     else:

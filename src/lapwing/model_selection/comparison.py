@@ -23,6 +23,7 @@ from lapwing._rows import as_rows, is_rows
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
+from lapwing.estimators.points import check_one_entry_a_row
 from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
@@ -316,7 +317,8 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
             raise ValueError(f"{name}={value!r} must be at least {least}.")
     if (on_disk := as_rows(X)) is not None:
         X = on_disk  # of which the rows that are compared on are read
-    check_consistent_length(X, y, sample_weight)
+    check_one_entry_a_row(X, y, regression=False)
+    check_consistent_length(X, sample_weight)
     labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
     if candidates is None:
         candidates = default_candidates(X, asked.unlabeled, len(labels.classes))

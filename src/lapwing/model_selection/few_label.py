@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, refuse_gaps
 from lapwing._rows import as_rows, header_of
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
@@ -61,11 +61,9 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Estimated share of wrong answers on the unlabelled rows.
     error_interval_ : tuple of float
         Where that share lies with probability 0.9.
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted.
+    {classes_}
     {unlabeled_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted class of every training point, labelled ones included.
+    {transduction_}
     transduction_proba_ : ndarray of shape (n_samples, n_classes)
         Probabilities of the classes of every training point.
     {labeled_}
@@ -189,9 +187,16 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if rows is not None:
             validate_data(self, header_of(rows), skip_check_array=True)
             return rows
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            ensure_min_samples=2,
         )
+        refuse_gaps(X, getattr(self, "feature_names_in_", None))
+        return X
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of points by the chosen estimator.

@@ -1,8 +1,9 @@
 """Pictures of fits, in the manner of scikit-learn's displays.
 
 They need matplotlib (the extra ``plot``). ``Display.from_estimator`` draws into the given Axes, or
-into a new Figure that pyplot does not know: nothing stays open, no global setting is changed. Save
-it with ``display.figure_.savefig(...)``. Text and lines suit the ground that they lie on.
+into a new figure of pyplot: ``plt.show()`` shows it, ``display.figure_.savefig(...)`` saves it and
+``plt.close(display.figure_)`` frees its memory. No global setting is changed. Text and lines suit
+the ground that they lie on.
 """
 
 from lapwing._host.publish import publish as _publish

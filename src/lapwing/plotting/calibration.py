@@ -137,7 +137,7 @@ class CalibrationDisplay(Display):
         confidence : float, default=0.95
             Share of intervals that hold the true share.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -208,7 +208,7 @@ class CalibrationDisplay(Display):
         confidence : float, default=0.95
             Share of intervals that hold the true share.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -272,7 +272,7 @@ class CalibrationDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True

@@ -102,7 +102,7 @@ class ConvergenceDisplay(Display):
         quantity : {'objective', 'gradient', 'preconditioned', 'mixed'}, default='objective'
             What to draw; of `objectives_` there is the objective alone.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -142,7 +142,7 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True

@@ -129,7 +129,7 @@ class DecisionMapDisplay(Display):
         resolution : int, default=240
             Points of the grid along each axis; the estimator is asked for their square.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -185,7 +185,7 @@ class DecisionMapDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -289,7 +289,7 @@ def decision_map(
     y : array-like of shape (n,), default=None
         Their labels; None means that all are unlabelled.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None makes a new figure of pyplot.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         The marker of unlabelled points in `y`, as for the classifiers of lapwing; with 'auto', -1
         is a label if it is one of the estimator's classes.

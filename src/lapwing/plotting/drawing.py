@@ -54,14 +54,15 @@ PALE = "#767d8a"
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
-    """Make Axes in a Figure of their own, of that size in inches, unknown to pyplot."""
-    module = require("matplotlib.figure", extra="plot", purpose="lapwing.plotting")
-    axes: Axes = module.Figure(figsize=size, layout="constrained").add_subplot()
+    """Make Axes in a new figure of pyplot, of that size in inches."""
+    # Of pyplot, as scikit-learn's displays: `plt.show()` shows it, and a notebook does by itself.
+    pyplot = require("matplotlib.pyplot", extra="plot", purpose="lapwing.plotting")
+    axes: Axes = pyplot.subplots(figsize=size, layout="constrained")[1]
     return axes
 
 
 class Display:
-    """What all displays have: they draw into given Axes, or into a Figure of their own."""
+    """What all displays have: they draw into given Axes, or into a new figure of pyplot."""
 
     ax_: Axes
     figure_: Figure | SubFigure

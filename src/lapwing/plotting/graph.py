@@ -118,7 +118,7 @@ class GraphDisplay(Display):
             Where the rows are drawn, for example by t-SNE. None means the two features if there
             are no more, or else the first two principal components.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True
@@ -182,7 +182,7 @@ class GraphDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         legend : bool, default=True

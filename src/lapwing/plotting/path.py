@@ -164,7 +164,7 @@ class PathDisplay(Display):
             That is the error by which the setting was chosen. 'left_out_error' is the share of
             labels that are missed, which many settings have in common; regressions have none.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         colorbar : bool, default=True
@@ -200,7 +200,7 @@ class PathDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure, which pyplot does not know.
+            Where to draw; None makes a new figure of pyplot.
         title : str, default=None
             Title of the Axes.
         colorbar : bool, default=True

@@ -55,7 +55,7 @@ def scatter_predictions(
     classes : sequence, default=None
         Order of the classes in the palette; None means sorted.
     ax : matplotlib Axes, default=None
-        Where to draw; None makes a new figure.
+        Where to draw; None makes a new figure of pyplot.
     title : str, default=None
         Title of the Axes.
     legend : bool, default=True

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -123,6 +123,8 @@ class Observations:
     unlabeled_weights: Array
     n_classes: int
 
+    _objective: ClassVar[type[LowDensityObjective]] = LowDensityObjective
+
     @property
     def few_unlabeled(self) -> bool:
         """Whether the unlabelled points are too few for the shares of the labels to bind them.
@@ -149,15 +151,18 @@ class Observations:
         """The mean decision value on the unlabelled points."""
         return float(_mean_of(objective.features.n_points, self) @ objective.values(function))
 
+    def features(self, space: CoordinateSpace, *, centered: bool) -> CenteredFeatures:
+        """Features of the points, centred on the mean of the unlabelled ones or as they are."""
+        if not centered:
+            return CenteredFeatures(space)
+        return CenteredFeatures.on(space, _mean_of(space.n_points, self))
+
     def objective(
         self, space: CoordinateSpace, targets: Array, bias: BiasBounds, recipe: Recipe
     ) -> LowDensityObjective:
         """The objective of a column with signs (l,) of the labels; no bounds mean no bias."""
-        features = CenteredFeatures(space)
-        if bias is not None:
-            features = CenteredFeatures.on(space, _mean_of(space.n_points, self))
-        return LowDensityObjective(
-            features,
+        return self._objective(
+            self.features(space, centered=bias is not None),
             recipe.loss,
             recipe.unlabeled_loss,
             self.index,
