@@ -51,7 +51,7 @@ class ClassOffsets:
         rounding where the plan meets the targets and parts no point. A parted point is given to one
         class, and the offsets say so clearly, at a small loss.
     n_iter : int
-        Paths along which points were moved, those on samples included.
+        Paths along which points were moved.
     converged : bool
         Whether the plan meets the targets.
     """
@@ -94,7 +94,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     Of all optimal offsets those are taken in the middle: the mean over the classes of the extreme
     ones, so that no point lies on a boundary unless it must.
 
-    Time is O(n c) for the last start plus O(c^2) a path, of which there are O(sqrt(n c)) on
+    Time is O(n c^2) for the start plus O(c^2) a path, of which there are less than sqrt(n) on
     typical values; memory 3 n c numbers.
     """
     F = _check_values(F)
