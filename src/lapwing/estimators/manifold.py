@@ -121,7 +121,8 @@ class ManifoldRefits(Refits):
         return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
     def values(self, prepared: Prepared) -> Array:
-        objective, columns = self._problem(prepared)
+        objective = self.estimator._objective(prepared)
+        columns = self.kernel.at(objective.index, self.columns).values_alone().of(objective.index)
         return columns.on_points(self._reduced(columns.reduce(objective)))
 
     def left_out(self) -> Array:

@@ -127,12 +127,12 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reprod
     draws = [_draw(pools, rng) for _ in range(n_draws)]
     refits = trial.refits.covering(trial.prepared.problem.vertex[np.concatenate(draws)])
     vertex = trial.prepared.problem.vertex
-    kept = vertex >= 0
-    changes = np.full((n_draws, len(vertex)), np.nan)
+    changes = np.empty((n_draws, len(vertex)))
     for number, rows in enumerate(draws):
         again = trial.answers(refits.values(_drawn(trial, answer, rows)))
-        changes[number, kept] = _change(answer, again, trial.regression)[vertex[kept]]
+        changes[number] = _change(answer, again, trial.regression)[vertex]
         changes[number, rows] = np.nan
+    changes[:, vertex < 0] = np.nan
     return _summary(trial, answer, changes, _overlap(pools))
 
 

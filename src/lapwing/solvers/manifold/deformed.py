@@ -45,6 +45,10 @@ class Representers(NamedTuple):
             values=self.values[:, at],
         )
 
+    def values_alone(self) -> Representers:
+        """The same without coefficients, which a choice of columns would copy for nothing."""
+        return self._replace(coef=self.coef[:0])
+
     def position(self, points: Array) -> Array:
         """Where each of the points is among these."""
         at = np.searchsorted(self.points, points)
@@ -124,10 +128,17 @@ class DeformedKernel:
 
 
 def _joined(a: Representers, b: Representers) -> Representers:
-    points = np.concatenate([a.points, b.points])
-    order = np.argsort(points)
-    coef, intercept, values = (
-        np.concatenate([mine, its], axis=-1)[..., order]
-        for mine, its in ((a.coef, b.coef), (a.intercept, b.intercept), (a.values, b.values))
+    points = np.sort(np.concatenate([a.points, b.points]))
+    at = np.searchsorted(points, a.points), np.searchsorted(points, b.points)
+
+    def joined(mine: Array, its: Array) -> Array:
+        both = np.empty((*mine.shape[:-1], len(points)), order="F")
+        both[..., at[0]], both[..., at[1]] = mine, its
+        return both
+
+    return a._replace(
+        points=points,
+        coef=joined(a.coef, b.coef),
+        intercept=joined(a.intercept, b.intercept),
+        values=joined(a.values, b.values),
     )
-    return a._replace(points=points[order], coef=coef, intercept=intercept, values=values)

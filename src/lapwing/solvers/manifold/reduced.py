@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lapwing.losses.base import Loss
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge
+from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import OnIteration, Result, Status, carry_on
+from lapwing.solvers.manifold.closed_form import closed_form
 from lapwing.solvers.manifold.coordinates import newton_in_coordinates
 from lapwing.solvers.manifold.kinks import multipliers
 from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
@@ -62,6 +63,23 @@ def _newton(
 ) -> Result:
     """To rounding, whatever the tolerance."""
     found = newton(objective, start, max_iter=max_iter, on_iteration=on_iteration)
+    return _to_the_last_digit(objective, found, max_iter)
+
+
+def _closed_form(
+    objective: Objective,
+    start: State | None,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: OnIteration,
+) -> Result:
+    """What one step of `_newton` finds, without looking for a second: labels may be drawn often."""
+    found = closed_form(objective, on_iteration=on_iteration)
+    return _to_the_last_digit(objective, found, max_iter)
+
+
+def _to_the_last_digit(objective: Objective, found: Result, max_iter: int) -> Result:
     # Digits that an expansion loses (errata L14) end the steps early, or keep them from settling.
     if found.status not in (Status.PRECISION, Status.MAX_ITER):
         return found
@@ -105,6 +123,7 @@ def _multipliers(
 REDUCED: list[Reduced] = [
     Reduced("libsvm, hinge", lambda loss: type(loss) is Hinge, _hinge),
     Reduced("libsvm, tube", lambda loss: type(loss) is EpsilonInsensitive, _tube),
+    Reduced("closed form", lambda loss: type(loss) is Squared, _closed_form),
     Reduced("newton", lambda loss: loss.kind.differentiable, _newton),
     Reduced("multipliers", lambda loss: True, _multipliers),
 ]

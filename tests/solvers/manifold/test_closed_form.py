@@ -1,0 +1,61 @@
+"""The squared loss in one linear system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from lapwing.losses.labeled import Squared
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers import Status
+from lapwing.solvers.manifold.closed_form import closed_form
+from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.reduced import reduced_solver, solve_reduced
+from lapwing.spaces.full import FullKernelSpace
+
+
+def objective(rank: int = 40, fit_intercept: bool = True, seed: int = 0) -> Objective:
+    """Six labels on a small kernel matrix; the point 3 has two that contradict."""
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((12, rank))
+    return Objective(
+        space=FullKernelSpace(F @ F.T / rank),
+        loss=Squared(),
+        index=np.array([0, 3, 3, 5, 8, 11]),
+        targets=rng.standard_normal((6, 3)),
+        weights=rng.uniform(0.5, 2, 6),
+        gamma_A=0.1,
+        fit_intercept=fit_intercept,
+    )
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_is_the_minimum_that_newton_finds(fit_intercept: bool) -> None:
+    asked = objective(fit_intercept=fit_intercept)
+    found, stepped = closed_form(asked), newton(asked)
+    assert found.status == Status.CONVERGED
+    assert found.n_iter == 1
+    assert found.optimality.max() < 1e-12
+    assert_allclose(found.state.values, stepped.state.values, atol=1e-12)
+    assert_allclose(found.state.intercept, stepped.state.intercept, atol=1e-12)
+
+
+def test_tells_of_its_one_step() -> None:
+    told = []
+    closed_form(objective(), on_iteration=lambda step: bool(told.append(step.number)))
+    assert told == [1]
+
+
+def test_the_squared_loss_is_solved_so() -> None:
+    assert reduced_solver(Squared()).name == "closed form"
+
+
+def test_a_kernel_of_low_rank_keeps_its_digits() -> None:
+    """Coefficients of an expansion would cancel there (errata L14)."""
+    steep = replace(objective(rank=2), gamma_A=1e-13)
+    found = solve_reduced(steep, max_iter=100, tol=1e-8)
+    assert found.optimality.max() < 1e-6
+    assert_allclose(found.state.values, newton(steep).state.values, atol=1e-6)
