@@ -165,9 +165,9 @@ def _counts(block: Array, columns: Array, edges: Array) -> Array:
 
 def _within(block: Array, columns: Array, low: Array, high: Array) -> list[Array]:
     """The numbers (k,) of columns that are above a bound and not above another."""
-    found = []
+    found, values = [], np.ascontiguousarray(block.T)  # along columns: they are gone over often
     for column, a, b in zip(columns, low, high, strict=True):
-        numbers = block[:, column]
+        numbers = values[column]
         found.append(numbers[(numbers > a) & (numbers <= b)])
     return found
 
