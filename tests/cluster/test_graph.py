@@ -9,13 +9,14 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.dask import _laplacian
+from lapwing.dask._columns import ColumnsOnCluster
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import knn_affinity
-from lapwing.dask._order import quantiles
 from lapwing.dask._points import Points, read_points
 from lapwing.dask._session import Session
 from lapwing.dask._tall import Tall, parted, regrouped
-from lapwing.graphs import KNNGraph, Laplacian, smallest_eigenpairs
+from lapwing.graphs import KNNGraph, Laplacian, order_statistics, smallest_eigenpairs
+from lapwing.graphs.order_statistics import quantiles
 from tests.cluster.conftest import Case, array
 
 SIZES = (60, 0, 1, 39, 80)
@@ -118,15 +119,18 @@ def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     assert (vectors[largest, np.arange(k)] > 0).all()
 
 
-def test_quantiles_are_those_of_numpy(client: Any) -> None:
+@pytest.mark.parametrize("few", [2**14, 10])
+def test_quantiles_are_those_of_numpy(few: int, client: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(order_statistics, "_FEW", few)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((180, 3))
     X[:, 1] = np.round(X[:, 1])  # many that are equal
     X[:, 2] *= 1e9
     shares = [0.0, 0.025, 0.5, 0.975, 1.0]
-    found, ends = quantiles(points_of(client, X).rows, np.asarray, (), 180, shares)
-    np.testing.assert_allclose(found, np.quantile(X, shares, axis=0), rtol=1e-14)
-    np.testing.assert_array_equal(ends, [X.min(axis=0), X.max(axis=0)])
+    columns = ColumnsOnCluster(points_of(client, X).rows, np.multiply, (2.0,))
+    found, ends = quantiles(columns, 180, shares)
+    np.testing.assert_array_equal(found, np.quantile(2 * X, shares, axis=0))
+    np.testing.assert_array_equal(ends, [2 * X.min(axis=0), 2 * X.max(axis=0)])
 
 
 def test_blocks_are_joined_and_parted_again(client: Any) -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from lapwing.graphs import order_statistics
-from lapwing.graphs.order_statistics import quantiles
+from lapwing.graphs.order_statistics import InPasses, quantiles
 
 N = 3000
+SHARES = [0.0, 0.025, 0.5, 0.975, 1.0]
 
 
 def columns() -> Any:
@@ -23,33 +24,53 @@ def columns() -> Any:
             rng.integers(0, 3, N),
             np.r_[np.zeros(N - 10), 1e9 * rng.random(10)],
             1e6 + 1e-9 * rng.random(N),
+            rng.standard_normal(N) * 10.0 ** rng.integers(-300, 300, N),
+            rng.choice([-8e307, -5e-324, -0.0, 0.0, 5e-324, 8e307], N),
         ]
     )
 
 
-@pytest.mark.parametrize("collected", [2**17, 40, 1])
+class Counted(InPasses):
+    """Columns that count the passes over them."""
+
+    def __init__(self, X: Any, height: int = 700) -> None:
+        self.n_passes = 0
+
+        def blocks() -> Any:
+            self.n_passes += 1
+            return (X[start : start + height] for start in range(0, len(X) + 1, height))
+
+        object.__setattr__(self, "blocks", blocks)
+
+    __setattr__ = object.__setattr__
+
+
+@pytest.mark.parametrize("few", [2**14, 40, 1])
 @pytest.mark.parametrize("n", [N, N - 1, 2, 1])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_quantiles_are_those_of_sorting(
-    collected: int, n: int, monkeypatch: pytest.MonkeyPatch
+    few: int, n: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(order_statistics, "_COLLECTED", collected)
-    monkeypatch.setattr(order_statistics, "_CELLS", 64)
+    monkeypatch.setattr(order_statistics, "_FEW", few)
+    monkeypatch.setattr(order_statistics, "_CELLS", 32)
     X = columns()[:n]
-    shares = [0.0, 0.025, 0.5, 0.975, 1.0]
-
-    def passes() -> Any:
-        return (X[start : start + 700] for start in range(0, n, 700))
-
-    found = quantiles(passes, X.min(axis=0), X.max(axis=0), n, shares)
-    np.testing.assert_array_equal(found, np.quantile(X, shares, axis=0))
+    if dtype == np.float32:
+        X = X[:, :6].astype(dtype)
+    found, ends = quantiles(Counted(X), n, SHARES)
+    np.testing.assert_array_equal(found, np.quantile(X.astype(np.float64), SHARES, axis=0))
+    np.testing.assert_array_equal(ends, [X.min(axis=0), X.max(axis=0)])
 
 
-def test_few_passes_are_enough() -> None:
-    X, made = columns()[:, :2], []
+@pytest.mark.parametrize(("column", "n_passes"), [(0, 3), (1, 5), (3, 3), (4, 3), (6, 3)])
+def test_few_passes_are_enough(column: int, n_passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the ends, to count and to collect; heavy tails are counted and collected twice."""
+    monkeypatch.setattr(order_statistics, "_FEW", 200)
+    X = Counted(columns()[:, [column]])
+    quantiles(X, N, [0.025, 0.975])
+    assert X.n_passes == n_passes
 
-    def passes() -> Any:
-        made.append(1)
-        yield X
 
-    quantiles(passes, X.min(axis=0), X.max(axis=0), N, [0.025, 0.975])
-    assert len(made) == 2
+def test_numbers_that_are_few_are_collected_at_once() -> None:
+    small = Counted(columns())
+    quantiles(small, N, SHARES)
+    assert small.n_passes == 2

@@ -115,7 +115,7 @@ def test_a_low_recall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stages of a search that are really run."""
     seen: list[str] = []
-    for name in ("index", "tune", "find"):
+    for name in ("fill", "tune", "find"):
         original = getattr(row_search._Search, name)
 
         def watched(self: Any, *args: Any, name: str = name, original: Any = original) -> Any:
@@ -139,14 +139,14 @@ def test_finished_stages_are_found_again(tmp_path: Path, monkeypatch: pytest.Mon
     found = _search(tmp_path / "X.npy", tmp_path / "kept")
     n_slabs = seen.count("find")
     assert n_slabs > 5
-    assert seen == ["index", "tune"] + ["find"] * n_slabs
+    assert seen == ["fill", "tune"] + ["find"] * n_slabs
     seen.clear()
     again = _search(tmp_path / "X.npy", tmp_path / "kept")
     assert seen == []
     assert abs(found - again).max() == 0
     np.save(tmp_path / "X.npy", X + 1)  # another file: nothing of the old one is taken
     _search(tmp_path / "X.npy", tmp_path / "kept")
-    assert seen == ["index", "tune"] + ["find"] * n_slabs
+    assert seen == ["fill", "tune"] + ["find"] * n_slabs
 
 
 def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,16 +156,16 @@ def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     seen = _calls(monkeypatch)
     counted = row_search._Search.find
 
-    def interrupted(self: Any, index: Any, rows: Any, values: Any) -> Any:
+    def interrupted(self: Any, *args: Any) -> Any:
         if seen.count("find") == 3:
             raise KeyboardInterrupt
-        return counted(self, index, rows, values)
+        return counted(self, *args)
 
     with monkeypatch.context() as patch:
         patch.setattr(row_search._Search, "find", interrupted)
         with pytest.raises(KeyboardInterrupt):
             _search(tmp_path / "X.npy", tmp_path / "kept")
-    assert seen == ["index", "tune", "find", "find", "find"]
+    assert seen == ["fill", "tune", "find", "find", "find"]
     seen.clear()
     found = _search(tmp_path / "X.npy", tmp_path / "kept")
     assert set(seen) == {"find"}

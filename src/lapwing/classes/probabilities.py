@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
 from lapwing.classes.voting import elect, of_each_class
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
 _REACH = 8.0  # spreads from the prior's centre: how far an optimum is looked for
 _LARGEST = 690.0  # of a logarithm: the sharpness itself stays a number
 _GRID = 65
+_COPIES = 4  # of the scores, that are alive while their rows are worked on
 
 
 class SharpnessPrior(NamedTuple):
@@ -104,6 +105,14 @@ def class_probabilities(scores: Array, sharpness: float) -> Array:
     Rows sum to 1, and the first largest entry is that of the class that the scores elect, where
     rounding makes ties of scores and where they are equal too.
     """
+    n, c = scores.shape
+    probabilities = np.empty((n, max(2, c)))
+    for rows in row_blocks(n, 8 * _COPIES * max(2, c)):
+        probabilities[rows] = _softmax(scores[rows], sharpness)
+    return probabilities
+
+
+def _softmax(scores: Array, sharpness: float) -> Array:
     columns = of_each_class(np.asarray(scores, dtype=np.float64))
     with np.errstate(over="ignore"):  # a class that is infinitely far behind has probability 0
         shares = np.exp(sharpness * (columns - columns.max(axis=1, keepdims=True)))
@@ -211,9 +220,13 @@ def usual_gap(scores: Array) -> float:
 
 def gaps_of(scores: Array) -> Array:
     """How far the best class of each point is ahead of the second."""
-    largest = np.sort(of_each_class(np.asarray(scores, dtype=np.float64)), axis=1)[:, -2:]
-    with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(largest[:, 1] - largest[:, 0], np.finfo(np.float64).max))
+    gaps = np.empty(len(scores))
+    for rows in row_blocks(len(scores), 8 * _COPIES * max(2, scores.shape[1])):
+        columns = of_each_class(np.asarray(scores[rows], dtype=np.float64))
+        largest = np.sort(columns, axis=1)[:, -2:]
+        with np.errstate(over="ignore"):
+            gaps[rows] = largest[:, 1] - largest[:, 0]
+    return np.minimum(gaps, np.finfo(np.float64).max, out=gaps)
 
 
 def _usable(left_out: Array | None, codes: Array | None) -> tuple[Array, Array]:

@@ -9,8 +9,8 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing.dask._columns import ColumnsOnCluster
 from lapwing.dask._engine import ClassifierOnCluster
-from lapwing.dask._order import quantiles
 from lapwing.dask._points import Points
 from lapwing.estimators.eigenfunction import EigenfunctionClassifier
 from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
@@ -22,6 +22,7 @@ from lapwing.graphs.eigenfunctions import (
     divided,
     eigenfunctions_of,
 )
+from lapwing.graphs.order_statistics import quantiles
 from lapwing.graphs.rotation import Rotation, rotation_along
 from lapwing.spaces import EigenfunctionSum
 
@@ -71,7 +72,8 @@ def _histograms(X: Points, rotation: Rotation, n_bins: int, clip: float) -> Hist
     shared = X.rows.session.constant(rotation)
     if not len(rotation.deviations):
         return Histograms(np.empty((0, n_bins)), np.empty(0), np.empty(0))
-    (low, high), ends = quantiles(X.rows, _along, (shared,), n, [clip, 1 - clip])
+    along = ColumnsOnCluster(X.rows, _along, (shared,))
+    (low, high), ends = quantiles(along, n, [clip, 1 - clip])
     starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
     counts = X.rows.total(_counts, shared, starts, widths, n_bins)
     return Histograms(counts / n, starts, widths)

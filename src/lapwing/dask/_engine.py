@@ -19,8 +19,8 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.classes.voting import elect
+from lapwing.dask._columns import ColumnsOnCluster
 from lapwing.dask._labels import Labels
-from lapwing.dask._order import median
 from lapwing.dask._points import Points
 from lapwing.dask._tall import Tall
 from lapwing.estimators import diagnostics
@@ -28,6 +28,7 @@ from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets
 from lapwing.estimators.progress import Tick
 from lapwing.graphs.magnitude import check_magnitude
+from lapwing.graphs.order_statistics import quantiles
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import check_weights
 
@@ -180,7 +181,8 @@ class ClassifierOnCluster(OnCluster):
         own = usual_gap(values[problem.index])
         gap = own
         if problem.n_unlabeled:
-            gap = median(values, _gaps, (known,), problem.n_unlabeled)
+            gaps = ColumnsOnCluster(values, _gaps, (known,))
+            gap = float(quantiles(gaps, problem.n_unlabeled, [0.5])[0][0, 0])
             if gap == 0:
                 gap = float(values.total(_gap_sum, known)) / problem.n_unlabeled
         left_out, codes = solution.left_out(), elect(problem.targets)

@@ -109,19 +109,22 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
 
     def _sharpen(self, values: Array, problem: Problem, solution: Solution) -> None:
         """Learn how sharp the scores are, and the probabilities of all rows by that."""
-        offsets = getattr(self, "class_offsets_", 0.0)
-        # Of points, and each observation once: a weight and as many equal rows are the same.
-        of_points = solution.values + offsets
+        offsets = getattr(self, "class_offsets_", None)
+
+        def shifted(scores: Array) -> Array:
+            return scores if offsets is None else scores + offsets
+
         left_out, codes = solution.left_out(), elect(problem.targets)
         if left_out is not None:
             # Without the only label of a class another problem would be solved.
             removable = np.bincount(codes)[codes] > 1
             left_out, codes = left_out[removable], codes[removable]
-            left_out = left_out + offsets
+            left_out = shifted(left_out)
+        # Of points, and each observation once: a weight and as many equal rows are the same.
         found = fit_sharpness(
             self._sharpness_prior,
-            of_points[~problem.labeled],
-            of_points[problem.index],
+            shifted(solution.values[~problem.labeled]),
+            shifted(solution.values[problem.index]),
             left_out,
             codes,
         )

@@ -33,6 +33,7 @@ __all__ = [
     "faiss_threads",
     "fewest_lists",
     "load_faiss",
+    "n_threads",
     "tuned_lists",
     "warn_low_recall",
 ]
@@ -158,7 +159,7 @@ def faiss_approximate(
 
     # Threads share whole blocks and not faiss's loops, in which they would wait by spinning.
     gathered, blocks = _Gathered(points.n, k), list(scaled.blocks())
-    for block, nearest in zip(blocks, share(_n_threads(n_jobs), found_in, blocks), strict=True):
+    for block, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
         gathered.add(np.arange(block.start, block.stop), nearest)
     # The lists that were read held too few points.
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
@@ -408,7 +409,8 @@ def fewest_lists(
     return n_read, recall
 
 
-def _n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: int | None) -> int:
+    """Threads that n_jobs means: None is what the process may use."""
     return available_threads() if n_jobs is None else int(joblib.effective_n_jobs(n_jobs))
 
 

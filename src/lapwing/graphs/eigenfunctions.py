@@ -31,7 +31,7 @@ from lapwing._host.warn import warn
 from lapwing._rows import is_rows
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.magnitude import check_magnitude
-from lapwing.graphs.order_statistics import quantiles
+from lapwing.graphs.order_statistics import InPasses, quantiles
 from lapwing.graphs.rotation import FLAT, Rotation, coordinates, principal_rotation
 
 __all__ = [
@@ -391,11 +391,7 @@ def _histograms_in_passes(X: Any, rotation: Rotation, n_bins: int, clip: float) 
     def along() -> Iterator[Array]:
         return (rows for _, rows in coordinates(X, rotation, every))
 
-    ends = np.full(q, np.inf), np.full(q, -np.inf)
-    for rows in along():
-        np.minimum(ends[0], rows.min(axis=0), out=ends[0])
-        np.maximum(ends[1], rows.max(axis=0), out=ends[1])
-    low, high = quantiles(along, *ends, n, [clip, 1 - clip])
+    (low, high), ends = quantiles(InPasses(along), n, [clip, 1 - clip])
     starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
     counts = np.zeros((q, n_bins))
     for rows in along():

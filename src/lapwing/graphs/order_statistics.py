@@ -1,36 +1,66 @@
-"""Quantiles of coordinates that are computed in passes and never held for all points.
+"""Quantiles of columns of numbers that are computed in passes and never held for all points.
 
-A pass counts the values within equal cells between two bounds; the next one collects the values of
-the cells that hold the wanted ranks, which are few, and sorts them. A cell that holds too many is
-cut into cells itself. So the values are those that sorting everything would give, to the last bit.
+A pass counts the numbers in the cells between two bounds. Another collects those in the cells with
+the wanted ranks, if they are few, and sorts them. Of cells with many it looks for the least and the
+largest number: they are equal, or between them are the next cells. So the values are those that
+sorting everything would give, to the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["quantiles"]
+__all__ = ["Columns", "InPasses", "quantiles"]
 
-_CELLS = 2**12
-_COLLECTED = 2**17  # values of a cell that are collected instead of being cut again
+_CELLS = 512  # of equal width, and as many that hold equally many of the numbers there can be
+_FEW = 2**14  # numbers in a cell that are collected instead of being divided again
 
 
-def quantiles(
-    passes: Callable[[], Iterable[Array]], low: Array, high: Array, n: int, shares: list[float]
-) -> Array:
+class Columns(Protocol):
+    """Row blocks of the same columns, wherever they are.
+
+    Tasks are functions of a module, as they may run in other processes.
+    """
+
+    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
+        """The sum over the blocks of ``task(block, *arguments)``."""
+
+    def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """``task(block, *arguments)`` for each block."""
+
+
+@dataclass(frozen=True)
+class InPasses:
+    """Columns of which each pass makes the blocks anew.
+
+    Attributes
+    ----------
+    blocks : callable
+        () -> row blocks (b, q), the same ones each time.
+    """
+
+    blocks: Callable[[], Iterable[Array]]
+
+    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
+        return np.asarray(sum(task(block, *arguments) for block in self.blocks()))
+
+    def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return [task(block, *arguments) for block in self.blocks()]
+
+
+def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tuple[Array, Array]]:
     """Quantiles of columns, interpolated linearly between two values as by `numpy.quantile`.
 
     Parameters
     ----------
-    passes : callable
-        () -> row blocks (b, q) of the columns, the same ones each time.
-    low, high : ndarray of shape (q,)
-        Least and largest value of each column.
+    columns : Columns
+        Of q finite numbers a row.
     n : int
         Rows of all blocks.
     shares : list of float
@@ -38,104 +68,114 @@ def quantiles(
 
     Returns
     -------
-    ndarray of shape (len(shares), q)
+    quantiles : ndarray of shape (len(shares), q)
+    ends : tuple of ndarray of shape (q,)
+        Least and largest numbers.
     """
+    found = [ends for ends in columns.collect(_ends) if ends is not None]
+    least = np.min([low for low, _ in found], axis=0).astype(np.float64)
+    largest = np.max([high for _, high in found], axis=0).astype(np.float64)
     position = np.array(shares) * (n - 1)
     below = np.floor(position).astype(np.int64)
     ranks = np.unique([below, np.minimum(below + 1, n - 1)])
-    values = _ranked(passes, low, high, ranks)
+    values = _ranked(columns, n, least, largest, ranks)
     first = values[np.searchsorted(ranks, below)]
     second = values[np.searchsorted(ranks, np.minimum(below + 1, n - 1))]
     part = (position - below)[:, None]
-    # From the nearer end, as numpy does: it rounds less.
+    # From the nearer end, as NumPy: equal ends give themselves.
     step = second - first
-    return np.asarray(np.where(part < 0.5, first + step * part, second - step * (1 - part)))
+    between = np.where(part < 0.5, first + step * part, second - step * (1 - part))
+    return between, (least, largest)
 
 
-@dataclass(eq=False)
-class _Cell:
-    """Values of a column between two bounds, which some of the wanted ranks are among.
+def _ranked(columns: Columns, n: int, least: Array, largest: Array, ranks: Array) -> Array:
+    """The numbers (len(ranks), q) of some ranks, from 0, in each column."""
+    q = len(least)
+    column, rank = np.tile(np.arange(q), len(ranks)), np.repeat(ranks, q)
+    # A wanted number is in a bracket, low < key <= high, and `before` numbers are not above low.
+    low, high = _keys(least)[column] - 1, _keys(largest)[column]
+    before, inside = np.zeros(len(rank), dtype=np.int64), np.full(len(rank), n)
+    while len(left := np.flatnonzero(low + 1 < high)):
+        wide = left[inside[left] > _FEW]
+        if len(wide):
+            brackets, own = _distinct(column[wide], low[wide], high[wide])
+            edges = np.array([_edges(a, b) for a, b in brackets[1:].T.tolist()], dtype=np.int64)
+            counts = columns.total(_counts, brackets[0], _numbers(edges))[own]
+            upto = before[wide, None] + np.cumsum(counts, axis=1)
+            cell = np.argmax(upto > rank[wide, None], axis=1)
+            inside[wide] = np.take_along_axis(counts, cell[:, None], 1)[:, 0]
+            before[wide] = np.take_along_axis(upto, cell[:, None], 1)[:, 0] - inside[wide]
+            low[wide], high[wide] = edges[own, cell], edges[own, cell + 1]
+        brackets, own = _distinct(column[left], low[left], high[left])
+        few = np.zeros(brackets.shape[1], dtype=bool)
+        few[own] = inside[left] <= _FEW
+        parts = columns.collect(_seen, brackets[0], *_numbers(brackets[1:]), few)
+        held = [np.sort(np.concatenate(some)) for some in zip(*parts, strict=True)]
+        for i, bracket in zip(left, own, strict=True):
+            numbers = held[bracket]
+            if few[bracket]:
+                numbers = numbers[[rank[i] - before[i]]]
+            low[i], high[i] = _keys(numbers[[0, -1]]) - [1, 0]
+    return _numbers(high).reshape(len(ranks), q)
 
-    Attributes
-    ----------
-    column : int
-    low, high : float
-        Least and largest of the values.
-    before : int
-        Values of the column that are less.
-    ranks : list of int
+
+def _distinct(*brackets: Array) -> tuple[Array, Array]:
+    """Columns and bounds (3, k) of brackets without repetitions, and which of them each was."""
+    found, own = np.unique(np.stack(brackets), axis=1, return_inverse=True)
+    return found, own
+
+
+def _edges(low: int, high: int) -> list[int]:
+    """Keys that divide a bracket into cells; some are equal in narrow ones.
+
+    Half of them are evenly far from one another as numbers, which suits numbers that are spread
+    out, and half as keys: of numbers beside 0 or beside others that lie far off, all would be in
+    one cell of equal width, however often it is divided.
     """
-
-    column: int
-    low: float
-    high: float
-    before: int
-    ranks: list[int]
-    counts: Array = field(default_factory=lambda: np.zeros(_CELLS, dtype=np.int64))
-
-    def cells_of(self, values: Array) -> Array:
-        """Where values lie among the cells; it never falls where they rise, rounding included."""
-        scale = _CELLS / (self.high - self.low)
-        return np.clip(((values - self.low) * scale).astype(np.int64), 0, _CELLS - 1)
-
-    def count(self, values: Array) -> None:
-        inside = values[(values >= self.low) & (values <= self.high)]
-        self.counts += np.bincount(self.cells_of(inside), minlength=_CELLS)
-
-    def wanted(self) -> dict[int, list[int]]:
-        """Cells that hold ranks, with these."""
-        total = self.before + np.cumsum(self.counts)
-        found: dict[int, list[int]] = {}
-        for rank in self.ranks:
-            found.setdefault(int(np.searchsorted(total, rank, side="right")), []).append(rank)
-        return found
+    span = high - low  # in Python's whole numbers: that of all keys is no int64
+    by_key = [low + span * j // _CELLS for j in range(_CELLS + 1)]
+    first, last = _numbers(np.array([low + 1, high]))
+    part = np.arange(1, _CELLS) / _CELLS
+    by_number = _keys(first * (1 - part) + last * part)
+    return sorted(by_key + np.clip(by_number, low, high).tolist())
 
 
-def _ranked(passes: Callable[[], Iterable[Array]], low: Array, high: Array, ranks: Array) -> Array:
-    """The values (len(ranks), q) of given ranks, from 0, in each column."""
-    found = np.empty((len(ranks), len(low)))
-    order = {int(rank): i for i, rank in enumerate(ranks)}
-    cut = [_Cell(j, float(low[j]), float(high[j]), 0, [*order]) for j in range(len(low))]
-    while cut:
-        for cell in cut:
-            if cell.low == cell.high:
-                found[[order[rank] for rank in cell.ranks], cell.column] = cell.low
-        cut = [cell for cell in cut if cell.low < cell.high]
-        if not cut:
-            break
-        for block in passes():
-            for cell in cut:
-                cell.count(block[:, cell.column])
-        cut = _look_closer(passes, cut, found, order)
+def _keys(values: Array) -> Array:
+    """Whole numbers in the order of the numbers, neighbours for neighbours."""
+    bits = np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.int64)  # -0 is 0
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _numbers(keys: Array) -> Array:
+    """Undo `_keys`."""
+    bits = np.where(keys < 0, np.int64(-(2**63)) - keys, keys)
+    return bits.view(np.float64)
+
+
+def _ends(block: Array) -> tuple[Array, Array] | None:
+    return (block.min(axis=0), block.max(axis=0)) if len(block) else None
+
+
+def _counts(block: Array, columns: Array, edges: Array) -> Array:
+    """Numbers a cell (k, cells): above its lower edge and not above its upper one."""
+    brackets = zip(_within(block, columns, edges[:, 0], edges[:, -1]), edges, strict=True)
+    upto = [np.searchsorted(np.sort(numbers), own, side="right") for numbers, own in brackets]
+    return np.diff(upto, axis=1)
+
+
+def _within(block: Array, columns: Array, low: Array, high: Array) -> list[Array]:
+    """The numbers (k,) of columns that are above a bound and not above another."""
+    found, values = [], np.ascontiguousarray(block.T)  # along columns: they are gone over often
+    for column, a, b in zip(columns, low, high, strict=True):
+        numbers = values[column]
+        found.append(numbers[(numbers > a) & (numbers <= b)])
     return found
 
 
-def _look_closer(
-    passes: Callable[[], Iterable[Array]], cut: list[_Cell], found: Array, order: dict[int, int]
-) -> list[_Cell]:
-    """Find the ranks in cells of few values; those of many are returned, to be cut again."""
-    held: dict[tuple[int, int], list[Array]] = {}
-    for block in passes():
-        for i, cell in enumerate(cut):
-            values = block[:, cell.column]
-            values = values[(values >= cell.low) & (values <= cell.high)]
-            cells = cell.cells_of(values)
-            for number in cell.wanted():
-                some = values[cells == number]
-                if cell.counts[number] > _COLLECTED and len(some):
-                    some = np.array([some.min(), some.max()])
-                held.setdefault((i, number), []).append(some)
-    again = []
-    for (i, number), parts in held.items():
-        cell, values = cut[i], np.concatenate(parts)
-        before = cell.before + int(cell.counts[:number].sum())
-        ranks = cell.wanted()[number]
-        if cell.counts[number] > _COLLECTED:
-            again.append(
-                _Cell(cell.column, float(values.min()), float(values.max()), before, ranks)
-            )
-            continue
-        values.sort()
-        for rank in ranks:
-            found[order[rank], cell.column] = values[rank - before]
-    return again
+def _seen(block: Array, columns: Array, low: Array, high: Array, few: Array) -> list[Array]:
+    """The numbers within bounds where they are few, else the least and the largest of them."""
+    found = _within(block, columns, low, high)
+    return [
+        numbers if whole or not len(numbers) else np.array([numbers.min(), numbers.max()])
+        for numbers, whole in zip(found, few, strict=True)
+    ]

@@ -16,11 +16,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
 from lapwing._host.cache import open_cache
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of
-from lapwing.graphs.ann import faiss_threads, fewest_lists, load_faiss, warn_low_recall
+from lapwing._host.threads import share
+from lapwing._rows import Rows, block_height, key_of, moments_of, rows_of
+from lapwing.graphs.ann import (
+    faiss_threads,
+    fewest_lists,
+    load_faiss,
+    n_threads,
+    warn_low_recall,
+)
+from lapwing.graphs.list_places import ListPlaces, centers_of_lists
 from lapwing.graphs.points import SPARE
 from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
@@ -33,9 +41,8 @@ _LOGGER = logging.getLogger("lapwing")
 _SCAN_BYTES = 2**26  # of products of a block with a block
 _SAMPLE = 512  # points on which recall is measured, as for points in memory
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
-_ROUNDS = 10  # of k-means: lists need to be even, not optimal
-_LISTS = 16384  # at most: training and adding compare each point with all centres
-_QUERY_BYTES = 2**24
+_LISTS = 16384  # at most
+_QUERY_BYTES = 2**22  # of points that a thread asks at a time
 _CODE_OPERATIONS = 1e14  # of a search: half an hour of two cores
 # Candidates of a point, of which codes tell the order roughly only.
 _CANDIDATES, _FACTOR = 8, 2
@@ -89,28 +96,25 @@ def search_rows(
         interrupted goes on with the next slab.
     """
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    search = _Search(RowPoints(X, metric), k, target_recall, seed)
+    search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
     search.forecast()
     cache = open_cache(memory)
     key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
     points, gathered = search.points, _Gathered(search.points, k)
     with faiss_threads(faiss, n_jobs):
-        serialized = cache.cache(_made_index, ignore=["search"])(key, search=search)
-        index = faiss.deserialize_index(serialized)
-        del serialized
-        tune = cache.cache(_tuned, ignore=["search", "index"])
-        n_read, recall = tune(key, search=search, index=index)
-        index.nprobe = n_read
-        text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
-        _LOGGER.info(text, recall, target_recall, n_read, index.nlist)
-        warn_low_recall(recall, target_recall, points.n)
-        find = cache.cache(_found_in_slab, ignore=["search", "index", "values"])
-        for which, values in points.slabs():
-            start, stop = which.start, which.stop
-            found = find(key, start, stop, search=search, index=index, values=values)
-            gathered.add(np.arange(start, stop), Nearest(*found))
-            _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
+        lists = cache.cache(_filled, ignore=["search"])(key, search=search)
+    tune = cache.cache(_tuned, ignore=["search", "lists"])
+    n_read, recall = tune(key, search=search, lists=lists)
+    text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
+    _LOGGER.info(text, recall, target_recall, n_read, lists.index.nlist)
+    warn_low_recall(recall, target_recall, points.n)
+    find = cache.cache(_found_in_slab, ignore=["search", "lists", "values"])
+    for which, values in points.slabs():
+        start, stop = which.start, which.stop
+        found = find(key, start, stop, n_read, search=search, lists=lists, values=values)
+        gathered.add(np.arange(start, stop), Nearest(*found))
+        _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read held too few points
         values = rows_of(X, short)
@@ -127,6 +131,7 @@ class _Search:
     k: int
     target_recall: float
     seed: int
+    n_threads: int
 
     @property
     def width(self) -> int:
@@ -150,22 +155,25 @@ class _Search:
             "EigenfunctionClassifier.",
         )
 
-    def index(self, faiss: Any) -> Any:
+    def fill(self) -> _Lists:
         """Inverted lists of codes: trained on a sample, and filled in one pass."""
+        faiss = load_faiss("A search for neighbours of points on disk")
         n, d = self.points.n, self.points.width
         rng = np.random.RandomState(self.seed)
         n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
-        kind = faiss.ScalarQuantizer.QT_8bit
-        index = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatL2(d), d, n_lists, kind)
-        index.cp.seed, index.cp.niter = self.seed, _ROUNDS
-        index.cp.min_points_per_centroid = 1  # of fewer faiss warns on standard output
         drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
-        index.train(self.codes.scaled(rows_of(self.points.rows, np.sort(drawn))))
-        for _, values in blocks_of(self.points.rows, 8 * d, _QUERY_BYTES):
-            index.add(self.codes.scaled(values))
-        return index
+        sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
+        quantizer = faiss.IndexFlatL2(d)
+        quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
+        kind = faiss.ScalarQuantizer.QT_8bit
+        index = faiss.IndexIVFScalarQuantizer(quantizer, d, n_lists, kind)
+        index.train(sample)  # the codes alone, as the centres are known
+        lists = _Lists.of(index, self.seed)
+        for _, values in self.points.slabs():
+            lists.add(self.codes.scaled(values), self.n_threads)
+        return lists
 
-    def tune(self, index: Any) -> tuple[int, float]:
+    def tune(self, lists: _Lists) -> tuple[int, float]:
         """Lists to read, and the recall with them on a sample, by its true neighbours."""
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
@@ -173,40 +181,109 @@ class _Search:
         values = rows_of(points.rows, sample)
         found = _scan(points, points.ready(values, points.rows.dtype), k)
         truth = points.nearest(sample, values, found, k).indices
+        asked = self.codes.scaled(values)
 
         def recall_of(n_read: int) -> float:
-            index.nprobe = n_read
-            candidates = index.search(self.codes.scaled(values), self.width)[1]
+            candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
             return float((truth[:, :, None] == candidates[:, None, :]).any(axis=2).mean())
 
-        most = _CODE_OPERATIONS * index.nlist / (2.0 * points.n**2 * points.width)
-        return fewest_lists(recall_of, self.target_recall, int(np.clip(most, 1, index.nlist)))
+        n_lists = lists.index.nlist
+        most = _CODE_OPERATIONS * n_lists / (2.0 * points.n**2 * points.width)
+        return fewest_lists(recall_of, self.target_recall, int(np.clip(most, 1, n_lists)))
 
-    def find(self, index: Any, rows: Array, values: Array) -> Nearest:
+    def find(self, lists: _Lists, n_read: int, rows: Array, values: Array) -> Nearest:
         """Neighbours of a slab: candidates by codes, and a pass over all for their lengths."""
-        candidates = np.empty((len(rows), self.width), dtype=np.int32)
-        row_bytes = 4 * (self.points.width + 3 * self.width)
-        for some, block in blocks_of(values, row_bytes, _QUERY_BYTES):
-            candidates[some] = index.search(self.codes.scaled(block), self.width)[1]
+        asked = self.codes.scaled(values)
+        candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
+        del asked
         return self.points.nearest(rows, values, candidates, self.k)
 
 
-def _made_index(key: Any, *, search: _Search) -> Array:
-    """The index as bytes; a function of its key, for the cache, as the next two are."""
-    faiss = load_faiss("A search for neighbours of points on disk")
-    return np.asarray(faiss.serialize_index(search.index(faiss)))
+def _filled(key: Any, *, search: _Search) -> _Lists:
+    """A function of its key, for the cache, as the next two are."""
+    return search.fill()
 
 
-def _tuned(key: Any, *, search: _Search, index: Any) -> tuple[int, float]:
-    return search.tune(index)
+def _tuned(key: Any, *, search: _Search, lists: _Lists) -> tuple[int, float]:
+    return search.tune(lists)
 
 
 def _found_in_slab(
-    key: Any, start: int, stop: int, *, search: _Search, index: Any, values: Array
+    key: Any, start: int, stop: int, n_read: int, *, search: _Search, lists: _Lists, values: Array
 ) -> tuple[Array, Array, Array, Array]:
-    found = search.find(index, np.arange(start, stop), values)
+    found = search.find(lists, n_read, np.arange(start, stop), values)
     lengths = found.lengths.astype(search.points.rows.dtype)
     return lengths, found.indices.astype(np.int32), found.tied, found.open
+
+
+@dataclass(frozen=True, eq=False)
+class _Lists:
+    """Inverted lists of codes; what is asked of them is shared by threads, a block of points each.
+
+    Attributes
+    ----------
+    index : faiss.IndexIVFScalarQuantizer
+    places : ListPlaces
+        Of the lists.
+    seed : int
+        Of their groups.
+    """
+
+    index: Any
+    places: ListPlaces
+    seed: int
+
+    @classmethod
+    def of(cls, index: Any, seed: int) -> _Lists:
+        faiss = load_faiss("A search for neighbours of points on disk")
+        centers = index.quantizer.reconstruct_n(0, index.nlist)
+        return cls(index, ListPlaces.of(faiss, centers, seed), seed)
+
+    def __reduce__(self) -> Any:
+        return _read_again, (self.places.faiss.serialize_index(self.index), self.seed)
+
+    def add(self, points: Array, n_threads: int) -> None:
+        """Append points (b, d), as `_Codes` scales them; their numbers go on from the last ones."""
+        own = self._nearest(points, 1, n_threads).astype(np.int64)
+        pointer = self.places.faiss.swig_ptr
+        with faiss_threads(self.places.faiss, n_threads):
+            self.index.add_core(len(points), pointer(points), None, pointer(own))
+
+    def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
+        """Numbers (b, width) of points that may be the nearest, by n_read lists; -1 for none."""
+        self.index.nprobe = n_read
+        read = self._nearest(points, n_read, n_threads)
+        # Those of a list follow one another: what they read stays in the caches of the processor.
+        order = np.argsort(read[:, 0], kind="stable")
+        candidates = np.empty((len(points), width), dtype=np.int32)
+
+        def search(block: slice) -> None:
+            rows = order[block]
+            with faiss_threads(self.places.faiss, 1):
+                found = self.index.search_preassigned(points[rows], width, read[rows], None)
+            candidates[rows] = found[1]
+
+        share(n_threads, search, self._blocks(points))
+        return candidates
+
+    def _nearest(self, points: Array, n_lists: int, n_threads: int) -> Array:
+        """The nearest lists (b, n_lists) of points, the one that each is put into first."""
+        nearest = np.empty((len(points), n_lists), dtype=np.int32)
+
+        def find(block: slice) -> None:
+            with faiss_threads(self.places.faiss, 1):
+                nearest[block] = self.places.nearest(points[block], n_lists)
+
+        share(n_threads, find, self._blocks(points))
+        return nearest
+
+    def _blocks(self, points: Array) -> list[slice]:
+        return list(row_blocks(len(points), 4 * points.shape[1], _QUERY_BYTES))
+
+
+def _read_again(serialized: Array, seed: int) -> _Lists:
+    faiss = load_faiss("A search for neighbours of points on disk")
+    return _Lists.of(faiss.deserialize_index(serialized), seed)
 
 
 class _Codes:

@@ -1,0 +1,119 @@
+"""Lists that are found in two steps: those of a comparison with every centre, nearly always."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing._rows import ArrayRows
+from lapwing.graphs import row_search
+from lapwing.graphs.list_places import ListPlaces, centers_of_lists
+from lapwing.graphs.row_points import RowPoints
+from lapwing.graphs.row_search import _Search
+
+faiss = pytest.importorskip("faiss", reason="faiss is not installed")
+
+
+def sheet(n: int, d: int = 12, seed: int = 0) -> Any:
+    """Points of three dimensions in d."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(-1, 1, (n, 3))
+    bent = np.hstack([t, np.cos(3 * t), np.sin(4 * t[:, :1] * t[:, 1:2])])
+    frame = np.random.default_rng(7).standard_normal((bent.shape[1], d))
+    return (bent @ frame + 0.05 * rng.standard_normal((n, d))).astype(np.float32)
+
+
+def nearest_of_all(X: Any, centers: Any) -> Any:
+    return ((X[:, None] - centers) ** 2).sum(axis=2)
+
+
+def test_a_few_lists_are_found_exactly() -> None:
+    X, centers = sheet(300), sheet(60, seed=1)
+    found = ListPlaces.of(faiss, centers, 0).nearest(X, 10)
+    lengths = nearest_of_all(X, centers)
+    np.testing.assert_array_equal(found, np.argsort(lengths, axis=1)[:, :10])
+
+
+def test_of_many_lists_nearly_all_are_found() -> None:
+    X, centers = sheet(500), sheet(2000, seed=1)
+    places = ListPlaces.of(faiss, centers, 0)
+    true = np.argsort(nearest_of_all(X, centers), axis=1)
+    assert (places.nearest(X, 1)[:, 0] == true[:, 0]).mean() > 0.98
+    found = places.nearest(X, 20)
+    assert (found[:, :, None] == true[:, None, :20]).any(axis=2).mean() > 0.97
+
+
+def test_more_groups_are_read_for_more_lists() -> None:
+    """All lists can be had: what is asked for decides how many groups are read."""
+    centers = sheet(900, seed=1)
+    found = ListPlaces.of(faiss, centers, 0).nearest(sheet(20), 900)
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(np.arange(900), (20, 1)))
+
+
+def test_centers_are_as_good_as_those_of_full_comparisons() -> None:
+    X = sheet(6000)
+    whole = faiss.Kmeans(12, 150, niter=4, seed=3)
+    whole.train(X)
+    found = centers_of_lists(faiss, X, 150, 3)
+    losses = [nearest_of_all(X, centers).min(axis=1).mean() for centers in (found, whole.centroids)]
+    assert losses[0] < 1.05 * losses[1]
+
+
+def test_a_seed_gives_the_same_lists() -> None:
+    X = sheet(2000)
+    first, again, other = (centers_of_lists(faiss, X, 50, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+@pytest.fixture(scope="module")
+def search() -> _Search:
+    return _Search(RowPoints(ArrayRows(sheet(3000)), "euclidean"), 5, 0.95, 0, 1)
+
+
+@pytest.fixture(scope="module")
+def lists(search: _Search) -> Any:
+    return search.fill()
+
+
+def test_every_point_is_in_a_list_under_its_number(search: _Search, lists: Any) -> None:
+    held = lists.index.invlists
+    numbers = [
+        faiss.rev_swig_ptr(held.get_ids(i), held.list_size(i)).copy()
+        for i in range(lists.index.nlist)
+        if held.list_size(i)
+    ]
+    np.testing.assert_array_equal(np.sort(np.concatenate(numbers)), np.arange(3000))
+    asked = search.codes.scaled(search.points.rows.values)  # type: ignore[attr-defined]
+    found = lists.candidates(asked, 1, 1, 1)[:, 0]
+    assert (found == np.arange(3000)).mean() > 0.99  # each is the nearest of its own list
+
+
+def test_candidates_are_those_of_faiss(search: _Search, lists: Any) -> None:
+    """All lists are read: the order in which points are asked does not matter."""
+    asked = search.codes.scaled(search.points.rows.values)[::7]  # type: ignore[attr-defined]
+    n_lists = lists.index.nlist
+    lists.index.nprobe = n_lists
+    expected = lists.index.search(asked, 10)[1]
+    found = lists.candidates(asked, n_lists, 10, 1)
+    assert (found == expected).mean() > 0.999  # codes tie
+
+
+def test_threads_change_nothing(
+    search: _Search, lists: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_search, "_QUERY_BYTES", 4 * 12 * 100)
+    asked = search.codes.scaled(search.points.rows.values)  # type: ignore[attr-defined]
+    one, two = (lists.candidates(asked, 4, 8, n_threads) for n_threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_lists_are_kept_as_bytes(search: _Search, lists: Any) -> None:
+    again = pickle.loads(pickle.dumps(lists))
+    asked = search.codes.scaled(search.points.rows.values)[:200]  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(
+        again.candidates(asked, 3, 8, 1), lists.candidates(asked, 3, 8, 1)
+    )
