@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
-from lapwing._host.cache import open_cache
+from lapwing._host.cache import cached
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of
 from lapwing.graphs.ann import faiss_threads, fewest_lists, load_faiss, warn_low_recall
@@ -91,21 +91,20 @@ def search_rows(
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     search = _Search(RowPoints(X, metric), k, target_recall, seed)
     search.forecast()
-    cache = open_cache(memory)
     key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
     points, gathered = search.points, _Gathered(search.points, k)
     with faiss_threads(faiss, n_jobs):
-        serialized = cache.cache(_made_index, ignore=["search"])(key, search=search)
+        serialized = cached(memory, _made_index, ignore=["search"])(key, search=search)
         index = faiss.deserialize_index(serialized)
         del serialized
-        tune = cache.cache(_tuned, ignore=["search", "index"])
+        tune = cached(memory, _tuned, ignore=["search", "index"])
         n_read, recall = tune(key, search=search, index=index)
         index.nprobe = n_read
         text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
         _LOGGER.info(text, recall, target_recall, n_read, index.nlist)
         warn_low_recall(recall, target_recall, points.n)
-        find = cache.cache(_found_in_slab, ignore=["search", "index", "values"])
+        find = cached(memory, _found_in_slab, ignore=["search", "index", "values"])
         for which, values in points.slabs():
             start, stop = which.start, which.stop
             found = find(key, start, stop, search=search, index=index, values=values)
