@@ -286,11 +286,15 @@ def describe_answered(answered: Any, request: Any) -> str:
     return str(text)
 
 
+def _size_of(table: Any) -> str:
+    labels = count(int(np.count_nonzero(table.labeled)))
+    return f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label"
+
+
 def describe_block_fit(outcome: Any) -> str:
     """Say what came out of a fit whose points stayed on disk."""
     text, table = _Text(), outcome.table
-    labels = count(int(np.count_nonzero(table.labeled)))
-    text.line(f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label")
+    text.line(_size_of(table))
     text.line(
         f"{outcome.chosen.method.name} in {outcome.seconds:.1f} s. The features stayed in their "
         "files and were read in blocks."
@@ -307,8 +311,7 @@ def describe_block_fit(outcome: Any) -> str:
 def describe_comparison(compared: Compared) -> str:
     """Say which method to use, how far to trust it, and how to fit it."""
     text, table = _Text(), compared.table
-    labels = count(int(np.count_nonzero(table.labeled)))
-    text.line(f"{table.source}: {plural(table.labeled.size, 'row')}, {labels} with a label")
+    text.line(_size_of(table))
     rows = compared.comparison.table
     found = describe_rows(compared.comparison)
     times = [f"{row.seconds:.1f} s" for row in rows]

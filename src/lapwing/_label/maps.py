@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.material import Material
+from lapwing._label.words import RequestError
 from lapwing._report.mapping import principal_plane
 
-__all__ = ["MOST_SHOWN", "MapKind", "as_bytes", "even_sample", "kinds_of_map", "principal"]
+__all__ = ["MOST_SHOWN", "MapKind", "Maps", "as_bytes", "even_sample", "kinds_of_map", "principal"]
 
 # As many points as browsers move smoothly.
 MOST_SHOWN = 200_000
@@ -61,3 +65,51 @@ def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
             places[:, 1].astype("<f4").tobytes(),
         )
     )
+
+
+class Maps:
+    """The maps of a table, each made when it is asked for; any thread may ask.
+
+    Parameters
+    ----------
+    material : Material
+    eigenmap : callable
+        Coordinates of all rows by the graph; may raise as long as there is none.
+
+    Attributes
+    ----------
+    shown : ndarray of int
+        The rows that are drawn.
+    kinds : tuple of MapKind
+    """
+
+    def __init__(self, material: Material, eigenmap: Callable[[], NDArray[Any]]) -> None:
+        self.shown = even_sample(material.n)
+        own = material.table.layout is not None
+        self.kinds = kinds_of_map(material.layout_names if own else ())
+        self._material, self._eigenmap = material, eigenmap
+        self._made: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def draw(self, key: str) -> bytes:
+        """The places of the rows that are drawn, as `as_bytes` writes them.
+
+        Raises
+        ------
+        RequestError
+            If there is no such map, or not yet.
+        """
+        if key not in [kind.key for kind in self.kinds]:
+            raise RequestError(f"There is no map {key[:40]!r}.", 404)
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = as_bytes(self.shown, self._places(key))
+            return self._made[key]
+
+    def _places(self, key: str) -> NDArray[Any]:
+        if key == "own":
+            assert self._material.table.layout is not None
+            return np.asarray(self._material.table.layout[self.shown])
+        if key == "components":
+            return principal(self._material.points, self.shown)
+        return self._eigenmap()[self.shown]

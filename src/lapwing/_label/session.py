@@ -1,8 +1,7 @@
-"""Labelling some rows: journal, history and learner behind one lock, and a version that grows.
+"""Labelling some rows: journal and history behind one lock, and a version that grows.
 
-A label is in the journal before it counts here. The model learns in a thread of its own, and what
-takes longer than its answers (suggestions, doubts, the estimated error) in another, each for the
-newest labels only.
+A label is in the journal before it counts here. `lapwing._label.model` learns the labels, and
+`lapwing._label.view` says what the page shows of them.
 """
 
 from __future__ import annotations
@@ -10,33 +9,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.background import Newest
-from lapwing._label.history import NO_CODE, Batch, History
+from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import Journal, JournalError, Record
-from lapwing._label.learner import Answers, Doubt, Estimate, Ground, Learner
-from lapwing._label.maps import as_bytes, even_sample, kinds_of_map, principal
+from lapwing._label.learner import Answers, Estimate
+from lapwing._label.maps import Maps
 from lapwing._label.material import Material
+from lapwing._label.model import SUGGESTED, Model, Task
+from lapwing._label.records import batch_record, class_record, now, replayed, undo_record
+from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
-from lapwing._report.text import percent, plural
 
 __all__ = ["CLOSED", "SUGGESTED", "Event", "Receipt", "Session"]
 
-SUGGESTED = 5
 CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100
-_STEPS_SHOWN = 500
-_DOUBTS_SHOWN = 50
-# Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
-_REST = 0.3
-_GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
-_NOBODY = 65535
 
 
 class Event(NamedTuple):
@@ -52,25 +43,6 @@ class Receipt(NamedTuple):
     version: int
     batch: int
     n_rows: int
-
-
-@dataclass(frozen=True)
-class _Advice:
-    """What takes longer than the answers, of the version that it belongs to."""
-
-    version: int = -1
-    suggestions: tuple[int, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    estimate: Estimate | None = None
-    estimated_version: int = -1
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """Labels to learn."""
-
-    version: int
-    history: History
 
 
 class Session:
@@ -105,20 +77,10 @@ class Session:
                 )
             for record in journal.records:
                 self._take(record)
-        self._shown = even_sample(material.n)
-        self._maps: dict[str, bytes] = {}
-        self._map_lock = threading.Lock()
-        self._learner = Learner(material.estimator, material.points, len(self._history.classes))
-        self._ground: Ground | None = None
-        self._failure = ""
-        self._said: tuple[str, ...] = ()
-        self._answers: Answers | None = None
-        self._learnt = -1
-        self._advice = _Advice()
-        self._changed = threading.Condition(self._lock)
-        self._advising = Newest(self._advise, "lapwing label: advice")
-        self._learning = Newest(self._learn, "lapwing label: model")
-        self._learning.offer(_Task(self._version, self._history))
+        n_classes = len(self._history.classes)
+        self._model = Model(material, n_classes, self._lock, self._emit, self._keep_point)
+        self._maps = Maps(material, lambda: self._model.ground.eigenmap())
+        self._model.learn(Task(self._version, self._history))
 
     # What is asked
 
@@ -135,65 +97,30 @@ class Session:
     @property
     def answers(self) -> Answers | None:
         """What the model says; None as long as it says nothing."""
-        return self._answers
+        return self._model.learnt.answers
 
     def state(self) -> dict[str, Any]:
         """All that the page shows but the map and the rows, as JSON has it."""
         with self._lock:
-            history, answers, advice = self._history, self._answers, self._advice
-            version, learnt, curve = self._version, self._learnt, dict(self._curve)
-        n, shown = self.material.n, len(self._shown)
-        classes = history.classes
-        n_labeled = int(np.count_nonzero(history.codes >= 0))
-        estimate = advice.estimate
+            learnt = self._model.learnt
+            moment = Moment(self._version, self._history, learnt, dict(self._curve))
+        n, shown, answers = self.material.n, len(self._maps.shown), learnt.answers
         return {
-            "version": version,
-            "source": self.material.table.source,
-            "n": n,
+            **state_of(moment, self.material),
             "n_shown": shown,
             "sample_note": None
             if shown == n
             else f"The map shows {shown} of the {n} rows, an even sample. The model learns from "
             "all rows.",
-            "columns": self.material.columns(),
-            "has_text": self.material.texts is not None,
-            "has_image": self.material.picture is not None,
-            "maps": [kind._asdict() for kind in self._kinds()],
-            "classes": list(classes),
-            "given": history.counts(),
-            "predicted": {} if answers is None else _volumes(answers, classes),
-            "n_labeled": n_labeled,
-            "history": [self._step(batch, history) for batch in history.batches[-_STEPS_SHOWN:]],
-            "can_undo": history.last is not None,
+            "maps": [kind._asdict() for kind in self._maps.kinds],
             "model": {
-                "name": self._learner.name,
-                "ready": self._ground is not None,
+                "name": self._model.name,
+                "ready": learnt.ready,
                 "fitted": answers is not None,
-                "version": learnt,
+                "version": learnt.version,
                 "seconds": None if answers is None else answers.seconds,
             },
-            "evidence": None
-            if estimate is None
-            else {
-                **vars(estimate),
-                "version": advice.estimated_version,
-                "words": _words(estimate),
-            },
-            "curve": [curve[k] for k in sorted(curve) if k <= n_labeled],
-            "suggestions": [row for row in advice.suggestions if history.codes[row] == NO_CODE],
-            "suspicious": [
-                {
-                    "row": doubt.row,
-                    "given": classes[history.codes[doubt.row]],
-                    "suggested": classes[doubt.code],
-                }
-                for doubt in advice.doubts[:_DOUBTS_SHOWN]
-                if history.codes[doubt.row] not in (NO_CODE, doubt.code)
-            ],
-            "warnings": self._warnings(),
-            "fit_command": None
-            if self.material.fit_command is None
-            else self.material.fit_command(history),
+            "warnings": [*self._notes, *learnt.warnings],
             "journal": None if self._journal is None else self._journal.path.name,
         }
 
@@ -205,30 +132,13 @@ class Session:
         RequestError
             If there is no such map, or not yet.
         """
-        if key not in [kind.key for kind in self._kinds()]:
-            raise RequestError(f"There is no map {key[:40]!r}.", 404)
-        with self._map_lock:
-            if key not in self._maps:
-                self._maps[key] = as_bytes(self._shown, self._places(key))
-            return self._maps[key]
+        return self._maps.draw(key)
 
     def colours(self) -> tuple[int, int, bytes]:
         """The version, that of the model, and the classes of the rows that are shown."""
         with self._lock:
-            version, learnt = self._version, self._learnt
-            given, answers = self._history.codes, self._answers
-        rows = self._shown
-        shown = len(rows)
-        if answers is None:
-            predicted = np.full(shown, _NOBODY, dtype="<u2")
-            confidence = np.zeros(shown, dtype=np.uint8)
-        else:
-            predicted = answers.codes[rows].astype("<u2")
-            confidence = np.rint(255 * answers.confidence[rows]).astype(np.uint8)
-        given = np.where(given[rows] < 0, _NOBODY, given[rows]).astype("<u2")
-        head = np.int32(shown).astype("<i4").tobytes()
-        parts = (head, given.tobytes(), predicted.tobytes(), confidence.tobytes())
-        return version, learnt, b"".join(parts)
+            version, learnt, given = self._version, self._model.learnt, self._history.codes
+        return version, learnt.version, colours_of(given, learnt.answers, self._maps.shown)
 
     def rows(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """What people see of some rows.
@@ -240,21 +150,8 @@ class Session:
         """
         self._check_rows(rows)
         with self._lock:
-            history, answers = self._history, self._answers
-        material, classes = self.material, history.classes
-        return [
-            {
-                "row": row,
-                "id": str(material.table.ids[row]),
-                "cells": cells,
-                "text": material.text(row),
-                "image": material.picture is not None,
-                "given": None if history.codes[row] < 0 else classes[history.codes[row]],
-                "predicted": None if answers is None else classes[answers.codes[row]],
-                "confidence": None if answers is None else float(answers.confidence[row]),
-            }
-            for row, cells in zip(rows, material.cells(list(rows)), strict=True)
-        ]
+            history, answers = self._history, self._model.learnt.answers
+        return rows_of(rows, self.material, history, answers)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """The picture of a row, see `Material.image`."""
@@ -273,8 +170,8 @@ class Session:
         if not 1 <= k <= MOST_SUGGESTED:
             raise RequestError(f"Between 1 and {MOST_SUGGESTED} rows can be suggested at once.")
         with self._lock:
-            answers, codes = self._answers, self._history.codes
-        return self._suggest(answers, codes, k, skipped)
+            answers, codes = self._model.learnt.answers, self._history.codes
+        return self._model.suggest(answers, codes, k, skipped)
 
     def labels(self) -> NDArray[Any]:
         """The label of each row as text, empty where there is none."""
@@ -321,11 +218,12 @@ class Session:
         """
         at = self._distinct(rows)
         with self._lock:
-            if self._answers is None:
+            learnt = self._model.learnt
+            if learnt.answers is None:
                 raise RequestError(
                     "The model has no answer yet: it needs labels of two classes.", 409
                 )
-            if model_version not in (None, self._learnt):
+            if model_version not in (None, learnt.version):
                 raise RequestError(
                     "The model has learnt more since you looked. Look at its new answers first.",
                     409,
@@ -337,7 +235,7 @@ class Session:
                     "All selected rows have labels already. The key of a class gives them another.",
                     409,
                 )
-            codes = self._answers.codes[at].astype(np.int32)
+            codes = learnt.answers.codes[at].astype(np.int32)
             return self._add(self._history, at, codes, "model")
 
     def undo(self, batch: int | None = None) -> Receipt:
@@ -362,7 +260,7 @@ class Session:
                     f"There is no step {number} to take back; perhaps it was taken back already.",
                     409,
                 ) from None
-            self._write({"undo": number, "time": _now()})
+            self._write(undo_record(number))
             self._change(history)
             return Receipt(self._version, number, len(history.batches[number - 1].rows))
 
@@ -379,7 +277,7 @@ class Session:
         with self._lock:
             history, _ = self._knowing(self._history, check_class_name(name))
             if history is not self._history:
-                self._write({"class": history.classes[-1]})
+                self._write(class_record(history.classes[-1]))
                 self._change(history)
             return self._version
 
@@ -397,12 +295,11 @@ class Session:
     def wait(self, version: int | None = None, seconds: float = 60.0) -> bool:
         """Wait until the model has learnt a version, by default the newest; whether in time."""
         wanted = self._version if version is None else version
-        with self._changed:
-            return self._changed.wait_for(lambda: self._learnt >= wanted, seconds)
+        return self._model.wait(wanted, seconds)
 
     def rest(self, seconds: float = 60.0) -> bool:
         """Wait until nothing is left to be worked out; whether that was in time."""
-        return self._learning.wait(seconds) and self._advising.wait(seconds)
+        return self._model.rest(seconds)
 
     def say_goodbye(self) -> None:
         """Tell all listeners that nothing comes any more."""
@@ -410,8 +307,7 @@ class Session:
 
     def close(self) -> None:
         """End the threads and let others open the journal."""
-        self._learning.close()
-        self._advising.close()
+        self._model.close()
         with self._lock:
             if self._journal is not None:
                 self._journal.close()
@@ -421,16 +317,11 @@ class Session:
     def _add(
         self, history: History, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str
     ) -> Receipt:
-        time = _now()
-        after = history.with_batch(rows, codes, by, time)
-        given = [
-            [None if code == NO_CODE else history.classes[code], rows[codes == code].tolist()]
-            for code in np.unique(codes).tolist()
-        ]
-        number = after.batches[-1].number
-        self._write({"batch": number, "given": given, "by": by, "time": time})
+        after = history.with_batch(rows, codes, by, now())
+        batch = after.batches[-1]
+        self._write(batch_record(batch, history.classes))
         self._change(after)
-        return Receipt(self._version, number, len(rows))
+        return Receipt(self._version, batch.number, len(rows))
 
     def _write(self, record: Record) -> None:
         if self._journal is not None:
@@ -440,7 +331,7 @@ class Session:
         self._history = history
         self._version += 1
         self._emit("labels", self._version)
-        self._learning.offer(_Task(self._version, history))
+        self._model.learn(Task(self._version, history))
 
     def _emit(self, part: str, version: int) -> None:
         with self._lock:
@@ -466,7 +357,7 @@ class Session:
                 point = dict(record["measured"])
                 self._curve[int(point["n_labels"])] = point
                 return
-            self._history = _replayed(self._history, record, self.material.n)
+            self._history = replayed(self._history, record, self.material.n)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, RequestError):
             assert self._journal is not None
             self._journal.close()
@@ -476,135 +367,17 @@ class Session:
             ) from None
         self._version += 1
 
-    def _learn(self, task: _Task) -> None:
-        answers: Answers | None = None
-        said: tuple[str, ...] = ()
-        try:
-            if self._ground is None and not self._failure:
-                self._ground, notes = self._learner.prepare()
-                self._notes += notes
-                self._emit("ready", task.version)
-            if self._ground is not None:
-                answers = self._learner.learn(task.history.codes, task.version)
-                self._failure = ""
-            if answers is not None:
-                said = self._remarks(answers, task.history)
-        except Exception as error:  # the labels are safe, and the page must go on
-            self._failure = f"The model could not learn: {error}"
-        with self._changed:
-            self._answers, self._learnt, self._said = answers, task.version, said
-            if answers is None:
-                self._advice = _Advice()
-            self._changed.notify_all()
-        self._emit("model", task.version)
-        if self._ground is not None:
-            self._advising.offer((task, answers))
-
-    def _advise(self, learnt: tuple[_Task, Answers | None]) -> None:
-        task, answers = learnt
-        version, codes = task.version, task.history.codes
-        if answers is not None and not self._advising.pause(_GRASP):
-            return
-        try:
-            rows = tuple(self._suggest(answers, codes, SUGGESTED))
-            doubts = () if answers is None else tuple(answers.doubts())
-            self._advice = _Advice(
-                version,
-                rows,
-                doubts,
-                self._advice.estimate,
-                self._advice.estimated_version,
-            )
-            self._emit("suggestions", version)
-            if answers is None or not self._advising.pause(_REST):
-                return
-            estimate = answers.estimate()
-            self._advice = _Advice(version, rows, doubts, estimate, version)
-            if estimate is not None:
-                self._keep_point(task, answers, estimate)
-            self._emit("evidence", version)
-        except Exception as error:  # as in _learn
-            self._failure = f"The error could not be estimated: {error}"
-
-    def _keep_point(self, task: _Task, answers: Answers, estimate: Estimate) -> None:
+    def _keep_point(self, task: Task, answers: Answers, estimate: Estimate) -> None:
         """One more point of the curve, which a restart finds again if the disk takes it."""
         classes = task.history.classes
         n_labels = int(np.count_nonzero(task.history.codes >= 0))
-        point = {"n_labels": n_labels, **vars(estimate), "volumes": _volumes(answers, classes)}
+        point = {"n_labels": n_labels, **vars(estimate), "volumes": volumes(answers, classes)}
         with self._lock:
             if self._curve.get(n_labels) == point:
                 return
             self._curve[n_labels] = point
             with suppress(JournalError):
                 self._write({"measured": point})
-
-    def _suggest(
-        self,
-        answers: Answers | None,
-        codes: NDArray[np.int32],
-        k: int,
-        skipped: Sequence[int] = (),
-    ) -> list[int]:
-        ground = self._ground
-        if ground is None:
-            raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
-        left_out = np.asarray(skipped, dtype=np.intp)
-        if answers is not None:
-            found = answers.suggest(k, left_out)
-        else:
-            found = ground.cover(codes >= 0, k, left_out)
-        return [int(row) for row in found]
-
-    def _kinds(self) -> Sequence[Any]:
-        own = self.material.table.layout is not None
-        return kinds_of_map(self.material.layout_names if own else ())
-
-    def _places(self, key: str) -> NDArray[Any]:
-        if key == "own":
-            assert self.material.table.layout is not None
-            return np.asarray(self.material.table.layout[self._shown])
-        if key == "components":
-            return principal(self.material.points, self._shown)
-        if self._ground is None:
-            raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
-        return self._ground.eigenmap()[self._shown]
-
-    def _remarks(self, answers: Answers, history: History) -> tuple[str, ...]:
-        """What the user should know of these answers."""
-        assert self._ground is not None
-        found, labeled = list(answers.warnings), history.codes != NO_CODE
-        given = np.unique(answers.codes[~labeled])
-        if len(given) == 1 and np.count_nonzero(~labeled) > 1:
-            found.append(
-                f"All rows without a label get the class {history.classes[given[0]]!r}. Label rows "
-                "of other classes that are far from these on the map."
-            )
-        lost = self._ground.unreached(labeled)
-        if lost is not None:
-            name = str(self.material.table.ids[lost.row])
-            found.append(
-                f"No label reaches {plural(lost.n_rows, 'row')}: they lie far from all labelled "
-                f"rows, in {plural(lost.n_parts, 'group')}. Label one of each group, for example "
-                f"{name!r}."
-            )
-        return tuple(found)
-
-    def _warnings(self) -> list[str]:
-        found = [*self._notes, *self._said]
-        return [*found, self._failure] if self._failure else found
-
-    def _step(self, batch: Batch, history: History) -> dict[str, Any]:
-        codes = np.unique(batch.codes)
-        label = None if codes[0] < 0 else history.classes[codes[0]]
-        return {
-            "batch": batch.number,
-            "label": label,
-            "n_classes": len(codes),
-            "n_rows": len(batch.rows),
-            "taken_back": batch.number in history.taken_back,
-            "by": batch.by,
-            "time": batch.time,
-        }
 
     def _check_rows(self, rows: Sequence[int]) -> None:
         n = self.material.n
@@ -634,42 +407,5 @@ def _beginning(material: Material) -> History:
     return History.begin(base, tuple(known))
 
 
-def _replayed(history: History, record: Record, n: int) -> History:
-    """The history after a record of the journal."""
-    if "class" in record:
-        return history.with_class(check_class_name(record["class"]))
-    if "undo" in record:
-        return history.without(int(record["undo"]))
-    rows, codes = [], []
-    for label, at in record["given"]:
-        code: int | None = NO_CODE
-        if label is not None:
-            history = history.with_class(check_class_name(label))
-            code = history.code(label)
-        found = np.asarray(at, dtype=np.intp)
-        rows.append(found)
-        codes.append(np.full(len(found), code, dtype=np.int32))
-    at, given = np.concatenate(rows), np.concatenate(codes)
-    if record["batch"] != len(history.batches) + 1 or not ((at >= 0) & (at < n)).all():
-        raise ValueError(record["batch"])
-    return history.with_batch(at, given, str(record["by"]), str(record["time"]))
-
-
-def _volumes(answers: Answers, classes: Sequence[str]) -> dict[str, int]:
-    counts = np.bincount(answers.codes, minlength=len(classes))
-    return dict(zip(classes, counts.tolist(), strict=True))
-
-
-def _words(estimate: Estimate) -> str:
-    return (
-        f"About {percent(estimate.error)} of the rows without a label are wrong; with a "
-        f"probability of 90 % between {percent(estimate.low)} and {percent(estimate.high)}."
-    )
-
-
 def _brief(number: int) -> str:
     return str(number) if abs(number) < 10**15 else "of that number"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
-from lapwing._host.optional import require
+from lapwing._report.templates import open_page
 from lapwing._report.text import clean, count, percent
 
 __all__ = [
@@ -103,20 +102,10 @@ def render_comparison(summary: Mapping[str, Any]) -> str:
     ImportError
         If jinja2 is not installed.
     """
-    jinja2 = require("jinja2", extra="report", purpose="A comparison as .html")
-    files = resources.files("lapwing._report")
-    page, style = (
-        files.joinpath(name).read_text(encoding="utf-8") for name in ("choice.html", "style.css")
-    )
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals |= {"choice_columns": CHOICE_COLUMNS, "choice_row": words_of_row}
-    environment.filters["count"] = count
-    found: str = environment.from_string(page).render(
-        summary, style=jinja2.utils.markupsafe.Markup(style)
-    )
-    return found
+    page = open_page("choice.html", "A comparison as .html")
+    page.environment.globals |= {"choice_columns": CHOICE_COLUMNS, "choice_row": words_of_row}
+    page.environment.filters["count"] = count
+    return page.render(summary)
 
 
 def _describe(row: Any) -> dict[str, Any]:

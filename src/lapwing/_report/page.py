@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from importlib import resources
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +34,7 @@ from lapwing._report.repeat import parameters, python_lines, versions
 from lapwing._report.rows import ClassRows, compare_with_truth, compare_with_twin, list_rows
 from lapwing._report.rows import volumes as class_volumes
 from lapwing._report.svg import draw_sign, sign_of
+from lapwing._report.templates import open_page
 from lapwing._report.trust import sure_words, trust_words
 
 __all__ = ["Fitted", "ReportData", "collect", "render"]
@@ -401,21 +401,15 @@ def render(data: ReportData) -> str:
         If jinja2 is not installed.
     """
     jinja2 = require("jinja2", extra="report", purpose="The report")
-    files = resources.files("lapwing._report")
-    page, style = (
-        files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "style.css")
-    )
     # Everything a user wrote passes through the template's escaping or that of `svg`.
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {
+    page = open_page("page.html", "The report")
+    page.environment.filters |= {
         "count": text.count,
         "number": text.number,
         "percent": text.percent,
     }
-    environment.filters["share"] = lambda share: f"{100 * float(share):.2f}"
-    environment.globals |= {
+    page.environment.filters["share"] = lambda share: f"{100 * float(share):.2f}"
+    page.environment.globals |= {
         "plural": text.plural,
         "sign": lambda code: _mark(jinja2, code),
         "choice_columns": CHOICE_COLUMNS,
@@ -423,7 +417,6 @@ def render(data: ReportData) -> str:
     }
     try:
         drawings = {name: jinja2.utils.markupsafe.Markup(d) for name, d in draw_all(data).items()}
-        template = environment.from_string(page)
         words = {}
         if data.kind == "classification":
             words = {
@@ -431,9 +424,7 @@ def render(data: ReportData) -> str:
                 "trust_words": trust_words(data.volumes["trust"]),
                 "estimate": estimate_words(data.choice),
             }
-        html: str = template.render(
-            asdict(data) | words, style=jinja2.utils.markupsafe.Markup(style), draw=drawings
-        )
+        html = page.render(asdict(data) | words, draw=drawings)
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
         # Figures come from a file as well: what is missing there is the file's fault.
         raise ValueError(f"the figures of the report are damaged: {error}") from error

@@ -275,22 +275,12 @@ def read_table(
         If polars or fastexcel is needed and not installed.
     """
     paths = _as_paths(path)
-    label = options.label
-    if label is None and options.labels_file is None:
-        if paths[0].suffix.lower() in SVMLIGHT:
-            label = TARGET
-        elif not options.absent:
-            raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
+    label = _label_column(paths, options)
     raw = read_raw(paths, Selection(replace(options, label=label)))
-    name = where = raw.source
     # Without the cells, which would keep a second matrix in memory.
     originals, raw = raw.originals, replace(raw, cells={})
-    if options.labels_file is not None:
-        labels, marker = read_labels(Path(options.labels_file), raw.X.shape[0])
-        raw = replace(raw, labels=labels, default_marker=marker)
-        where = str(options.labels_file)
-    if raw.labels is None:  # they are all in files of answers, or still to be given
-        raw = replace(raw, labels=np.full(raw.X.shape[0], "", dtype=object))
+    raw, where = _with_labels(raw, options.labels_file)
+    name = raw.source
     found = Obstacles(name)
     found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
@@ -306,15 +296,7 @@ def read_table(
     found.raise_all()
     assert coded is not None
     warn_of_counts(raw)
-    if not coded.labeled.any():
-        pass  # nothing is odd about no label
-    elif not options.regression:
-        # Whoever says that blanks alone mean no label has thought of the words.
-        meant = "" in options.unlabeled
-        warn_of_markers(coded.y, coded.labeled, what, _hint(raw, options), cure, meant=meant)
-        warn_of_single_labels(coded.y, coded.labeled, what)
-    elif coded.labeled.all():
-        warn_of_labels(what, _hint(raw, options))
+    _warn_of_odd_labels(coded, options, what, _hint(raw, options), cure)
     return Table(
         points_of(raw),
         raw.feature_names,
@@ -340,6 +322,45 @@ def read_table(
         raw.keys,
         {name: raw.others[name] for name in options.shown},
     )
+
+
+def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
+    """The column of the labels; None if they are in a file of their own, or still to be given."""
+    if options.label is not None or options.labels_file is not None:
+        return options.label
+    if paths[0].suffix.lower() in SVMLIGHT:
+        return TARGET
+    if not options.absent:
+        raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
+    return None
+
+
+def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
+    """The table with a label in every row, which may be empty, and where they stand."""
+    if labels_file is not None:
+        labels, marker = read_labels(Path(labels_file), raw.X.shape[0])
+        return replace(raw, labels=labels, default_marker=marker), str(labels_file)
+    if raw.labels is None:  # they are all in files of answers, or still to be given
+        raw = replace(raw, labels=np.full(raw.X.shape[0], "", dtype=object))
+    return raw, raw.source
+
+
+def _warn_of_odd_labels(
+    coded: CodedLabels,
+    options: ReadOptions,
+    what: str,
+    hint: str,
+    cure: Callable[[Sequence[str]], str],
+) -> None:
+    if not coded.labeled.any():
+        return  # nothing is odd about no label
+    if not options.regression:
+        # Whoever says that blanks alone mean no label has thought of the words.
+        meant = "" in options.unlabeled
+        warn_of_markers(coded.y, coded.labeled, what, hint, cure, meant=meant)
+        warn_of_single_labels(coded.y, coded.labeled, what)
+    elif coded.labeled.all():
+        warn_of_labels(what, hint)
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:

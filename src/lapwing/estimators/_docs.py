@@ -484,6 +484,40 @@ transduction_ : ndarray of shape (n_samples,)
 transduction_ : ndarray of shape (n_samples,)
     Predicted class of every training point, labelled ones included, by g.
 """,
+    "tube_tol": """
+tol : float, default=1e-6
+    Of the duality gap, relative to the objective.
+""",
+    "tube_max_iter": """
+max_iter : int, default=200
+    Most steps of the interior point method, a column.
+""",
+    "tube_optimality_": """
+optimality_ : ndarray of shape (n_columns,)
+    Duality gap relative to the objective, a column.
+""",
+    "tube_n_iter_": """
+n_iter_ : int
+    Iterations of the solver, the most of a column.
+""",
+    "tube_solver_": """
+solver_ : str
+    'interior point'.
+""",
+    "regression_n_eigenvectors": """
+n_eigenvectors : int or None, default=100
+    g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
+    ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
+    exact one, which follows values better where it can be afforded.
+""",
+    "embedded_transduced_values_": """
+transduction_ : ndarray of shape (n_samples,)
+    Predicted value of every training point, labelled ones included, by g.
+""",
+    "transduced_values_": """
+transduction_ : ndarray of shape (n_samples,)
+    Predicted value of every training point, labelled ones included.
+""",
 }
 
 

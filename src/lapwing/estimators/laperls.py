@@ -181,10 +181,7 @@ class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
     {embedded_C}
     {regression_lam}
     {regression_mu}
-    n_eigenvectors : int or None, default=100
-        g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
-        ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
-        exact one, which follows values better where it can be afforded.
+    {regression_n_eigenvectors}
     {graph}
     {embedded_space}
     {embedded_regression_bias}
@@ -195,8 +192,7 @@ class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
 
     Attributes
     ----------
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted value of every training point, labelled ones included, by g.
+    {embedded_transduced_values_}
     {virtual_labels_}
     {embedded_alpha_}
     {coef_}

@@ -50,12 +50,9 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
         0 fits every virtual label by the absolute error; only with more are coefficients 0.
     {graph}
     {embedded_space}
-    fit_intercept : bool, default=True
-        Whether f has an unregularised bias.
-    tol : float, default=1e-6
-        Of the duality gap, relative to the objective.
-    max_iter : int, default=200
-        Most steps of the interior point method, a column.
+    {embedded_regression_bias}
+    {tube_tol}
+    {tube_max_iter}
     {class_weight}
     {class_prior}
     {refine}
@@ -77,12 +74,9 @@ class LapESVC(SemiSupervisedClassifier, _TubeEstimator):
     {kernel_}
     {eigenvalues_}
     {objective_}
-    optimality_ : ndarray of shape (n_columns,)
-        Duality gap relative to the objective, a column.
-    n_iter_ : int
-        Iterations of the solver, the most of a column.
-    solver_ : str
-        'interior point'.
+    {tube_optimality_}
+    {tube_n_iter_}
+    {tube_solver_}
     {status_}
     {embedded_affinity_}
     {labeled_}
@@ -187,26 +181,20 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     {embedded_C}
     {regression_lam}
     {regression_mu}
-    n_eigenvectors : int or None, default=100
-        g is sought in the span of so many eigenvectors of L, those of the smallest eigenvalues
-        ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
-        exact one, which follows values better where it can be afforded.
+    {regression_n_eigenvectors}
     epsilon : float, default=0.0
         Half width of the tube around g in which residuals cost nothing, in the units of y.
         0 fits every virtual label by the absolute error; only with more are coefficients 0.
     {graph}
     {embedded_space}
     {embedded_regression_bias}
-    tol : float, default=1e-6
-        Of the duality gap, relative to the objective.
-    max_iter : int, default=200
-        Most steps of the interior point method, a column.
+    {tube_tol}
+    {tube_max_iter}
     {memory}
 
     Attributes
     ----------
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted value of every training point, labelled ones included, by g.
+    {embedded_transduced_values_}
     {virtual_labels_}
     {embedded_alpha_}
     {coef_}
@@ -216,12 +204,9 @@ class LapESVR(SemiSupervisedRegressor, _TubeEstimator):
     {kernel_}
     {eigenvalues_}
     {objective_}
-    optimality_ : ndarray of shape (n_columns,)
-        Duality gap relative to the objective, a column.
-    n_iter_ : int
-        Iterations of the solver, the most of a column.
-    solver_ : str
-        'interior point'.
+    {tube_optimality_}
+    {tube_n_iter_}
+    {tube_solver_}
     {status_}
     {embedded_affinity_}
     {labeled_}

@@ -181,8 +181,7 @@ class LapRLSRegressor(Updatable, StoppableRegressor):
 
     Attributes
     ----------
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted value of every training point, labelled ones included.
+    {transduced_values_}
     {alpha_}
     {coef_}
     {intercept_}

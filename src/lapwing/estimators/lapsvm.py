@@ -204,8 +204,7 @@ class LapSVR(Updatable, ManifoldRegressor):
 
     Attributes
     ----------
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted value of every training point, labelled ones included.
+    {transduced_values_}
     {alpha_}
     {coef_}
     {intercept_}

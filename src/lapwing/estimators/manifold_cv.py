@@ -190,8 +190,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
     {best_params_}
     {best_score_}
     {cv_results_}
-    transduction_ : ndarray of shape (n_samples,)
-        Predicted value of every training point, labelled ones included.
+    {transduced_values_}
     {alpha_}
     {coef_}
     {intercept_}

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
-from lapwing._host.cache import open_cache
+from lapwing._host.cache import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.threads import share
 from lapwing._rows import Rows, block_height, key_of, moments_of, rows_of
@@ -98,18 +98,17 @@ def search_rows(
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
     search.forecast()
-    cache = open_cache(memory)
     key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
     points, gathered = search.points, _Gathered(search.points, k)
     with faiss_threads(faiss, n_jobs):
-        lists = cache.cache(_filled, ignore=["search"])(key, search=search)
-    tune = cache.cache(_tuned, ignore=["search", "lists"])
+        lists = cached(memory, _filled, ignore=["search"])(key, search=search)
+    tune = cached(memory, _tuned, ignore=["search", "lists"])
     n_read, recall = tune(key, search=search, lists=lists)
     text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
     _LOGGER.info(text, recall, target_recall, n_read, lists.index.nlist)
     warn_low_recall(recall, target_recall, points.n)
-    find = cache.cache(_found_in_slab, ignore=["search", "lists", "values"])
+    find = cached(memory, _found_in_slab, ignore=["search", "lists", "values"])
     for which, values in points.slabs():
         start, stop = which.start, which.stop
         found = find(key, start, stop, n_read, search=search, lists=lists, values=values)

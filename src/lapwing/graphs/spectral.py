@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
-from lapwing._host.cache import open_cache
+from lapwing._host.cache import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing.graphs.base import CSR
@@ -173,7 +173,7 @@ def smallest_eigenpairs(
     """
     k = _check(laplacian, k, tol, slack, max_iter)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    compute = open_cache(memory).cache(_compute, ignore=["laplacian", "callback"])
+    compute = cached(memory, _compute, ignore=["laplacian", "callback"])
     W = laplacian.affinity
     found = cast(
         Eigenpairs,

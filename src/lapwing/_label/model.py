@@ -1,0 +1,241 @@
+"""The model of a page to label on: it learns the newest labels in a thread of its own.
+
+What takes longer than its answers (suggestions, doubts, the estimated error) is worked out in
+another, for the newest answers only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._label.background import Newest
+from lapwing._label.history import NO_CODE, History
+from lapwing._label.learner import Answers, Doubt, Estimate, Ground, Learner
+from lapwing._label.material import Material
+from lapwing._label.words import RequestError
+from lapwing._report.text import plural
+
+__all__ = ["SUGGESTED", "Advice", "Learnt", "Model", "Task"]
+
+SUGGESTED = 5
+# Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
+_REST = 0.3
+_GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What takes longer than the answers, of the version that it belongs to."""
+
+    version: int = -1
+    suggestions: tuple[int, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    estimate: Estimate | None = None
+    estimated_version: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Labels to learn, and the version that they are."""
+
+    version: int
+    history: History
+
+
+class Learnt(NamedTuple):
+    """What the model knew at one moment.
+
+    Attributes
+    ----------
+    version : int
+        Of the labels that it has learnt; -1 before the first.
+    answers : Answers or None
+        None as long as it says nothing.
+    advice : Advice
+    ready : bool
+        Whether the graph is there.
+    warnings : tuple of str
+    """
+
+    version: int
+    answers: Answers | None
+    advice: Advice
+    ready: bool
+    warnings: tuple[str, ...]
+
+
+class Model:
+    """It learns what is offered, and tells when it knows more; any thread may ask it.
+
+    Parameters
+    ----------
+    material : Material
+    n_classes : int
+    lock : RLock
+        Held while answers change.
+    tell : callable (part, version)
+        Called when a part has changed.
+    keep : callable (task, answers, estimate)
+        Called with each estimate of the error.
+    """
+
+    def __init__(
+        self,
+        material: Material,
+        n_classes: int,
+        lock: threading.RLock,
+        tell: Callable[[str, int], None],
+        keep: Callable[[Task, Answers, Estimate], None],
+    ) -> None:
+        self._ids = material.table.ids
+        self._tell, self._keep = tell, keep
+        self._learner = Learner(material.estimator, material.points, n_classes)
+        self._ground: Ground | None = None
+        self._notes: tuple[str, ...] = ()
+        self._said: tuple[str, ...] = ()
+        self._failure = ""
+        self._answers: Answers | None = None
+        self._version = -1
+        self._advice = Advice()
+        self._changed = threading.Condition(lock)
+        self._advising = Newest(self._advise, "lapwing label: advice")
+        self._learning = Newest(self._learn, "lapwing label: model")
+
+    @property
+    def name(self) -> str:
+        """Of the estimator."""
+        return self._learner.name
+
+    @property
+    def ground(self) -> Ground:
+        """What does not depend on labels.
+
+        Raises
+        ------
+        RequestError
+            If it is not there yet.
+        """
+        if self._ground is None:
+            raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
+        return self._ground
+
+    @property
+    def learnt(self) -> Learnt:
+        """What it knows now."""
+        with self._changed:
+            failure = (self._failure,) if self._failure else ()
+            return Learnt(
+                self._version,
+                self._answers,
+                self._advice,
+                self._ground is not None,
+                (*self._notes, *self._said, *failure),
+            )
+
+    def learn(self, task: Task) -> None:
+        """Learn these labels next; those that still wait are dropped."""
+        self._learning.offer(task)
+
+    def suggest(
+        self,
+        answers: Answers | None,
+        codes: NDArray[np.int32],
+        k: int,
+        skipped: Sequence[int] = (),
+    ) -> list[int]:
+        """Rows to label next, by the answers, or by the graph alone where there are none.
+
+        Raises
+        ------
+        RequestError
+            If the graph is not there yet.
+        """
+        ground, left_out = self.ground, np.asarray(skipped, dtype=np.intp)
+        if answers is not None:
+            found = answers.suggest(k, left_out)
+        else:
+            found = ground.cover(codes >= 0, k, left_out)
+        return [int(row) for row in found]
+
+    def wait(self, version: int, seconds: float) -> bool:
+        """Wait until a version is learnt; whether in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._version >= version, seconds)
+
+    def rest(self, seconds: float) -> bool:
+        """Wait until nothing is left to be worked out; whether that was in time."""
+        return self._learning.wait(seconds) and self._advising.wait(seconds)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._learning.close()
+        self._advising.close()
+
+    def _learn(self, task: Task) -> None:
+        answers: Answers | None = None
+        said: tuple[str, ...] = ()
+        try:
+            if self._ground is None and not self._failure:
+                self._ground, self._notes = self._learner.prepare()
+                self._tell("ready", task.version)
+            if self._ground is not None:
+                answers = self._learner.learn(task.history.codes, task.version)
+                self._failure = ""
+            if answers is not None:
+                said = self._remarks(answers, task.history)
+        except Exception as error:  # the labels are safe, and the page must go on
+            self._failure = f"The model could not learn: {error}"
+        with self._changed:
+            self._answers, self._version, self._said = answers, task.version, said
+            if answers is None:
+                self._advice = Advice()
+            self._changed.notify_all()
+        self._tell("model", task.version)
+        if self._ground is not None:
+            self._advising.offer((task, answers))
+
+    def _advise(self, learnt: tuple[Task, Answers | None]) -> None:
+        task, answers = learnt
+        version, codes = task.version, task.history.codes
+        if answers is not None and not self._advising.pause(_GRASP):
+            return
+        try:
+            rows = tuple(self.suggest(answers, codes, SUGGESTED))
+            doubts = () if answers is None else tuple(answers.doubts())
+            before = self._advice
+            self._advice = Advice(version, rows, doubts, before.estimate, before.estimated_version)
+            self._tell("suggestions", version)
+            if answers is None or not self._advising.pause(_REST):
+                return
+            estimate = answers.estimate()
+            self._advice = Advice(version, rows, doubts, estimate, version)
+            if estimate is not None:
+                self._keep(task, answers, estimate)
+            self._tell("evidence", version)
+        except Exception as error:  # as in _learn
+            self._failure = f"The error could not be estimated: {error}"
+
+    def _remarks(self, answers: Answers, history: History) -> tuple[str, ...]:
+        """What the user should know of these answers."""
+        found, labeled = list(answers.warnings), history.codes != NO_CODE
+        given = np.unique(answers.codes[~labeled])
+        if len(given) == 1 and np.count_nonzero(~labeled) > 1:
+            found.append(
+                f"All rows without a label get the class {history.classes[given[0]]!r}. Label rows "
+                "of other classes that are far from these on the map."
+            )
+        lost = self.ground.unreached(labeled)
+        if lost is not None:
+            name = str(self._ids[lost.row])
+            found.append(
+                f"No label reaches {plural(lost.n_rows, 'row')}: they lie far from all labelled "
+                f"rows, in {plural(lost.n_parts, 'group')}. Label one of each group, for example "
+                f"{name!r}."
+            )
+        return tuple(found)

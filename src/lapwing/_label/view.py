@@ -1,0 +1,139 @@
+"""What the page shows of a session, as JSON and bytes have it. Pure: nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._label.history import NO_CODE, Batch, History
+from lapwing._label.learner import Answers, Doubt, Estimate
+from lapwing._label.material import Material
+from lapwing._label.model import Learnt
+from lapwing._report.text import percent
+
+__all__ = ["Moment", "colours_of", "rows_of", "state_of", "volumes"]
+
+_STEPS_SHOWN = 500
+_DOUBTS_SHOWN = 50
+_NOBODY = 65535
+
+
+class Moment(NamedTuple):
+    """A session at one moment.
+
+    Attributes
+    ----------
+    version : int
+    history : History
+    learnt : Learnt
+        Never of later labels than the history.
+    curve : mapping of int to dict
+        Estimated errors by numbers of labels.
+    """
+
+    version: int
+    history: History
+    learnt: Learnt
+    curve: Mapping[int, Mapping[str, Any]]
+
+
+def state_of(moment: Moment, material: Material) -> dict[str, Any]:
+    """What the page shows of the labels and the model."""
+    history, answers, advice = moment.history, moment.learnt.answers, moment.learnt.advice
+    classes, estimate = history.classes, advice.estimate
+    n_labeled = int(np.count_nonzero(history.codes >= 0))
+    return {
+        "version": moment.version,
+        "source": material.table.source,
+        "n": material.n,
+        "columns": material.columns(),
+        "has_text": material.texts is not None,
+        "has_image": material.picture is not None,
+        "classes": list(classes),
+        "given": history.counts(),
+        "predicted": {} if answers is None else volumes(answers, classes),
+        "n_labeled": n_labeled,
+        "history": [_step(batch, history) for batch in history.batches[-_STEPS_SHOWN:]],
+        "can_undo": history.last is not None,
+        "evidence": None
+        if estimate is None
+        else {**vars(estimate), "version": advice.estimated_version, "words": _words(estimate)},
+        "curve": [moment.curve[k] for k in sorted(moment.curve) if k <= n_labeled],
+        "suggestions": [row for row in advice.suggestions if history.codes[row] == NO_CODE],
+        "suspicious": _suspicious(advice.doubts[:_DOUBTS_SHOWN], history),
+        "fit_command": None if material.fit_command is None else material.fit_command(history),
+    }
+
+
+def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[np.intp]) -> bytes:
+    """The classes of some rows: how many, those given, those predicted, and how sure."""
+    shown = len(rows)
+    if answers is None:
+        predicted = np.full(shown, _NOBODY, dtype="<u2")
+        confidence = np.zeros(shown, dtype=np.uint8)
+    else:
+        predicted = answers.codes[rows].astype("<u2")
+        confidence = np.rint(255 * answers.confidence[rows]).astype(np.uint8)
+    known = np.where(given[rows] < 0, _NOBODY, given[rows]).astype("<u2")
+    head = np.int32(shown).astype("<i4").tobytes()
+    return b"".join((head, known.tobytes(), predicted.tobytes(), confidence.tobytes()))
+
+
+def rows_of(
+    rows: Sequence[int], material: Material, history: History, answers: Answers | None
+) -> list[dict[str, Any]]:
+    """What people see of some rows."""
+    classes = history.classes
+    return [
+        {
+            "row": row,
+            "id": str(material.table.ids[row]),
+            "cells": cells,
+            "text": material.text(row),
+            "image": material.picture is not None,
+            "given": None if history.codes[row] < 0 else classes[history.codes[row]],
+            "predicted": None if answers is None else classes[answers.codes[row]],
+            "confidence": None if answers is None else float(answers.confidence[row]),
+        }
+        for row, cells in zip(rows, material.cells(list(rows)), strict=True)
+    ]
+
+
+def volumes(answers: Answers, classes: Sequence[str]) -> dict[str, int]:
+    """How many rows the answers give to each class."""
+    counts = np.bincount(answers.codes, minlength=len(classes))
+    return dict(zip(classes, counts.tolist(), strict=True))
+
+
+def _suspicious(doubts: Sequence[Doubt], history: History) -> list[dict[str, Any]]:
+    """Labels that the model doubts, and that still are as it learnt them."""
+    codes, classes = history.codes, history.classes
+    return [
+        {"row": doubt.row, "given": classes[codes[doubt.row]], "suggested": classes[doubt.code]}
+        for doubt in doubts
+        if codes[doubt.row] not in (NO_CODE, doubt.code)
+    ]
+
+
+def _step(batch: Batch, history: History) -> dict[str, Any]:
+    codes = np.unique(batch.codes)
+    label = None if codes[0] < 0 else history.classes[codes[0]]
+    return {
+        "batch": batch.number,
+        "label": label,
+        "n_classes": len(codes),
+        "n_rows": len(batch.rows),
+        "taken_back": batch.number in history.taken_back,
+        "by": batch.by,
+        "time": batch.time,
+    }
+
+
+def _words(estimate: Estimate) -> str:
+    return (
+        f"About {percent(estimate.error)} of the rows without a label are wrong; with a "
+        f"probability of 90 % between {percent(estimate.low)} and {percent(estimate.high)}."
+    )
