@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import LapSVC, S3VC
+from lapwing import S3VC, LapSVC
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
