@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
+from lapwing.model_selection.witness import call_witness
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Row:
         Parts of the classes in the answer.
     fitted : float
         Share of the given labels that the answer repeats.
+    contradiction : float
+        What the labels alone say against the answer.
     error : float
         The true share of wrong answers on the unlabelled points.
     seconds : float
@@ -46,6 +49,7 @@ class Row:
     n_left_out: list[int]
     shares: list[float]
     fitted: float
+    contradiction: float
     error: float
     seconds: float
 
@@ -63,10 +67,15 @@ class Record:
 
 
 def read(path: Path) -> list[Record]:
-    """Records that a file holds; none if there is no file."""
+    """Records that a file holds; none if there is no file.
+
+    Those of earlier versions that lack what is asked today are measured again.
+    """
+    asked = {field.name for field in fields(Row)}
     return [
         Record(Task(**line["task"]), tuple(Row(**row) for row in line["rows"]))
         for line in Lines(path)
+        if all(set(row) == asked for row in line["rows"])
     ]
 
 
@@ -101,10 +110,13 @@ def measured(data: Data, task: Task, size: int, seed: int) -> Record:
 def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     hidden = drawn.y < 0
     found = []
-    for candidate in default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LapwingWarning)
-            tried = try_out(candidate, drawn.data.X, drawn.y, None, effort)
+    given = drawn.data.X, drawn.y, None
+    candidates = default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        witness = call_witness(candidates, *given)
+        tries = [try_out(candidate, *given, effort, witness=witness) for candidate in candidates]
+    for candidate, tried in zip(candidates, tries, strict=True):
         evidence = tried.evidence
         found.append(
             Row(
@@ -116,6 +128,7 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
                 tried.n_left_out.tolist(),
                 (np.bincount(tried.codes, minlength=len(tried.n_missed)) / len(hidden)).tolist(),
                 evidence.fitted,
+                evidence.contradiction,
                 float(np.mean(tried.codes[hidden] != drawn.data.y[hidden])),
                 evidence.seconds,
             )

@@ -130,7 +130,13 @@ def _cell(task: Task) -> tuple[str, int, str]:
 
 def _evidence(row: Row, constants: Constants) -> Evidence:
     n_left_out = np.array(row.n_left_out)
-    estimate = estimate_error(row.reproducibility, np.array(row.n_missed), n_left_out, constants)
+    estimate = estimate_error(
+        _of_what_changes(row),
+        np.array(row.n_missed),
+        n_left_out,
+        constants,
+        contradiction=row.contradiction,
+    )
     return Evidence(
         name=row.name,
         estimator=None,
@@ -146,6 +152,7 @@ def _evidence(row: Row, constants: Constants) -> Evidence:
         fitted=math.nan,
         objection=row.objection,
         seconds=row.seconds,
+        contradiction=row.contradiction,
     )
 
 
@@ -168,8 +175,17 @@ def _likeliest(rows: Sequence[Row], weights: np.ndarray, start: Constants) -> Co
 
 def _posterior(row: Row, constants: Constants) -> tuple[float, float]:
     return posterior(
-        row.reproducibility, np.array(row.n_missed), np.array(row.n_left_out), constants
+        _of_what_changes(row),
+        np.array(row.n_missed),
+        np.array(row.n_left_out),
+        constants,
+        row.contradiction,
     )
+
+
+def _of_what_changes(row: Row) -> float:
+    """What the estimate takes of it: nothing, of an answer that is not to be chosen."""
+    return math.nan if row.objection else row.reproducibility
 
 
 def mean_over_sets(values: Sequence[float], tasks: Sequence[Task]) -> float:

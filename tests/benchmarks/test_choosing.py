@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def row(name: str, assumption: str, error: float, missed: int = 0, left_out: int
     half = left_out // 2
     first = min(missed, half)
     misses = [first, missed - first]
-    return Row(name, assumption, "", 0.1, misses, [half, half], [0.5, 0.5], 1.0, error, 1.0)
+    return Row(name, assumption, "", 0.1, misses, [half, half], [0.5, 0.5], 1.0, 0.0, error, 1.0)
 
 
 def record(source: str, number: int, *rows: Row) -> Record:
@@ -64,6 +65,12 @@ def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(records_module, "measured", None)  # nothing is measured again
     assert gather("clouds", tmp_path, n_draws=1, size=40, seed=0) == [first]
     assert read(tmp_path / "nothing.jsonl") == []
+    (kept,) = tmp_path.glob("*.jsonl")
+    earlier = json.loads(kept.read_text())
+    del earlier["rows"][0]["contradiction"]
+    (tmp_path / "earlier.jsonl").write_text(json.dumps(earlier) + "\n")
+    assert read(tmp_path / "earlier.jsonl") == []
+    (tmp_path / "earlier.jsonl").unlink()
     assert of_other_sizes(tmp_path, 40) == []
     assert of_other_sizes(tmp_path, 600) == [first]
 

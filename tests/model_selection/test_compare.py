@@ -174,6 +174,18 @@ def test_left_out_labels_of_s3vc_do_not_move_its_balance() -> None:
     assert found.left_out_error == np.mean(missed)
 
 
+def test_an_answer_that_loses_a_class_is_judged_by_labels_alone() -> None:
+    """That it is repeated from any labels says nothing of it."""
+    X, y, _ = clouds(n_labels=3)
+    y[np.flatnonzero(y == 1)[1:]] = -1  # one label, which cannot be left out
+    flooded = Candidate("flooded", LapSVC(gamma_I=0, class_prior=[0.99, 0.01]), LABELS_ALONE)
+    tried = try_out(flooded, X, y, None, Effort(3, 9, 0))
+    assert tried.evidence.objection
+    left = estimate_error(math.nan, tried.n_missed, tried.n_left_out)
+    assert tried.evidence.error == left.error
+    assert tried.evidence.error_interval == (left.low, left.high)
+
+
 def test_weights_count_as_copies() -> None:
     X, y, _ = labeled_clusters(2, n_labels=3)
     i = np.flatnonzero(y >= 0)[0]
@@ -281,15 +293,15 @@ def test_what_all_say_of_the_data_is_told_as_a_fit_tells_it() -> None:
     ("shares", "counts", "fitted", "said"),
     [
         ([0.5, 0.5], [3, 3], 1.0, ""),
-        ([0.16, 0.84], [3, 3], 1.0, ""),  # just above 0.3 of a half
-        ([0.14, 0.86], [3, 3], 1.0, "gives the class 'a' to 14.0 % of the rows"),
-        ([0.14, 0.86], [2, 18], 1.0, ""),  # the labels say that the class is rare
-        ([0.02, 0.98], [2, 18], 1.0, "gives the class 'a' to 2.0 %"),
-        ([0.14, 0.86], [1, 4], 1.0, "gives the class 'a'"),  # five labels cannot say so
+        ([0.06, 0.94], [3, 3], 1.0, ""),  # just above 0.1 of a half
+        ([0.04, 0.96], [3, 3], 1.0, "gives the class 'a' to 4.0 % of the rows"),
+        ([0.04, 0.96], [2, 18], 1.0, ""),  # the labels say that the class is rare
+        ([0.005, 0.995], [2, 18], 1.0, "gives the class 'a' to 0.5 %"),
+        ([0.04, 0.96], [1, 4], 1.0, "gives the class 'a'"),  # five labels cannot say so
         ([0.5, 0.5], [5, 5], 0.8, ""),
         ([0.5, 0.5], [5, 5], 0.7, "contradicts 30 % of the given labels"),
-        ([0.3, 0.6, 0.1], [3, 3, 3], 1.0, ""),
-        ([0.3, 0.61, 0.09], [3, 3, 3], 1.0, "gives the class 'c'"),
+        ([0.36, 0.6, 0.04], [3, 3, 3], 1.0, ""),
+        ([0.36, 0.61, 0.03], [3, 3, 3], 1.0, "gives the class 'c'"),
     ],
 )
 def test_objections(shares: Any, counts: Any, fitted: float, said: str) -> None:
@@ -352,6 +364,12 @@ def test_the_estimate_without_unlabeled_rows_is_that_of_the_labels() -> None:
     assert found.error == pytest.approx((counted / 4 + 0.5) / (counted + 1))
 
 
+def test_what_the_labels_alone_say_against_an_answer_is_added() -> None:
+    nothing = np.zeros(2, dtype=int)
+    free, doubted = (estimate_error(0.1, nothing, nothing, contradiction=c) for c in (0.0, 0.2))
+    assert doubted.error == pytest.approx(free.error + 0.2)
+
+
 def test_labels_of_a_common_class_do_not_speak_for_a_rare_one() -> None:
     assert effective_counts(np.array([5, 0])).tolist() == [1, 0]
     assert effective_counts(np.array([5, 2])).tolist() == [5, 2]
@@ -381,6 +399,13 @@ def test_intervals_hold_the_truth() -> None:
             "The unlabelled rows help: the classes look like clusters",
         ),
         ([row(n_left_out=0), alone(error=0.3)], (1, 1), "The unlabelled rows seem to help"),
+        (
+            [row(left_out_error=0.2), alone(error=0.15, left_out_error=0.3)],
+            (10, 10),
+            "The unlabelled rows seem to help: neighbours have the same class. Use graph. The "
+            "difference is within chance: 4 of 20 labels are missed when they are left out, 6 of "
+            "20 by the labels alone. More labels would tell.",
+        ),
         ([row(), alone(error=0.11)], (10, 10), "The unlabelled rows make little difference"),
         ([alone(), row(error=0.2)], (10, 10), "The unlabelled rows do not help"),
         ([alone(error=0.45)], (10, 10), "Nothing here follows the classes: label more rows, or"),
@@ -406,6 +431,11 @@ def test_verdicts(table: Any, counts: Any, said: str) -> None:
             setting(10, 10),
             "it may follow groups that are not your classes",
         ),
+        (
+            row(contradiction=0.23),
+            setting(10, 10),
+            "contradict the answer on 23 % more of the rows than they would if it were right",
+        ),
         (row(), setting(10, 10, n_used=40), "The evidence is of 40 of the 100 rows"),
     ],
 )
@@ -422,7 +452,9 @@ def test_clusters_are_found_by_s3vc() -> None:
     found = compare(X, y, random_state=0)
     assert found.chosen.assumption == CLUSTERS
     assert isinstance(found.best, S3VC)
-    assert found.verdict.startswith("The unlabelled rows help: the classes look like clusters")
+    assert found.verdict.startswith("The unlabelled rows seem to help: the classes look like clus")
+    # What six labels say of that is told with it.
+    assert "within chance: 1 of 6 labels are missed when they are left out, 2 of" in found.verdict
     best = error_of(found.best.fit(X, y), y, truth)
     assert best < error_of(LapSVC().fit(X, y), y, truth) - 0.1
     assert found.error_interval[0] <= best <= found.error_interval[1]

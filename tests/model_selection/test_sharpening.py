@@ -122,6 +122,25 @@ def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("piped", [False, True])
+def test_of_a_classifier_that_chose_the_chosen_one_is_calibrated(fitted: Any, piped: bool) -> None:
+    X, y, _, plain = fitted
+    asked = {"n_draws": 1, "max_left_out": 0, "random_state": 0}  # so that it knows nothing
+    model = FewLabelClassifier([Candidate("gap", S3VC(), "classes are clusters")], **asked)
+    given = (
+        make_pipeline(StandardScaler(with_mean=False, with_std=False), model) if piped else model
+    )
+    given.fit(X, y)
+    assert model.best_estimator_.probability_n_labels_ == 0
+    found = calibrate(given, X, y)
+    twin = found[-1] if piped else found
+    expected = calibrate(plain, X, y)
+    assert twin.best_estimator_.probability_n_labels_ == 6
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(twin.transduction_proba_, expected.transduction_proba_, rtol=1e-6)
+    assert model.best_estimator_.probability_n_labels_ == 0  # it stays as it is
+
+
 def test_what_is_refused(fitted: Any) -> None:
     X, y, truth, model = fitted
     with pytest.raises(ValueError, match="max_left_out=0 must be a whole number >= 1"):

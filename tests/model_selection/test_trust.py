@@ -12,7 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing import (
+    S3VC,
+    FewLabelClassifier,
+    LapERLSClassifier,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+)
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.model_selection import reproducibility as reproducibility_function
 from lapwing.model_selection.trials import start
@@ -244,6 +251,13 @@ def test_other_estimators_are_refused(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
     with pytest.raises(TypeError, match=r"SVC cannot be tried.* Give an estimator of lapwing"):
         trial(SVC(), X, y)
+
+
+@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
+def test_one_that_chooses_is_refused_with_what_to_give_instead(trial: Any) -> None:
+    X, y, _ = labeled_clusters(2, n_labels=4)
+    with pytest.raises(TypeError, match=r"FewLabelClassifier would choose .*best_estimator_\."):
+        trial(FewLabelClassifier(), X, y)
 
 
 def test_a_trial_leaves_the_estimator_unfitted() -> None:

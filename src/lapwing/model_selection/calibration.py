@@ -1,10 +1,10 @@
 """From reproducibility and left-out labels to an error, with an interval.
 
 Reproducibility is the error of a method that is right about the points. It may be stable and wrong,
-so the error is larger, by an amount that nobody can see with one label a class. Left-out labels see
-it, but each of them says little: ten labels leave fifteen points in doubt. So the first gives a
-prior of the error, a beta distribution, and the second the observations that such a distribution
-takes in.
+so the error is larger: by what the labels alone say against the answer (`witness`), and by an
+amount that nobody can see with one label a class. Left-out labels see it, but each of them says
+little: ten labels leave fifteen points in doubt. So the first two give a prior of the error, a beta
+distribution, and the third the observations that such a distribution takes in.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ class Constants(NamedTuple):
     Attributes
     ----------
     unseen, seen : float
-        Before any label is left out the error is ``unseen * (2 / K) ** (1 / 4) + seen * D`` in the
-        mean, for the reproducibility D and K classes: where two of ten classes are stably mistaken
-        for each other, less is wrong than where two of two are. The power was chosen on 22 draws of
-        uspst, coil20 and four digits of MNIST, which therefore do not judge it: with 0 the estimate
-        at three labels a class is 5 points too high, with 1 / 2 that at one label 6 too low.
+        Before any label is left out the error is ``unseen * (2 / K) ** (1 / 4) + seen * D + C`` in
+        the mean, for the reproducibility D, what the labels alone say against the answer C, and K
+        classes: where two of ten classes are stably mistaken for each other, less is wrong than
+        where two of two are. The power was chosen on 22 draws of uspst, coil20 and four digits of
+        MNIST, which therefore do not judge it: with 0 the estimate at three labels a class is 5
+        points too high, with 1 / 2 that at one label 6 too low.
     prior_labels : float
         How many labels that weighs as much as.
     of_a_label : float
@@ -87,6 +88,8 @@ def estimate_error(
     n_missed: Array,
     n_left_out: Array,
     constants: Constants = CONSTANTS,
+    *,
+    contradiction: float = 0.0,
 ) -> ErrorEstimate:
     """Estimate the share of wrong answers on unlabelled rows.
 
@@ -99,12 +102,14 @@ def estimate_error(
     n_left_out : ndarray of shape (n_classes,)
         Left-out labels of each class.
     constants : Constants, default=CONSTANTS
+    contradiction : float, default=0.0
+        What the labels alone say against the answer.
 
     Returns
     -------
     ErrorEstimate
     """
-    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants)
+    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction)
     tail = (1 - PROBABILITY) / 2
     return ErrorEstimate(
         alpha / (alpha + beta),
@@ -114,7 +119,11 @@ def estimate_error(
 
 
 def posterior(
-    reproducibility: float, n_missed: Array, n_left_out: Array, constants: Constants
+    reproducibility: float,
+    n_missed: Array,
+    n_left_out: Array,
+    constants: Constants,
+    contradiction: float = 0.0,
 ) -> tuple[float, float]:
     """Parameters of the beta distribution of the error."""
     counted = effective_counts(n_left_out)
@@ -124,7 +133,7 @@ def posterior(
     if math.isnan(reproducibility):
         return alpha + 0.5, beta + 0.5  # Jeffreys' prior
     unseen = constants.unseen * (2 / len(n_left_out)) ** _MANY_CLASSES
-    mean = unseen + constants.seen * reproducibility
+    mean = unseen + constants.seen * reproducibility + contradiction
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
     return alpha + constants.prior_labels * mean, beta + constants.prior_labels * (1 - mean)
 

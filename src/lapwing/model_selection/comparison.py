@@ -41,6 +41,7 @@ from lapwing.model_selection.failures import (
     warn_of_failures,
 )
 from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
+from lapwing.model_selection.witness import call_witness
 
 __all__ = ["Comparison", "compare", "in_order"]
 
@@ -163,7 +164,8 @@ class Comparison:
 _FRAMES = {"pandas": "pandas", "polars": "cli"}
 _FIGURES = (
     "left_out_error", "left_out_standard_error", "n_left_out", "reproducibility",
-    "reproducibility_standard_error", "smallest_share", "fitted", "objection", "seconds",
+    "reproducibility_standard_error", "contradiction", "smallest_share", "fitted", "objection",
+    "seconds",
 )  # fmt: skip
 _COLUMNS: dict[str, Callable[[Evidence], Any]] = {
     "name": attrgetter("name"),
@@ -414,11 +416,12 @@ def _try_all(
     errors: dict[str, Exception] = {}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
+        witness = call_witness(candidates, *data)
         for one in sorted(candidates, key=fits_again):
             bar = _bar(list(tried.values())) if fits_again(one) else math.inf
             with progress.stage(one.name):
                 try:
-                    tried[one.name] = try_out(one, *data, effort, bar)
+                    tried[one.name] = try_out(one, *data, effort, bar, witness)
                 except Exception as error:
                     errors[one.name] = error
                     continue

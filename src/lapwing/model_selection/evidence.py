@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,14 +21,15 @@ from lapwing.model_selection.reproducibility import of_trial as reproduce
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.sharpening import relative_sharpness
 from lapwing.model_selection.trials import Trial, start
+from lapwing.model_selection.witness import Witness
 
 __all__ = ["Effort", "Evidence", "Looked", "Tried", "look", "objection_to", "try_out"]
 
 # An answer that gives a class less than so much of its share has lost it, and one that contradicts
-# so many of its own labels follows something else. 0.2 and 0.4 of the share choose a little worse.
-# An objection that holds only where left-out labels of the small class are missed changes the
-# regret by -0.1 to +0.2 points: not worth a rule.
-_SMALLEST_SHARE = 0.3
+# so many of its own labels follows something else. 0.3 of the share, which refused right answers
+# about a class of a fifth where labels were drawn in equal numbers, served as long as nothing else
+# spoke against answers that flood a class; now the witness does.
+_SMALLEST_SHARE = 0.1
 _MOST_UNFITTED = 0.2
 # A class is taken to be rare where so few labels of it would surprise with equal shares.
 _SURPRISE = 0.05
@@ -86,6 +88,10 @@ class Evidence:
         Time that it took to learn all this.
     agreement : mapping of str to float
         Share of the rows on which each other candidate says the same.
+    contradiction : float
+        By how much more of the rows the fit to the labels alone contradicts the answer than it
+        would if the answer were right, in the mean over the classes. 0 where nothing is known
+        against it.
     """
 
     name: str
@@ -103,6 +109,7 @@ class Evidence:
     objection: str
     seconds: float
     agreement: Mapping[str, float] = field(default_factory=dict)
+    contradiction: float = 0.0
 
     @property
     def admitted(self) -> bool:
@@ -119,6 +126,7 @@ class Looked(NamedTuple):
     n_missed: Array  # left-out labels of each class that were missed
     n_left_out: Array
     estimate: ErrorEstimate
+    contradiction: float  # what the labels alone say against the answer
 
 
 class Tried(NamedTuple):
@@ -138,11 +146,12 @@ def try_out(
     sample_weight: Any,
     effort: Effort,
     bar: float = math.inf,
+    witness: Witness | None = None,
 ) -> Tried:
     """Gather the evidence of a candidate; all of it stands on one preparation of the points.
 
-    Its answer is not asked to be repeated where its estimated error would be above the bar even if
-    no row changed.
+    Its answer is not asked to be repeated, nor is the witness asked, where its estimated error
+    would be above the bar even if no row changed.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
@@ -154,12 +163,16 @@ def try_out(
     # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
-    found = look(trial, effort, bar)
-    left_out, estimate = found.left_out, found.estimate
+    found = look(trial, effort, bar, None if witness is None else partial(witness.against, codes))
+    left_out = found.left_out
     missed = left_out.missed[left_out.told]
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
+    objection = objection_to(shares, counts, fitted, trial.classes)
+    # That an answer of one class is repeated says nothing of it: there the labels speak alone.
+    alone = estimate_error(math.nan, found.n_missed, found.n_left_out)
+    estimate = alone if objection else found.estimate
     evidence = Evidence(
         name=candidate.name,
         estimator=candidate.estimator,
@@ -173,24 +186,42 @@ def try_out(
         reproducibility_standard_error=found.spread,
         smallest_share=float(shares.min() * n_classes),
         fitted=fitted,
-        objection=objection_to(shares, counts, fitted, trial.classes),
+        objection=objection,
         seconds=time.perf_counter() - begun,
+        contradiction=found.contradiction,
     )
     sharpness = relative_sharpness(trial, left_out)
     return Tried(evidence, codes, found.n_missed, found.n_left_out, sharpness)
 
 
-def look(trial: Trial, effort: Effort, bar: float = math.inf) -> Looked:
-    """Leave labels out, and draw others, of a trial that has begun; `bar` as in `try_out`."""
+def look(
+    trial: Trial,
+    effort: Effort,
+    bar: float = math.inf,
+    against: Callable[[int], float] | None = None,
+) -> Looked:
+    """Leave labels out, and draw others, of a trial that has begun.
+
+    Parameters
+    ----------
+    trial : Trial
+    effort : Effort
+    bar : float, default=inf
+        As in `try_out`.
+    against : callable (seed) -> float, optional
+        What a witness says against the answer.
+    """
     n_classes = len(trial.classes)
     left_out = _leave_out(trial, effort)
     n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
-    repeated = spread = math.nan
+    repeated, spread, contradiction = math.nan, math.nan, 0.0
     estimate = estimate_error(0.0, n_missed, n_left_out)
     if estimate.error <= bar:
         repeated, spread = _reproduce(trial, effort)
-        estimate = estimate_error(repeated, n_missed, n_left_out)
-    return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate)
+        if against is not None and not math.isnan(repeated):
+            contradiction = against(effort.seed)
+        estimate = estimate_error(repeated, n_missed, n_left_out, contradiction=contradiction)
+    return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction)
 
 
 def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) -> str:

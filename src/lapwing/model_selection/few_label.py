@@ -96,6 +96,8 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     1.0
     """
 
+    _chooses = True  # other labels may have another estimator
+
     best_estimator_: Any
     evidence_: Comparison
     classes_: Array

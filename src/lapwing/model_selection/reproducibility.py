@@ -14,7 +14,7 @@ from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import relabeled
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["Reproducibility", "reproducibility"]
+__all__ = ["Reproducibility", "changes_of", "mean_of_classes", "reproducibility"]
 
 # A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make
 # one and a half; five draws take far fewer.
@@ -121,19 +121,41 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reprod
     """Reproducibility of a trial that has begun."""
     if n_draws < 1:
         raise ValueError(f"n_draws={n_draws} must be at least 1.")
-    rng = check_random_state(random_state)
     answer = trial.answers(trial.values)
+    changes, overlap = changes_of(trial, answer, n_draws, random_state)
+    return _summary(trial, answer, changes, overlap)
+
+
+def changes_of(trial: Trial, answer: Array, n_draws: int, random_state: Any) -> tuple[Array, float]:
+    """What fits of a trial to labels drawn out of an answer, its own or another's, change of it.
+
+    Parameters
+    ----------
+    trial : Trial
+    answer : ndarray of shape (n,)
+        Class codes, or values of a regression, of all points.
+    n_draws : int
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    changes : ndarray of shape (n_draws, n_rows)
+        NaN for the rows that were drawn, and those left out of the fit.
+    overlap : float
+        See `_overlap`.
+    """
+    rng = check_random_state(random_state)
     pools = _pools(trial, answer, n_draws, rng)
     draws = [_draw(pools, rng) for _ in range(n_draws)]
-    refits = trial.refits.covering(trial.prepared.problem.vertex[np.concatenate(draws)])
     vertex = trial.prepared.problem.vertex
+    refits = trial.refits.covering(vertex[np.concatenate(draws)])
     changes = np.empty((n_draws, len(vertex)))
     for number, rows in enumerate(draws):
         again = trial.answers(refits.values(_drawn(trial, answer, rows)))
         changes[number] = _change(answer, again, trial.regression)[vertex]
         changes[number, rows] = np.nan
     changes[:, vertex < 0] = np.nan
-    return _summary(trial, answer, changes, _overlap(pools))
+    return changes, _overlap(pools)
 
 
 class _Pool(NamedTuple):
@@ -226,7 +248,7 @@ def _summary(trial: Trial, answer: Array, changes: Array, overlap: float) -> Rep
     if not trial.regression:
         classes = trial.classes
         codes = np.where(vertex >= 0, answer[vertex], -1)
-        each = np.array([_mean(changes[:, codes == c], axis=1) for c in range(len(classes))])
+        each = mean_of_classes(changes, codes, len(classes)).T
         of_class, spread = _mean(each, axis=1), _standard_error(each, overlap)
     return Reproducibility(
         float(of_draw.mean()),
@@ -237,6 +259,11 @@ def _summary(trial: Trial, answer: Array, changes: Array, overlap: float) -> Rep
         1 - _mean(changes, axis=0),
         classes,
     )
+
+
+def mean_of_classes(changes: Array, codes: Array, n_classes: int) -> Array:
+    """Mean change (n_draws, n_classes) of the rows of each class; NaN where there are none."""
+    return np.stack([_mean(changes[:, codes == c], axis=1) for c in range(n_classes)], axis=1)
 
 
 def _mean(values: Array, axis: int) -> Array:

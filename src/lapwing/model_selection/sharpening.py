@@ -48,7 +48,8 @@ def calibrate(
     Parameters
     ----------
     model : classifier of lapwing, or Pipeline that ends in one
-        Fitted to X and y. It stays as it is.
+        Fitted to X and y. It stays as it is. Of a `FewLabelClassifier` the estimator that it has
+        chosen is calibrated.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The points of its fit.
     y : array-like of shape (n_samples,)
@@ -89,6 +90,22 @@ def calibrate(
     (0, 6)
     """
     last = last_step(model)
+    if getattr(last, "_chooses", False):
+        check_is_fitted(last)
+        if isinstance(model, Pipeline) and len(model.steps) > 1:
+            X = model[:-1].transform(X)
+        best = calibrate(
+            last.best_estimator_,
+            X,
+            y,
+            sample_weight=sample_weight,
+            max_left_out=max_left_out,
+            random_state=random_state,
+        )
+        twin = copy(last)
+        twin.best_estimator_ = best
+        twin.transduction_proba_ = last_step(best).transduction_proba_
+        return _in_place_of_last(model, twin)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} is no classifier of lapwing. For others scikit-learn has "
@@ -111,6 +128,10 @@ def calibrate(
                 "class."
             )
         _sharpen(twin, found)
+    return _in_place_of_last(model, twin)
+
+
+def _in_place_of_last(model: Any, twin: Any) -> Any:
     if not isinstance(model, Pipeline):
         return twin
     return Pipeline([*model.steps[:-1], (model.steps[-1][0], twin)])

@@ -80,6 +80,11 @@ def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
         estimator = estimator[-1]
         if len(steps):
             X = steps.fit_transform(X, y)
+    if getattr(estimator, "_chooses", False):
+        raise TypeError(
+            f"{type(estimator).__name__} would choose an estimator anew for other labels. Fit it, "
+            "and give the one that it has chosen: model.best_estimator_."
+        )
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise TypeError(
             f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "

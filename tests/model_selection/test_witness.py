@@ -1,0 +1,111 @@
+"""What the labels alone say against an answer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import S3VC, LapSVC
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection import Candidate, compare
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
+from lapwing.model_selection.witness import Witness, call_witness
+
+SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
+GAP = Candidate("gap", S3VC(), CLUSTERS)
+
+
+def crossed(n: int = 120, n_labels: int = 3) -> tuple[Any, Any, Any, Any]:
+    """Clusters left and right, and classes above and below: points, labels, classes, clusters."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 2))
+    side, above = np.arange(n) % 2, (np.arange(n) // 2) % 2
+    X[:, 0] += np.where(side == 1, 4, -4)
+    X[:, 1] += np.where(above == 1, 2.5, -2.5)
+    y = np.full(n, -1)
+    for code in (0, 1):
+        y[rng.permutation(np.flatnonzero(above == code))[:n_labels]] = code
+    return X, y, above, side
+
+
+def witness(X: Any, y: Any) -> Witness:
+    found = call_witness([GAP, SVM], X, y, None)
+    assert found is not None
+    return found
+
+
+def test_a_right_answer_is_not_contradicted() -> None:
+    X, y, truth, _ = crossed()
+    assert witness(X, y).against(truth, 0) == 0
+
+
+def test_a_wrong_answer_of_wide_gaps_is() -> None:
+    """Half of the rows differ, where labels of such clusters would leave next to none."""
+    X, y, _, side = crossed()
+    assert witness(X, y).against(side, 0) == pytest.approx(0.5, abs=0.15)
+
+
+def test_its_own_answer_is_not_contradicted() -> None:
+    X, y, _, _ = crossed()
+    found = witness(X, y)
+    own = found.trial.answers(found.trial.values)[found.trial.prepared.problem.vertex]
+    assert found.against(own, 0) == 0
+
+
+def test_the_seed_decides_the_draws() -> None:
+    X, y, _, side = crossed()
+    found = witness(X, y)
+    assert found.against(side, 1) == found.against(side, 1) != found.against(side, 2)
+
+
+def test_equal_rows_are_told_apart_by_nobody() -> None:
+    """Points are merged where rows are equal; the answer has a code a row."""
+    X, y, _, side = crossed()
+    twice = np.vstack([X, X]), np.concatenate([y, np.full(len(y), -1)])
+    assert witness(*twice).against(np.tile(side, 2), 0) > 0.3
+
+
+def test_rows_that_are_left_out_of_the_fit_do_not_count() -> None:
+    X, y, truth, _ = crossed()
+    weights = np.ones(len(y))
+    gone = np.flatnonzero(y == 0)[0]
+    weights[gone] = 0
+    found = call_witness([SVM], X, y, weights)
+    assert found is not None
+    assert found.against(np.where(np.arange(len(y)) == gone, -1, truth), 0) == 0
+
+
+def test_nothing_is_said_where_every_row_has_a_label() -> None:
+    X, _, truth, side = crossed(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)  # of just that
+        assert witness(X, truth).against(side, 0) == 0
+
+
+def test_nothing_is_said_where_the_draws_take_every_row() -> None:
+    X, y, _, _ = crossed(4, 1)
+    y = np.array([0, -1, 1, -1])
+    assert witness(X, y).against(np.array([0, 0, 1, 1]), 0) >= 0
+
+
+def test_without_labels_alone_there_is_none() -> None:
+    X, y, _, _ = crossed()
+    assert call_witness([GAP], X, y, None) is None
+
+
+def test_labels_alone_that_cannot_be_fitted_are_told_by_compare() -> None:
+    X, y, _, _ = crossed()
+    broken = Candidate("broken", LapSVC(gamma_A=-1, gamma_I=0), LABELS_ALONE)
+    assert call_witness([broken], X, y, None) is None
+
+
+def test_compare_asks_it_of_every_candidate() -> None:
+    X, y, _, _ = crossed()
+    found = compare(X, y, candidates=[SVM, GAP])
+    said = {row.name: row.contradiction for row in found.table}
+    assert said["SVM"] == 0
+    assert 0 <= said["gap"] <= 1
+    assert found.to_frame()["contradiction"].tolist() == [r.contradiction for r in found.table]
