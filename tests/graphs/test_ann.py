@@ -45,6 +45,7 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
         assert target == 1.0 or found.recall < target + 0.12  # lists read in vain cost the time
         assert abs(share - found.recall) < 0.03
         assert f"recall {found.recall:.4f} (asked: {target:g})" in caplog.text
+        assert caplog.text.rstrip().endswith("lists of points.")
         assert_array_equal(found.indices, recipe.neighbors(X).indices)  # same seed, same answer
         assert not (found.indices == np.arange(3000)[:, None]).any()
         seen.append(found.recall)

@@ -147,9 +147,10 @@ def faiss_approximate(
             read, recall = _raise_recall(lists, scaled, sample, truth, target_recall)
             if recall >= target_recall or read == lists.affordable < lists.index.nlist:
                 break
-    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
+    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists of %s."
     level = logging.INFO if recall >= target_recall else logging.WARNING
-    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist)
+    kind = "codes" if lists.coded else "points"
+    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist, kind)
     warn_low_recall(recall, target_recall, points.n)
 
     def found_in(block: slice) -> Nearest:
