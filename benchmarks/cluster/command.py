@@ -7,11 +7,8 @@ its own.
 from __future__ import annotations
 
 import argparse
-import logging
 import resource
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.shared.log import told
 from benchmarks.shared.output import RESULTS, say, write_results
 from benchmarks.shared.tables import Table
 
@@ -145,7 +143,7 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
         rows = np.arange(N_CLASSES * LABELS_A_CLASS)
         client.run(_warm)
         moved, spent = _moved(client), _processor_seconds(client)
-        with _stages() as stages:
+        with told("%s: %.1f s") as stages:
             start = time.perf_counter()
             model = _estimator(method).fit(X, (rows, truth[rows]))
             seconds = time.perf_counter() - start
@@ -157,7 +155,7 @@ def measure(method: str, n: int, n_workers: int, memory: str) -> Use:
             n,
             seconds,
             spent,
-            dict(stages),
+            {str(name): float(spent) for name, spent in stages},
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             max(client.run(_resident).values()),
             _moved(client) - moved,
@@ -200,28 +198,6 @@ def _sheets(size: NDArray[Any], number: NDArray[Any]) -> NDArray[np.float32]:
 
 def _as_bytes(block: NDArray[Any]) -> NDArray[np.int8]:
     return block.astype(np.int8)
-
-
-@contextmanager
-def _stages() -> Iterator[dict[str, float]]:
-    """The seconds of the stages of a fit, from the log."""
-    found: dict[str, float] = {}
-
-    class Reader(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.msg == "%s: %.1f s":
-                name, seconds = record.args  # type: ignore[misc]
-                found[str(name)] = float(seconds)  # type: ignore[arg-type]
-
-    logger, reader = logging.getLogger("lapwing"), Reader()
-    level = logger.level
-    logger.addHandler(reader)
-    logger.setLevel(logging.INFO)
-    try:
-        yield found
-    finally:
-        logger.removeHandler(reader)
-        logger.setLevel(level)
 
 
 def _moved(client: Any) -> int:

@@ -45,6 +45,7 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
         assert target == 1.0 or found.recall < target + 0.12  # lists read in vain cost the time
         assert abs(share - found.recall) < 0.03
         assert f"recall {found.recall:.4f} (asked: {target:g})" in caplog.text
+        assert caplog.text.rstrip().endswith("lists of points.")
         assert_array_equal(found.indices, recipe.neighbors(X).indices)  # same seed, same answer
         assert not (found.indices == np.arange(3000)[:, None]).any()
         seen.append(found.recall)
@@ -207,3 +208,32 @@ def test_nothing_is_printed_for_a_few_points(capfd: pytest.CaptureFixture[str]) 
     KNNGraph(2, approximate=True).neighbors(X)
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == ("", "")
+
+
+@needs_faiss
+@pytest.mark.parametrize("coded", [False, True])
+def test_the_order_of_the_search_changes_no_neighbour(
+    coded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if coded:
+        monkeypatch.setattr(ann, "_CODED_POINTS", 100)
+    monkeypatch.setattr("lapwing.graphs.ann.DIFFERENCE_BYTES", 2**14)
+    X = np.round(gaussian_points(2500, 6), 1)  # with ties
+    members, orders = ann._Lists.members, []
+
+    def by_lists(self: Any, faiss: Any) -> Any:
+        orders.append(members(self, faiss))
+        return orders[-1]
+
+    recipe = KNNGraph(5, approximate=True, target_recall=0.9)
+    with monkeypatch.context() as patch:
+        patch.setattr(ann._Lists, "members", by_lists)
+        found = recipe.neighbors(X)
+    with monkeypatch.context() as patch:
+        patch.setattr(ann._Lists, "members", lambda self, faiss: np.arange(2500))
+        expected = recipe.neighbors(X)
+    assert_array_equal(np.sort(orders[0]), np.arange(2500))
+    assert (np.diff(orders[0]) < 0).any()
+    assert_array_equal(found.indices, expected.indices)
+    assert_array_equal(found.tied, expected.tied)
+    assert len(found.tied) > 100

@@ -104,6 +104,17 @@ def test_the_memory_of_a_search_is_forecast(monkeypatch: pytest.MonkeyPatch) -> 
         KNNGraph(5, approximate=True).neighbors(ArrayRows(clouds()))
 
 
+def test_an_index_that_is_kept_takes_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wide:
+        shape, dtype = (10**8, 512), np.dtype(np.float32)
+
+    search = row_search._Search(row_points.RowPoints(Wide(), "euclidean"), 5, 0.9, 0, 1)  # type: ignore[arg-type]
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
+    search.forecast(kept=False)
+    with pytest.raises(MemoryError, match="with 512 bytes for each"):
+        search.forecast(kept=True)
+
+
 def test_a_low_recall_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     monkeypatch.setattr(row_search, "_CODE_OPERATIONS", 1.0)

@@ -55,7 +55,7 @@ _LANDMARKS = 1000
 _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1500
 _COVARIANCE_FEATURES = 2000
 # Multiplications up to which neighbours of points on disk are searched exactly, as in memory.
-_FLAT_OPERATIONS, _CODES = 1e12, 36.0
+_FLAT_OPERATIONS, _CODES = 1e12, 20.0
 _BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
 
 
@@ -153,7 +153,7 @@ def _neighbors(size: Size) -> float:
     exact = size.n * size.n * (0.6 * size.width + 8.0)
     if not size.in_blocks or 2.0 * size.n * size.n * size.width <= _FLAT_OPERATIONS:
         return exact
-    # Codes of some sqrt(n) points, and as many centres, are looked at for each point.
+    # Codes of some sqrt(n) points are looked at for each point.
     return float(_CODES * size.n**1.5 * size.width)
 
 

@@ -147,20 +147,22 @@ def faiss_approximate(
             read, recall = _raise_recall(lists, scaled, sample, truth, target_recall)
             if recall >= target_recall or read == lists.affordable < lists.index.nlist:
                 break
-    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists."
+    text = "Approximate neighbours: recall %.4f (asked: %g) reading %d of %d lists of %s."
     level = logging.INFO if recall >= target_recall else logging.WARNING
-    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist)
+    kind = "codes" if lists.coded else "points"
+    _LOGGER.log(level, text, recall, target_recall, read, lists.index.nlist, kind)
     warn_low_recall(recall, target_recall, points.n)
 
-    def found_in(block: slice) -> Nearest:
-        rows = np.arange(block.start, block.stop)
+    def found_in(rows: Array) -> Nearest:
         with faiss_threads(faiss, 1):
             return lists.nearest(scaled, rows, k)
 
-    # Threads share whole blocks and not faiss's loops, in which they would wait by spinning.
-    gathered, blocks = _Gathered(points.n, k), list(scaled.blocks())
-    for block, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
-        gathered.add(np.arange(block.start, block.stop), nearest)
+    # Threads share whole blocks and not faiss's loops, in which they would wait by spinning. Points
+    # of a list follow one another: what they read stays in the caches of the processor.
+    order = lists.members(faiss)
+    gathered, blocks = _Gathered(points.n, k), [order[block] for block in scaled.blocks()]
+    for rows, nearest in zip(blocks, share(n_threads(n_jobs), found_in, blocks), strict=True):
+        gathered.add(rows, nearest)
     # The lists that were read held too few points.
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):
@@ -231,6 +233,7 @@ class _Gathered:
 
     def all(self) -> Nearest:
         tied = np.concatenate(self.tied)
+        tied = tied[np.argsort(tied[:, 0], kind="stable")]  # blocks come in any order
         return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
 
 
@@ -283,6 +286,13 @@ class _Lists:
         """The best of the candidates, by lengths computed in the precision of the points."""
         _, candidates = scaled.search(self.index, rows, k + self.n_candidates)
         return scaled.points.nearest(rows, candidates, k)
+
+    def members(self, faiss: Any) -> Array:
+        """The points (n,), list after list."""
+        held = self.index.invlists
+        sizes = [held.list_size(i) for i in range(self.index.nlist)]
+        ids = [faiss.rev_swig_ptr(held.get_ids(i), size) for i, size in enumerate(sizes) if size]
+        return np.concatenate(ids)
 
 
 def _lists_to_try(

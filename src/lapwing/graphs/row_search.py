@@ -42,6 +42,7 @@ _SCAN_BYTES = 2**26  # of products of a block with a block
 _SAMPLE = 512  # points on which recall is measured, as for points in memory
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 _LISTS = 16384  # at most
+_WORK_BYTES = 2e8  # of samples, scans and blocks of threads, however many points there are
 _QUERY_BYTES = 2**22  # of points that a thread asks at a time
 _CODE_OPERATIONS = 1e14  # of a search: half an hour of two cores
 # Candidates of a point, of which codes tell the order roughly only.
@@ -97,7 +98,7 @@ def search_rows(
     """
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
-    search.forecast()
+    search.forecast(kept=memory is not None)
     key = (key_of(X), metric, k, float(target_recall), seed)
     faiss = load_faiss("A search for neighbours of points on disk")
     points, gathered = search.points, _Gathered(search.points, k)
@@ -141,15 +142,19 @@ class _Search:
     def codes(self) -> _Codes:
         return _Codes(self.points)
 
-    def forecast(self) -> None:
-        n, d = self.points.n, self.points.width
-        item = self.points.rows.dtype.itemsize
-        # Codes, neighbours, three slabs at a time, and candidates with their lengths.
+    def forecast(self, *, kept: bool) -> None:
+        """Refuse a search that will not fit; kept indexes are bytes as well for a moment."""
+        n, row = self.points.n, self.points.width * self.points.rows.dtype.itemsize
+        codes = n * (self.points.width + 8)
+        lists = 1.5 * codes  # which are doubled whenever they are full
         slab = min(n, self.points.slab_height)
-        need = n * (d + 8) + n * self.k * (item + 4) + slab * (3 * d * item + self.width * 40)
+        found = n * self.k * (self.points.rows.dtype.itemsize + 4)
+        # Three slabs as they are read and made ready; candidates with their lengths.
+        finding = found + slab * (3 * row + self.width * 40)
         require_memory(
-            float(need),
-            f"A search for neighbours of {n} points on disk, with {d} bytes for each,",
+            _WORK_BYTES + lists + max(finding, 2 * codes if kept else 0),
+            f"A search for neighbours of {n} points on disk, with {self.points.width} bytes for "
+            "each,",
             "Use an estimator that searches no neighbours: AnchorGraphClassifier, "
             "EigenfunctionClassifier.",
         )
