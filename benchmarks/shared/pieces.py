@@ -42,6 +42,7 @@ PEER_SETS = (
 )
 _SCALING = "embedded --tables scaling --no-figures --points"
 _THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
+_TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
 # Smallest first within a suite. A new piece is one line here, a new suite one here and in QUICK.
@@ -53,7 +54,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("tuning-cost", "tuning --tables cost", 3),
     Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),
     Piece("calibration", "calibration --draws 10", 40),
-    Piece("choosing", "choosing --draws 3", 50),
+    # S3VC of ten classes and more takes minutes a draw: the sets of two classes have six draws.
+    Piece("choosing", f"choosing --draws 6 --sets {_TWO_CLASSES}", 30),
     Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text", 40),
     Piece("volumes-usps", "volumes --sets usps_full", 40),
     Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --draws 5", 40),

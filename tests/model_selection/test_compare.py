@@ -298,6 +298,10 @@ def test_what_all_say_of_the_data_is_told_as_a_fit_tells_it() -> None:
         ([0.04, 0.96], [2, 18], 1.0, ""),  # the labels say that the class is rare
         ([0.005, 0.995], [2, 18], 1.0, "gives the class 'a' to 0.5 %"),
         ([0.04, 0.96], [1, 4], 1.0, "gives the class 'a'"),  # five labels cannot say so
+        ([0.14, 0.86], [1, 1], 1.0, "gives the class 'a' to 14.0 %"),  # no label can be left out
+        ([0.16, 0.84], [1, 1], 1.0, ""),
+        ([0.12, 0.78, 0.1], [1, 3, 3], 1.0, ""),
+        ([0.09, 0.81, 0.1], [1, 3, 3], 1.0, "gives the class 'a'"),
         ([0.5, 0.5], [5, 5], 0.8, ""),
         ([0.5, 0.5], [5, 5], 0.7, "contradicts 30 % of the given labels"),
         ([0.36, 0.6, 0.04], [3, 3, 3], 1.0, ""),

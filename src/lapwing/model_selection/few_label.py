@@ -77,9 +77,10 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The time is up to fourteen fits of `S3VC` to at most `max_samples` rows, which is most of it,
-    and a few fits of the others. Memory is that of the estimators: one at a time holds
-    matrices of at most ``max_samples ** 2`` numbers, and the chosen one those of all rows. Beyond
-    12,000 rows only candidates without such a matrix are tried.
+    and a few fits of the others. Memory is that of the estimators: one at a time, beside
+    the SVM of the labels alone, holds matrices of at most ``max_samples ** 2`` numbers, and the
+    chosen one those of all rows. Beyond 12,000 rows only candidates without such a matrix are
+    tried.
 
     With one label a class the estimate of the error is a guess from what the answers of such
     methods were worth on other data: ``evidence_.notes`` says so.
