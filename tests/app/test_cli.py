@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -309,6 +311,16 @@ def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, o
     assert b"150 rows" in printed
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs the device of a full disk")
+def test_standard_output_on_a_full_disk(table: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "info", table], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    told = "error: the output could not be written: No space left on device. Free some space.\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
 def test_the_reader_of_a_pipe_may_leave() -> None:
     with subprocess.Popen(
         [*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -501,9 +513,37 @@ def test_a_full_disk_loses_nothing(
 ) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(os, "fsync", lambda _: raise_(full))
-    assert main(capsys, *fit_args) == (2, "", "error: No space left on device\n")
+    message = "the disk is full; free some space there, or write to another place"
+    assert main(capsys, *fit_args) == (2, "", f"error: {out}: {message}\n")
     assert out.read_text() == "precious"
     assert [p.name for p in out.parent.iterdir() if p.suffix == ".tmp"] == []
+
+
+def test_a_full_disk_is_told_for_parquet_too(
+    table: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # What polars 1.x says when a file finds no room.
+    wrong = pl.exceptions.ComputeError("parquet: Invalid thrift: transport error")
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", lambda *_: raise_(wrong))
+    args = [
+        "fit",
+        table,
+        "--label",
+        "kind",
+        "--id",
+        "flower",
+        "--method",
+        "laprls",
+        "--predictions",
+    ]
+    path = out.with_suffix(".parquet")
+    code, _, said = main(capsys, *args, path)
+    assert (code, said) == (2, f"error: the Parquet file could not be written: {wrong}\n")
+    full = SimpleNamespace(total=10**6, used=10**6, free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    code, _, said = main(capsys, *args, path)
+    assert (code, said.startswith(f"error: {path}: the disk is full")) == (2, True)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

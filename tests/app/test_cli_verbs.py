@@ -431,7 +431,7 @@ def test_wrong_matrices_and_labels(main: Main, tmp_path: Path) -> None:
         said = main("fit", tmp_path / name, "--labels", tmp_path / "l.npy")
         refused(said, "is not a readable")
     np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
-    refused(main("fit", tmp_path / "o.npy", "--labels", tmp_path / "l.npy"), "is not a readable")
+    refused(main("fit", tmp_path / "o.npy", "--labels", tmp_path / "l.npy"), "holds Python objects")
 
 
 def test_the_truth_must_be_written_as_the_labels_are(main: Main, tmp_path: Path) -> None:

@@ -213,8 +213,12 @@ def test_inputs_that_are_refused(client: Any) -> None:
     model = DaskEigenfunctionClassifier()
     with pytest.raises(TypeError, match=r"X must be a Dask array or frame, not ndarray"):
         model.fit(case.X, y)
-    with pytest.raises(TypeError, match=r"y must be a Dask array or series"):
+    with pytest.raises(
+        TypeError, match=r"y must be a Dask array or series.*from_array\(y, chunks="
+    ):
         model.fit(X, case.y)
+    with pytest.raises(ValueError, match=r"The table of labels is empty. Label at least one point"):
+        model.fit(X, ([], []))
     with pytest.raises(ValueError, match=r"X has 120 rows and y has 100"):
         model.fit(X, y[:100])
     bad = case.X.copy()

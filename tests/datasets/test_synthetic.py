@@ -153,6 +153,10 @@ def test_bayes_error_of_the_gaussians(make: Callable[..., Any]) -> None:
         (lambda: datasets.make_clock(2.5), "n_samples=2.5 must be an integer of at least 2"),
         (lambda: datasets.make_two_moons(noise=-1), "noise=-1 must be a finite number"),
         (lambda: datasets.make_clock(noise=np.nan), "noise=nan must be a finite number"),
+        (
+            lambda: datasets.make_two_moons(n_labeled_per_class=None),  # type: ignore[arg-type]
+            "n_labeled_per_class=None must be an integer of at least 1",
+        ),
         (lambda: datasets.make_clock(6, n_labeled_per_class=4), "but class 0 has 3 points"),
     ],
 )

@@ -145,7 +145,9 @@ def test_what_is_refused(fitted: Any) -> None:
     X, y, truth, model = fitted
     with pytest.raises(ValueError, match="max_left_out=0 must be a whole number >= 1"):
         calibrate(model, X, y, max_left_out=0)
-    with pytest.raises(TypeError, match="LogisticRegression is no classifier of lapwing"):
+    with pytest.raises(
+        TypeError, match=r"LogisticRegression cannot be cali.*searches give best_esti"
+    ):
         calibrate(LogisticRegression().fit(X, truth), X, y)
     with pytest.raises(ValueError, match=r"X has 1 features, and the model was fitted to 3"):
         calibrate(model, X[:, :1], y)

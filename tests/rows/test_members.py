@@ -20,7 +20,7 @@ from lapwing._rows import (
     stored,
 )
 from lapwing._rows.registry import FORMATS, as_rows, is_source
-from lapwing.exceptions import DataChangedError
+from lapwing.exceptions import DataChangedError, LapwingWarning
 from tests.helpers.members import check_examples
 from tests.helpers.rows import SOURCES, make_parquet, make_zarr
 
@@ -236,7 +236,12 @@ def _flat_zarr(folder: Path) -> Any:
         (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file is called like"),
         (lambda folder: 3, ValueError, "int is no source of rows. Give a .npy file"),
         (_written("X.csv", b"1,2"), ValueError, "X.csv cannot be read as X in blocks. Give"),
-        (_written("X.npy", b"1,2"), ValueError, "is not a .npy file of numbers"),
+        (
+            _written("X.npy", b"1,2"),
+            ValueError,
+            "of numbers: it does not begin as NumPy's files do.",
+        ),
+        (_saved(np.array([[{}]])), ValueError, "of numbers: it holds Python objects, and not"),
         (_written("X.parquet", b"1,2"), ValueError, "is not a readable Parquet file"),
         (_saved(np.zeros(3)), ValueError, r"array of shape \(3,\): X needs rows and columns"),
         (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
@@ -256,7 +261,35 @@ def test_what_cannot_be_read_is_told(make: Any, error: Any, words: str, tmp_path
         open_rows(make(tmp_path))
 
 
+def test_rows_say_what_they_are(tmp_path: Path) -> None:
+    np.save(tmp_path / "X.npy", X)
+    path = tmp_path / "X.npy"
+    assert (
+        repr(open_rows(path)) == f"<53 rows of {X.shape[1]} columns in {path}, read as {X.dtype}>"
+    )
+
+
+def test_files_whose_numbers_are_not_in_order_are_told(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    paths = [tmp_path / f"part{k}.parquet" for k in range(9, 12)]
+    for k, path in enumerate(paths):
+        pl.DataFrame({"a": [float(k)]}).write_parquet(path)
+    told = "part10.parquet comes before part9.parquet. The rows of y must be in this order, too."
+    for source in (tmp_path, str(tmp_path / "*.parquet")):
+        with pytest.warns(LapwingWarning, match=told):
+            rows = open_rows(source)
+        np.testing.assert_array_equal(rows.take(np.arange(3))[:, 0], [1, 2, 0])
+    rows = open_rows(paths)  # a list has its own order, and no warning
+    np.testing.assert_array_equal(rows.take(np.arange(3))[:, 0], [0, 1, 2])
+    paths[0].unlink()
+    assert open_rows(tmp_path).shape == (2, 1)
+
+
 def test_columns_are_those_of_parquet_files(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars")
+    pl.DataFrame({"ab": [1.0]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=r"columns='ab' must be a list of names: \['ab'\]"):
+        open_rows(tmp_path / "t.parquet", columns="ab")
     with pytest.raises(ValueError, match="columns= chooses columns of Parquet files"):
         open_rows(_saved(X)(tmp_path), columns=["a"])
 

@@ -247,6 +247,8 @@ NUMBERS = [str(3 * i % 50) for i in range(40)]
         ("x", ["1.1.2020"] * 20, "always 2020-01-01"),
         ("x", ["10:30"] * 20, "always 10:30:00"),
         ("x", [str(i) for i in range(5, 30)], "counts the rows"),
+        ("x", ["", *map(str, range(5, 29))], "counts the rows"),
+        ("x", [str(i) if i != 11 else "" for i in range(5, 30)], "counts the rows"),
         ("customer_id", [str(7 * i) for i in range(30)], "names the rows: 30 different values"),
         ("KundenNr", [str(7 * i) for i in range(30)], "names the rows"),
         ("Rechnungsnummer", [str(7 * i) for i in range(30)], "names the rows"),

@@ -280,6 +280,15 @@ def test_wrong_choices_of_columns(csv: Path, options: dict[str, Any], message: s
         read_table(csv, **options)
 
 
+def test_a_missing_line_of_names_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "1.5,2.5,p\n2.5,0.5,q\n3.5,1.5,\n")
+    with pytest.raises(ValueError, match=r"\(--label\)\. .*which look like values: write a line"):
+        read_table(path, "kind")
+    years = write(tmp_path / "y.csv", "2019,2020,p\n1,2,a\n2,3,b\n")
+    with pytest.raises(ValueError, match=r"\(--label\)\. It has '2019', '2020', 'p'\."):
+        read_table(years, "kind")
+
+
 def test_infinite_number_to_be_predicted(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="row 2 holds an infinite value"):
         with_labels(tmp_path, ["1", "inf", "3"], regression=True)

@@ -8,6 +8,7 @@ standard error stream; 130 interrupted by Ctrl-C.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -74,6 +75,8 @@ def _fail(message: str, code: int) -> int:
 def _describe(error: Exception) -> str:
     """Say in one line what the error says, however many lines it wrote."""
     if isinstance(error, OSError) and error.strerror:
+        if error.errno == errno.ENOSPC and not error.filename:
+            return f"the output could not be written: {error.strerror}. Free some space."
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError) and not str(error):
         return "not enough memory"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["atomic_write", "atomic_writes", "check_writable"]
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
@@ -57,7 +61,7 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
     Raises
     ------
     OSError, ValueError
-        As `atomic_write`.
+        As `atomic_write`. A full disk is told with the file that does not fit.
     """
     targets = [check_writable(path) for path in paths]
     temporaries: list[Path] = []
@@ -74,11 +78,26 @@ def atomic_writes(paths: Sequence[str | os.PathLike[str]]) -> Iterator[list[Path
                 os.fsync(file.fileno())
         for temporary, target in zip(temporaries, targets, strict=True):
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
+        full = _full_disk(error, paths, targets)  # asked before the files make room again
         for temporary in temporaries:
             with suppress(OSError):
                 temporary.unlink()
+        if full is not None:
+            raise full from error
         raise
+
+
+def _full_disk(
+    error: BaseException, paths: Sequence[str | os.PathLike[str]], targets: Sequence[Path]
+) -> OSError | None:
+    """Say which file finds no room, which the system leaves out; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _NO_ROOM:
+        return None
+    room = [shutil.disk_usage(target.parent).free for target in targets]
+    path = os.fspath(paths[room.index(min(room))])
+    message = "the disk is full; free some space there, or write to another place"
+    return OSError(error.errno, message, path)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

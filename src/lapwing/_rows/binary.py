@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._host.numpy_files import why_unreadable
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
 __all__ = ["BinaryRows", "mapped_file", "read_npy"]
@@ -120,7 +121,8 @@ def read_npy(path: Path) -> BinaryRows:
         mapped = np.load(path, mmap_mode="r")
     except (ValueError, EOFError) as error:
         raise ValueError(
-            f"{path} is not a .npy file of numbers: {error}. Write it by numpy.save."
+            f"{path} is not a .npy file of numbers: {why_unreadable(error)}. "
+            "Write it by numpy.save."
         ) from None
     if not isinstance(mapped, np.ndarray):
         mapped.close()

@@ -42,6 +42,8 @@ class ParquetRows(StoredRows):
         self.files = FileStates.of(name, paths)
         self.paths = list(paths)
         schemas = [_schema(path, pl) for path in self.paths]
+        if isinstance(columns, str):
+            raise ValueError(f"columns={columns!r} must be a list of names: [{columns!r}].")
         self.columns = list(schemas[0] if columns is None else columns)
         if len(set(self.columns)) < len(self.columns):
             raise ValueError(f"columns={self.columns!r} names one twice. Name each of them once.")

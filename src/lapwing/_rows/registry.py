@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 from lapwing._host.optional import require
+from lapwing._host.warn import warn
 from lapwing._rows.base import Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
+from lapwing.exceptions import LapwingWarning
 
 __all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows"]
 
@@ -169,6 +172,7 @@ def _parquet_paths(source: Any) -> list[Path] | None:
         # beside the true ones.
         files = (p for p in path.iterdir() if not p.name.startswith("."))
         found = sorted(p for p in files if p.suffix in _PARQUET)
+        _tell_of_counts(found)
         return found or None
     if path.suffix not in _PARQUET:
         return None
@@ -179,4 +183,25 @@ def _parquet_paths(source: Any) -> list[Path] | None:
     found = sorted(map(Path, glob(str(path))))
     if not found:
         raise FileNotFoundError(f"No file is called like {path}. X as a path is {_KNOWN}.")
+    _tell_of_counts(found)
     return found
+
+
+def _tell_of_counts(paths: list[Path]) -> None:
+    """Warn where names with numbers are not in the order of the numbers, as y may be."""
+    counted = sorted(paths, key=_count_in)
+    for path, expected in zip(paths, counted, strict=True):
+        if path != expected:
+            warn(
+                f"Files are taken in the order of their names: {path.name} comes before "
+                f"{expected.name}. The rows of y must be in this order, too. For another one give "
+                "the list of paths.",
+                LapwingWarning,
+            )
+            return
+
+
+def _count_in(path: Path) -> list[tuple[int, str]]:
+    """Sorts part2 before part10."""
+    pieces = re.split(r"([0-9]+)", str(path))
+    return [(int(piece), "") if piece.isdigit() else (0, piece) for piece in pieces]

@@ -97,6 +97,10 @@ class StoredRows(ABC):
     def _read(self, start: int, stop: int) -> Any:
         """Rows from start to stop as stored: any type, order and layout."""
 
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"<{n} rows of {d} columns in {self.name}, read as {self.dtype}>"
+
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells these rows from others: the files as they are, and what is read of them."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells
 from lapwing._tables.dialect import USUAL, Dialect
+from lapwing._tables.numerals import read_amount
 from lapwing._tables.obstacles import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, Reading
@@ -479,9 +480,23 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
 
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
+    told = f"{where} has no column {name!r} ({option})."
+    if _look_like_values(names):
+        return (
+            f"{told} The names of the columns would be {quoted(names)}, which look like values: "
+            "write a line with the names above them."
+        )
     close = " or ".join(map(repr, nearest(name, names)))
-    guess = f"Did you mean {close}?" if close else f"It has {quoted(names)}."
-    return f"{where} has no column {name!r} ({option}). {guess}"
+    return f"{told} Did you mean {close}?" if close else f"{told} It has {quoted(names)}."
+
+
+def _look_like_values(names: Sequence[str]) -> bool:
+    """Whether most names are numbers with fractions or alike, so that a line of names is missing.
+
+    Whole numbers name columns of their own, such as years or wavelengths.
+    """
+    numbers = sum(read_amount(name, ".") is not None and not name.isdigit() for name in names)
+    return 2 * numbers > len(names)
 
 
 def _split(chosen: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -56,7 +56,7 @@ MAX_VALUES = 20
 _FEW_ROWS = 10
 _MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
 _MAX_BAD = 0.1  # of the cells; more is another kind of column
-_MIN_DISTINCT = 0.95  # of the cells of a text that names rows
+_MIN_DISTINCT = 0.95  # of the cells of a column that names rows
 _MIN_WORDS = 4  # of a cell of free text, on average
 _ID_NAME = re.compile(
     r"(?:^|[\W_])(?:id|nr|no|key|index|idx|guid|uuid)\.?$|(?:nummer|number|schlüssel)$",
@@ -368,7 +368,8 @@ def _why_many(spelled: list[str], n_values: int) -> str:
 
 def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusable:
     (values,), _ = reading.read(column.cells)
-    values = values[np.isfinite(values)]
+    rows = np.flatnonzero(np.isfinite(values))
+    values = values[rows]
     if column.n < _FEW_ROWS or not values.size:
         return reading
     if values.min() == values.max():
@@ -376,12 +377,14 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
             return TextReading(column.name, missing=MISSING_VALUE)
         return Unusable(column.name, f"always {values[0]:g}", forced=reading)
     # The first rows first: most columns are told apart by these.
-    if values.size == column.n and not (values[:100] % 1).any() and not (values % 1).any():
-        if (np.diff(values) == 1).all():
+    few_gaps = values.size >= _MIN_DISTINCT * column.n
+    if few_gaps and not (values[:100] % 1).any() and not (values % 1).any():
+        # Where a number is missing the count may go on from the row or from the last number.
+        if np.ptp(values - rows) == 0 or (np.diff(values) == 1).all():
             return Unusable(column.name, "counts the rows", forced=reading)
         named = _ID_NAME.search(column.name) or _ID_CAMEL.search(column.name)
         if named and np.unique(values).size == values.size:
-            reason = f"names the rows: {column.n} different values in {column.n} rows"
+            reason = f"names the rows: {values.size} different values in {values.size} rows"
             return Unusable(column.name, reason, forced=reading)
     return reading
 

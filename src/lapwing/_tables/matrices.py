@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 
 from lapwing._arrays import is_sparse
+from lapwing._host.numpy_files import why_unreadable
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.npz import array_text, numbered, take_columns, usual_marker
@@ -180,7 +181,9 @@ def read_labels(path: Path, n: int) -> tuple[NDArray[Any], str]:
             try:
                 values = np.load(opened, allow_pickle=False)
             except Exception as error:
-                raise ValueError(f"{source} is not a readable NPY file: {error}") from None
+                raise ValueError(
+                    f"{source} is not a readable NPY file: {why_unreadable(error)}"
+                ) from None
             if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise ValueError(f"{source} must hold one array with one label for each row.")
             labels = array_text(values, str(source))

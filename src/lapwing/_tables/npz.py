@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._host.numpy_files import why_unreadable
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
@@ -51,7 +52,9 @@ def read_npy(source: Source, selection: Selection) -> RawTable:
         try:
             X = np.load(opened, allow_pickle=False)
         except Exception as error:  # as for archives; also arrays of objects, which may hold code
-            raise ValueError(f"{source} is not a readable NPY file: {error}") from None
+            raise ValueError(
+                f"{source} is not a readable NPY file: {why_unreadable(error)}"
+            ) from None
         if not isinstance(X, np.ndarray):
             raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
     X = _check_points(X, "the array", source)
@@ -120,7 +123,9 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
         try:
             archive = np.load(opened, allow_pickle=False)
         except Exception as error:  # damaged archives fail in the ways of zip, zlib, struct, NumPy
-            raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+            raise ValueError(
+                f"{source} is not a readable NPZ file: {why_unreadable(error)}"
+            ) from None
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise ValueError(f"{source} is a single array; an NPZ file with 'X' and 'y' is needed.")
         with archive:
@@ -146,7 +151,7 @@ def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
                 f"would run when it is read. Save it as text, with '' for none: "
                 f"{name}=np.array(['' if v is None else str(v) for v in {name}])."
             ) from None
-        raise ValueError(f"{source} is not a readable NPZ file: {error}") from None
+        raise ValueError(f"{source} is not a readable NPZ file: {why_unreadable(error)}") from None
     return array
 
 

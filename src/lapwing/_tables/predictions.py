@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -26,6 +28,8 @@ __all__ = [
     "write_csv",
     "write_predictions",
 ]
+
+_PAGE = 4096  # bytes; a full disk may have less than this left
 
 
 @dataclass(frozen=True)
@@ -274,6 +278,9 @@ def _write_parquet(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialec
     try:
         pl.DataFrame(frame).write_parquet(path)
     except pl.exceptions.PolarsError as error:
+        # polars tells a full disk as a defect of the file.
+        if shutil.disk_usage(path.parent).free < _PAGE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 

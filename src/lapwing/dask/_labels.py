@@ -126,9 +126,12 @@ def _of_table(table: Any, marker: Any, n: int, regression: bool) -> Labels:
         raise TypeError(
             "y must be a Dask array or series with a row for each of X, or a table of labelled "
             "rows: a frame of two columns (row, label) or a pair of arrays (rows, labels); it is "
-            f"{type(table).__name__}."
+            f"{type(table).__name__}. Of an array with a row for each of X make a Dask array: "
+            "dask.array.from_array(y, chunks=100_000)."
         )
     rows, labels = np.asarray(columns[0]), read_column(columns[1])
+    if rows.size == 0:
+        raise ValueError("The table of labels is empty. Label at least one point of each class.")
     if rows.ndim != 1 or len(rows) != len(labels):
         raise ValueError(
             f"The table of labels has {len(rows)} rows and {len(labels)} labels: give one each."

@@ -266,7 +266,8 @@ def _label(
     rng: np.random.RandomState,
     return_truth: bool,
 ) -> tuple[NDArray[Any], ...]:
-    y = mask_labels(truth, n_labeled_per_class, random_state=rng)
+    count = check_count("n_labeled_per_class", n_labeled_per_class)
+    y = mask_labels(truth, count, random_state=rng)
     return (X, y, truth) if return_truth else (X, y)
 
 
