@@ -98,8 +98,9 @@ PIECES: tuple[Piece, ...] = (
     ),
     Piece("embedded-million", f"{_SCALING} images:1000000 sheets:1000000", 6),
     Piece("disk-million", "disk --points 1e6 --limit 1.2", 15),
-    Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 50),
-    Piece("cluster", "cluster", 30),
+    Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
+    Piece("cluster", "cluster", 10),
+    Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),
 )
 
 # Within a quarter of an hour together: that all runs, not what it measures.

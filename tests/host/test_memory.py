@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from lapwing._host import memory as _memory
-from lapwing._host.memory import available_memory, format_bytes, require_memory
+from lapwing._host.memory import (
+    available_memory,
+    format_bytes,
+    give_back_memory,
+    require_memory,
+)
 
 LIMIT = "LAPWING_MEMORY_LIMIT"
 GB = 2**30
@@ -162,3 +169,27 @@ def test_what_fits_passes_and_what_does_not_is_refused(monkeypatch: pytest.Monke
     )
     with pytest.raises(MemoryError, match=message):
         require_memory(2048, "A list", "Use less.")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.libc_ver()[0] != "glibc",
+    reason="Other systems give freed memory back by themselves.",
+)
+def test_freed_pieces_are_given_back() -> None:
+    def resident() -> int:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    pieces = [bytes(range(256)) * 240 for _ in range(1500)]  # 60 kB each, 92 MB
+    above = pieces[-1]  # so that the heap cannot just end earlier
+    held = resident()
+    del pieces
+    give_back_memory()
+    assert held - resident() > 60e6
+    assert len(above) == 256 * 240
+
+
+def test_without_glibc_nothing_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr("ctypes.CDLL", None)
+    give_back_memory()

@@ -56,7 +56,7 @@ _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1500
 _COVARIANCE_FEATURES = 2000
 # Multiplications up to which neighbours of points on disk are searched exactly, as in memory.
 _FLAT_OPERATIONS, _CODES = 1e12, 20.0
-_BLOCKS = 250e6  # bytes of row blocks and searches that do not grow with the points
+_BLOCKS = 200e6  # bytes of row blocks and searches that do not grow with the points
 
 
 class Speed(NamedTuple):
@@ -263,9 +263,10 @@ def forecast_embedded_squared(size: Size) -> Forecast:
     solve = 4.0 * n * _LANDMARKS**2 / speed
     per_point = 5500.0
     if size.in_blocks:
-        # Eigenvectors as they are iterated and the graph, or codes and neighbours before that.
+        # Eigenvectors as they are iterated beside the graph, or codes and neighbours before that.
         eigenvectors = eigenvectors_wanted(size.n_columns)
-        per_point = max(4.0 * (3 * eigenvectors + 20) + 40 * 5, size.n_features + 50, 90 * 5)
+        iterated = 4.0 * (3 * eigenvectors + 20) + 50 * 5
+        per_point = _labels_and_answers(size) + max(iterated, 1.5 * size.n_features + 150, 90 * 5)
     return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
 
 
@@ -320,6 +321,11 @@ def _graph_side(size: Size) -> float:
     return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
 
 
+def _labels_and_answers(size: Size) -> float:
+    """Bytes of a row: labels, targets, answers and probabilities."""
+    return 60.0 + 40 * size.n_columns
+
+
 def forecast_anchors(size: Size) -> Forecast:
     """Forecast a fit of the anchor graph with its default number of anchors.
 
@@ -340,7 +346,9 @@ def forecast_anchors(size: Size) -> Forecast:
     drawn = min(n, 50 * m)
     operations = 20.0 * drawn * m * size.width + 4.0 * n * m * size.width + 10.0 * m**3
     dense_anchors = 2.0 * 8 * m * p
-    points = 120.0 * n if size.in_blocks else 8.0 * n * size.width
+    points = 8.0 * n * size.width
+    if size.in_blocks:
+        points = max(_BLOCKS + 120.0 * n, n * _labels_and_answers(size))
     memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
@@ -391,7 +399,8 @@ def forecast_eigenfunctions(size: Size) -> Forecast:
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
     memory = 8.0 * (n * (size.width + q) + narrow * narrow + 2 * p * q)
     if size.in_blocks:
-        memory = _BLOCKS + 100.0 * n + 8.0 * (narrow * narrow + 2 * p * q)
+        memory = max(_BLOCKS + 80.0 * n, n * _labels_and_answers(size))
+        memory += 8.0 * (narrow * narrow + 2 * p * q)
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
 

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.cache import cached
-from lapwing._host.memory import require_memory
+from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
 from lapwing._rows import Rows, block_height, key_of, moments_of, rows_of
 from lapwing.graphs.ann import (
@@ -38,6 +38,7 @@ __all__ = ["scan_rows", "search_rows"]
 
 _LOGGER = logging.getLogger("lapwing")
 
+_PURPOSE = "A search for neighbours of points on disk"
 _SCAN_BYTES = 2**26  # of products of a block with a block
 _SAMPLE = 512  # points on which recall is measured, as for points in memory
 _LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
@@ -100,9 +101,15 @@ def search_rows(
     search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
     search.forecast(kept=memory is not None)
     key = (key_of(X), metric, k, float(target_recall), seed)
-    faiss = load_faiss("A search for neighbours of points on disk")
-    points, gathered = search.points, _Gathered(search.points, k)
-    with faiss_threads(faiss, n_jobs):
+    found = _neighbors_by_lists(search, key, memory)
+    give_back_memory()  # of the lists
+    return found
+
+
+def _neighbors_by_lists(search: _Search, key: Any, memory: Any) -> Neighbors:
+    points, k, target_recall = search.points, search.k, search.target_recall
+    gathered = _Gathered(points, k)
+    with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
         lists = cached(memory, _filled, ignore=["search"])(key, search=search)
     tune = cached(memory, _tuned, ignore=["search", "lists"])
     n_read, recall = tune(key, search=search, lists=lists)
@@ -117,8 +124,8 @@ def search_rows(
         _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read held too few points
-        values = rows_of(X, short)
-        candidates = _scan(points, points.ready(values, X.dtype), k)
+        values = rows_of(points.rows, short)
+        candidates = _scan(points, points.ready(values, values.dtype), k)
         gathered.replace(short, points.nearest(short, values, candidates, k))
     return _neighbors(points, gathered.all(), recall, "faiss")
 
@@ -161,7 +168,7 @@ class _Search:
 
     def fill(self) -> _Lists:
         """Inverted lists of codes: trained on a sample, and filled in one pass."""
-        faiss = load_faiss("A search for neighbours of points on disk")
+        faiss = load_faiss(_PURPOSE)
         n, d = self.points.n, self.points.width
         rng = np.random.RandomState(self.seed)
         n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
@@ -239,7 +246,7 @@ class _Lists:
 
     @classmethod
     def of(cls, index: Any, seed: int) -> _Lists:
-        faiss = load_faiss("A search for neighbours of points on disk")
+        faiss = load_faiss(_PURPOSE)
         centers = index.quantizer.reconstruct_n(0, index.nlist)
         return cls(index, ListPlaces.of(faiss, centers, seed), seed)
 
@@ -286,7 +293,7 @@ class _Lists:
 
 
 def _read_again(serialized: Array, seed: int) -> _Lists:
-    faiss = load_faiss("A search for neighbours of points on disk")
+    faiss = load_faiss(_PURPOSE)
     return _Lists.of(faiss.deserialize_index(serialized), seed)
 
 
