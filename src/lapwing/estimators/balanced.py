@@ -108,7 +108,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     Parameters
     ----------
     graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-        The graph. None is ``KNNGraph(10, weights='self-tuning', power=1)``. Its power and
+        The graph. None is ``KNNGraph(10, weights='steep', power=1)``. Its power and
         normalisation do not count: the operators here are weighed by the degrees.
     kernel : str or callable, default='rbf'
         Kernel of the function for new points; 'precomputed' takes kernel matrices as X.
@@ -254,7 +254,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
         if graph.given is None and problem.n_points > 1:
             k = min(_NEIGHBORS, problem.n_points - 1)
-            graph = WantedGraph(True, KNNGraph(k, weights="self-tuning", power=1))
+            graph = WantedGraph(True, KNNGraph(k, weights="steep", power=1))
         return super()._make_laplacian(graph, problem)
 
     def _prepare(
