@@ -41,7 +41,7 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["BalancedGraphClassifier"]
+__all__ = ["BalancedGraphClassifier", "partition_bytes"]
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
@@ -314,7 +314,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
         require_memory(
-            float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes,
+            partition_bytes(posed),
             f"Parting {posed.n_points} points into {posed.n_classes} classes",
             "Fit to fewer rows and predict the others, or use float32 features.",
         )
@@ -383,6 +383,11 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
+
+
+def partition_bytes(posed: VolumeProblem) -> float:
+    """Memory that parting a graph takes, beside the graph."""
+    return float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes
 
 
 def _posed(prepared: Prepared) -> VolumeProblem:
