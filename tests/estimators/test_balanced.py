@@ -89,7 +89,7 @@ def test_rows_that_repeat_count_as_often() -> None:
 
 def test_labels_that_are_not_drawn_by_class_tell_the_volumes() -> None:
     """Nine labels of ten are of one class: that is where the unknown volumes begin."""
-    X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=2)
+    X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=1)
     rng = np.random.default_rng(0)
     y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
     y[rng.choice(np.flatnonzero(truth == 1), 1)] = 1
