@@ -68,6 +68,12 @@ def test_blobs_are_found_and_attributes_fit_together(method: str, n_classes: int
     assert model.virtual_labels_.shape == (len(X), 1 if n_classes == 2 else n_classes)
 
 
+def test_the_nearest_neighbours_count_most_in_the_default_graph() -> None:
+    X, y, _ = blobs()
+    expected = KNNGraph(10, weights="steep").affinity(X)
+    assert_allclose(BalancedGraphClassifier().fit(X, y).affinity_.toarray(), expected.toarray())
+
+
 @every_method
 @pytest.mark.parametrize(
     "prior", [(0.5, 0.3, 0.2), {0: 5, 1: 3, 2: 2}, [50, 30, 20]], ids=["array", "dict", "counts"]
