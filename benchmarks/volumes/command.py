@@ -19,12 +19,13 @@ import numpy as np
 
 from benchmarks.shared.archives import DataError
 from benchmarks.shared.options import add_choice
-from benchmarks.shared.output import RESULTS, say, write_results
+from benchmarks.shared.output import RESULTS, say, step, write_results
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from benchmarks.volumes.contenders import METHODS
 from benchmarks.volumes.problems import PRIORS, SOURCES, UNSEEN
 from benchmarks.volumes.records import Record, gather
+from benchmarks.volumes.scaling import measure_scaling, scaling_table
 
 _ENOUGH = 20  # draws
 _REFERENCE = "poisson"
@@ -69,10 +70,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_choice(parser, "--methods", METHODS, "methods, refined and not")
     parser.add_argument("--size", type=int, help="most points of a set (default: all)")
+    parser.add_argument(
+        "--scaling",
+        nargs="+",
+        metavar="POINTS:CLASSES",
+        help="in place of all that, time and memory of the flow on synthetic points",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; the exit status is 1 if there was nothing to measure."""
+    if arguments.scaling:
+        return _scaled(arguments)
     began, load = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0]
     kept = arguments.output / "volumes"
     kept.mkdir(parents=True, exist_ok=True)
@@ -103,6 +112,16 @@ def run(arguments: argparse.Namespace) -> int:
         "records": [asdict(record) for record in records],
     }
     write_results(arguments.output, "volumes", tables, raw)
+    return 0
+
+
+def _scaled(arguments: argparse.Namespace) -> int:
+    found = []
+    for points in arguments.scaling:
+        with step(f"{points} points and classes"):
+            found.append(measure_scaling(points))
+    raw = {"runs": [asdict(each) for each in found]}
+    write_results(arguments.output, "volumes-scaling", [scaling_table(found)], raw)
     return 0
 
 

@@ -55,7 +55,7 @@ class Ground:
     @cached_property
     def balanced(self) -> AffinityGraph:
         """The graph of `BalancedGraphClassifier()`."""
-        return AffinityGraph(KNNGraph(10, weights="self-tuning").affinity(self.X), power=1)
+        return AffinityGraph(KNNGraph(10, weights="steep").affinity(self.X), power=1)
 
     @cached_property
     def usual(self) -> AffinityGraph:
@@ -190,7 +190,7 @@ def unseen(
     X: Any, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
     """Classes of new points by whole fits: name, classes, seconds of the fit and the prediction."""
-    W = KNNGraph(10, weights="self-tuning").affinity(X)
+    W = KNNGraph(10, weights="steep").affinity(X)
     usual = AffinityGraph(KNNGraph(5).affinity(X), power=2)
     told = {"class_prior": "unknown" if prior is None else prior}
     models = {

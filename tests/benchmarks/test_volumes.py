@@ -14,6 +14,7 @@ from benchmarks.volumes.command import errors, expectations, safety
 from benchmarks.volumes.contenders import METHODS
 from benchmarks.volumes.problems import SOURCES, UNSEEN, Source, Task, drawn, points_of, prior_of
 from benchmarks.volumes.records import Record, gather, read
+from benchmarks.volumes.scaling import run_here, scaling_table, sheets
 from lapwing.solvers.graph.registry import PARTITIONS
 
 TASK = Task("mnist", 1, 0)
@@ -109,3 +110,14 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
     assert safety(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
+
+
+def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:
+    X, y = sheets(600, 4)
+    assert X.shape == (600, 16)
+    assert set(y) == {0, 1, 2, 3}
+    found = run_here("600:4")
+    assert found.products > 0
+    assert found.forecast_bytes == 25 * 4 * 600 * 4
+    assert 0 <= found.error < 75
+    assert scaling_table([found]).rows[0][0] == "600 x 4"

@@ -27,7 +27,7 @@ every_method = pytest.mark.parametrize("method", PARTITIONS)
 
 
 def blobs(
-    sizes: tuple[int, ...] = (40, 40, 40), gap: float = 8.0, labels: int = 1, seed: int = 0
+    sizes: tuple[int, ...] = (40, 40, 40), gap: float = 9.0, labels: int = 1, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points in random order, a few labels a class, the truth."""
     rng, k = np.random.default_rng(seed), len(sizes)
@@ -68,6 +68,12 @@ def test_blobs_are_found_and_attributes_fit_together(method: str, n_classes: int
     assert model.virtual_labels_.shape == (len(X), 1 if n_classes == 2 else n_classes)
 
 
+def test_the_nearest_neighbours_count_most_in_the_default_graph() -> None:
+    X, y, _ = blobs()
+    expected = KNNGraph(10, weights="steep").affinity(X)
+    assert_allclose(BalancedGraphClassifier().fit(X, y).affinity_.toarray(), expected.toarray())
+
+
 @every_method
 @pytest.mark.parametrize(
     "prior", [(0.5, 0.3, 0.2), {0: 5, 1: 3, 2: 2}, [50, 30, 20]], ids=["array", "dict", "counts"]
@@ -89,7 +95,7 @@ def test_rows_that_repeat_count_as_often() -> None:
 
 def test_labels_that_are_not_drawn_by_class_tell_the_volumes() -> None:
     """Nine labels of ten are of one class: that is where the unknown volumes begin."""
-    X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=2)
+    X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=1)
     rng = np.random.default_rng(0)
     y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
     y[rng.choice(np.flatnonzero(truth == 1), 1)] = 1
@@ -281,15 +287,12 @@ def test_labels_that_the_others_do_not_find_again_are_told() -> None:
     y = np.full(126, -1)
     y[3::6] = np.arange(21) % 2
     told = r"Of 21 labels .* found \d+ again .* finds 10"
-    with (
-        pytest.warns(NoClassStructureWarning, match="2 classes that were found cut"),
-        pytest.warns(NoClassStructureWarning, match=told),
-    ):
+    with pytest.warns(NoClassStructureWarning, match=told):
         BalancedGraphClassifier().fit(X, y)
 
 
 def test_a_prior_that_the_graph_contradicts_is_told() -> None:
-    X, y, truth = blobs((100, 20), gap=6.0, labels=3)
+    X, y, truth = blobs((100, 20), gap=6.0, labels=3, seed=1)
     with pytest.warns(ClassPriorWarning, match=r"graph contradicts it: .* \d+ % of the rows"):
         model = BalancedGraphClassifier(class_prior=[20, 100]).fit(X, y)
     assert_array_equal(np.bincount(model.transduction_), [20, 100])

@@ -199,7 +199,10 @@ def test_too_many_neighbors_say_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": "gauss"}, "weights='gauss' is not known. Use 'heat', 'binary', 'self-tuning'"),
+        (
+            {"weights": "gauss"},
+            "weights='gauss' is not known. Use 'heat', 'binary', 'self-tuning', 'steep'",
+        ),
         ({"weights": None}, "weights=None is not known"),
         ({"weights": ["heat"]}, r"weights=\['heat'\] is not known"),
         ({"backend": "annoy"}, "backend='annoy' is not known. Use 'auto', 'sklearn', 'faiss'"),

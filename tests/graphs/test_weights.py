@@ -32,6 +32,7 @@ def test_weights_are_their_formulas() -> None:
         "heat": np.exp(-(either**2) / (2 * t**2)),
         "binary": np.where(np.isnan(either), np.nan, 1.0),
         "self-tuning": np.exp(-(either**2) / np.outer(s, s)),
+        "steep": np.exp(-4 * either**2 / np.outer(s, s)),
     }
     for name, W in expected.items():
         assert_allclose(
@@ -59,14 +60,14 @@ def test_a_weight_function_may_cut_edges() -> None:
     assert_array_equal(W.toarray() > 0, (directed(X, 6) <= 0.5) | (directed(X, 6).T <= 0.5))
 
 
-@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+@pytest.mark.parametrize("weights", ["heat", "self-tuning", "steep"])
 def test_nothing_but_duplicates_gives_weights_of_one(weights: str) -> None:
     W = KNNGraph(3, weights=weights).affinity(np.ones((6, 2)))
     assert_array_equal(W.data, 1)
     assert (np.diff(W.indptr) >= 3).all()
 
 
-@pytest.mark.parametrize("weights", ["heat", "self-tuning"])
+@pytest.mark.parametrize("weights", ["heat", "self-tuning", "steep"])
 def test_no_edge_is_lost_to_underflow(weights: str) -> None:
     X = np.vstack([gaussian_points(2000, 2), [[1e4, 0]]])
     W = KNNGraph(5, weights=weights).affinity(X)

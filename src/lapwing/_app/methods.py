@@ -286,7 +286,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             virtual=True,
             solver="flow",
             parts={
-                "graph": partial(KNNGraph, 10, weights="self-tuning", power=1),
+                "graph": partial(KNNGraph, 10, weights="steep", power=1),
                 "space": Landmarks,
             },
             no_onnx="its answers for new rows go through the nearest rows of the fit, which the "

@@ -95,7 +95,7 @@ def _swept(F: Array, S: Array, mass: Array, targets: Array) -> Array:
         asked = S.max(axis=0) - F[:, k]  # the offset beyond which a point falls to the class
         offsets[k] = _price(asked, mass, float(targets[k]))
         np.add(F[:, k], offsets[k], out=S[k])
-    return offsets - offsets.mean()
+    return np.asarray(offsets - offsets.mean())
 
 
 def _price(asked: Array, mass: Array, target: float) -> float:

@@ -41,7 +41,7 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["BalancedGraphClassifier"]
+__all__ = ["BalancedGraphClassifier", "partition_bytes"]
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
@@ -108,7 +108,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     Parameters
     ----------
     graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-        The graph. None is ``KNNGraph(10, weights='self-tuning', power=1)``. Its power and
+        The graph. None is ``KNNGraph(10, weights='steep', power=1)``. Its power and
         normalisation do not count: the operators here are weighed by the degrees.
     kernel : str or callable, default='rbf'
         Kernel of the function for new points; 'precomputed' takes kernel matrices as X.
@@ -252,7 +252,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
         if graph.given is None and problem.n_points > 1:
             k = min(_NEIGHBORS, problem.n_points - 1)
-            graph = WantedGraph(True, KNNGraph(k, weights="self-tuning", power=1))
+            graph = WantedGraph(True, KNNGraph(k, weights="steep", power=1))
         return super()._make_laplacian(graph, problem)
 
     def _prepare(
@@ -312,7 +312,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _parted(self, prepared: Prepared) -> tuple[Partition, VolumeProblem]:
         posed = _posed(prepared)
         require_memory(
-            float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes,
+            partition_bytes(posed),
             f"Parting {posed.n_points} points into {posed.n_classes} classes",
             "Fit to fewer rows and predict the others, or use float32 features.",
         )
@@ -381,6 +381,11 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
+
+
+def partition_bytes(posed: VolumeProblem) -> float:
+    """Memory that parting a graph takes, beside the graph."""
+    return float(posed.graph.dtype.itemsize) * _ARRAYS * posed.n_points * posed.n_classes
 
 
 def _posed(prepared: Prepared) -> VolumeProblem:

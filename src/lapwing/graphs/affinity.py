@@ -131,7 +131,7 @@ class TransformerGraph(BaseEstimator):
         step of a pipeline. What it holds are distances, where a stored zero joins duplicates,
         unless its parameter ``mode`` is 'connectivity': then they are weights and zeros are not
         edges. It is cloned, never fitted itself.
-    weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
+    weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
         From distances to weights, as for `KNNGraph`; the longest edge of a point takes the place
         of the one to its k-th neighbour. Without effect on a transformer in 'connectivity' mode.
     normalized : bool or 'auto', default='auto'

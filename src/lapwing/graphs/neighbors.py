@@ -58,10 +58,11 @@ class KNNGraph(BaseEstimator):
         k, at least 1 and less than the number of points. Points as far as the k-th are neighbours
         as well, up to max(4 k, 64) in all; of more, so many are drawn by lot, from the values of
         both points.
-    weights : {'heat', 'binary', 'self-tuning'} or callable, default='heat'
+    weights : {'heat', 'binary', 'self-tuning', 'steep'} or callable, default='heat'
         'heat' as above; 'binary' is 1; 'self-tuning' is exp(-d^2 / (s_i s_j)) with s_i the
         distance of point i to its k-th neighbour [1]_, or the smallest positive one of all points
-        where that is 0. These never fall below 1.2e-38, so that no edge is lost to underflow. A
+        where that is 0; 'steep' is its fourth power exp(-4 d^2 / (s_i s_j)), in which the nearest
+        count most. These never fall below 1.2e-38, so that no edge is lost to underflow. A
         function gets the array of the lengths of all directed edges and returns as many weights,
         finite and not negative; 0 means no edge.
     normalized : bool or 'auto', default='auto'

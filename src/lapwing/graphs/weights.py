@@ -61,7 +61,7 @@ def _binary(edges: Edges) -> Array:
     return np.ones_like(edges.lengths)
 
 
-def _self_tuning(edges: Edges) -> Array:
+def _self_tuning(edges: Edges, steepness: float = 1.0) -> Array:
     """exp(-d^2 / (s_i s_j)), s_i the length of the longest edge from i (Zelnik-Manor and Perona).
 
     Where s_i = 0 (at least k duplicates) the smallest positive scale of the graph stands in: the
@@ -75,13 +75,19 @@ def _self_tuning(edges: Edges) -> Array:
     scales = np.where(scales > 0, scales, positive.min())
     with np.errstate(over="ignore"):  # inf is as good as any large exponent
         exponent = edges.lengths / scales[edges.rows] * (edges.lengths / scales[edges.columns])
-    return _gaussian(exponent)
+        return _gaussian(steepness * exponent)
+
+
+def _steep(edges: Edges) -> Array:
+    """exp(-4 d^2 / (s_i s_j)): about e^-4 at the farthest neighbour, where the above is e^-1."""
+    return _self_tuning(edges, steepness=4.0)
 
 
 WEIGHTS: dict[str, Callable[[Edges], Array]] = {
     "heat": _heat,
     "binary": _binary,
     "self-tuning": _self_tuning,
+    "steep": _steep,
 }
 
 

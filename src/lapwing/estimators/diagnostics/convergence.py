@@ -30,7 +30,7 @@ def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
         warn(
             f"method={method!r} stopped ({status}) while a part of {change:.1e} still changed. The "
             "classes may not be separated on this graph. Use another graph, e.g. "
-            "graph=KNNGraph(5, weights='self-tuning'), or method='flow'.",
+            "graph=KNNGraph(5, weights='steep'), or method='flow'.",
             ConvergenceWarning,
         )
 

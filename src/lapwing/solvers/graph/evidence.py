@@ -11,20 +11,18 @@ weighs: less is no difference.
 
 *The belief* pi that the numbers of labels leave.
 
-*The labels that are left out*. Some labels of each class in turn are hidden from a simple method,
-Poisson learning with a leak, and it is asked for them at the volumes v: its values F plus the
-offsets b(v) that give the classes of all points these volumes. Classes are drawn in proportions of
-their own where labels are drawn, r among the labels and v among all points, so the class of a label
-has the probability
+*The labels that are left out*. One label of each class in turn is hidden from a simple method, and
+the classes that it gives them are counted: N, true by found. Labels may have been drawn in equal
+numbers, so N says nothing of the volumes by itself. But the same method gives all points together
+the volumes u. If the true volumes are v, the joint shares T of true and found classes have the sums
+v and u, and how well these explain the counts is
 
-.. math:: p_{ik} \propto \frac{r_k}{v_k} \exp \beta (f_{ik} + b_k(v)), \qquad
-    \ell(v) = \max_{0 \le \beta \le 1/T} \sum_i \log p_{i y_i}
+.. math:: \ell(v) = \max_T \sum_{kj} N_{kj} \log \frac{T_{kj}}{v_k}, \qquad T 1 = v,\; T^T 1 = u.
 
-(the weights of a sample by classes: C. Manski and S. Lerman, "The estimation of choice
-probabilities from choice based samples", Econometrica 45, 1977-1988, 1977). Labels that were drawn
-in equal numbers so do no harm: of a class that the volumes make too small, labels are lost to
-others. How sharp the values are, beta, the labels say themselves; the objective of beta is convex.
-A single label of a class cannot be left out: then the other two decide.
+So labels of one class that are lost to another say that it is larger than the method makes it (the
+adjusted count of G. Forman, "Quantifying counts and costs via classification", Data Mining and
+Knowledge Discovery 17, 164-206, 2008, as a likelihood). Few labels make it flat, and a single label
+of a class cannot be left out: then the other two decide.
 """
 
 from __future__ import annotations
@@ -33,58 +31,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
-from lapwing.solvers.graph.start import ROUGH, reach_of, temperature_of
+from lapwing.solvers.graph.start import first_codes, reach_of
 
-__all__ = ["LeftOut", "chance_cut", "label_likelihood", "leave_out", "most_credible"]
+__all__ = ["LeftOut", "chance_cut", "count_left_out", "most_credible", "table_likelihood"]
 
 _ROUNDS = 5  # in which labels are left out
+_STEPS, _HALVINGS = 100, 50
+_FLAT = 1e-9  # of the likelihood
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Labels that were left out, and what a simple method says of them at several volumes.
+    """Labels that were left out, and the method that was asked for them.
 
     Attributes
     ----------
-    codes : ndarray of int of shape (a,)
-        Classes of the labels.
-    values : ndarray of shape (v, a, c)
-        At each of the volumes, values with offsets; the largest of a row is the class.
+    counts : ndarray of shape (c, c)
+        N: of each class (row), how many were found in each class.
+    volumes : ndarray of shape (c,)
+        u: parts of all points that the method gives to the classes.
     n_iter : int
         Products with the graph.
     """
 
-    codes: Array
-    values: Array
+    counts: Array
+    volumes: Array
     n_iter: int
 
-    def counts(self, number: int) -> Array:
-        """Labels of each class (row) that were found in each class, at the volumes of a number."""
-        c = self.values.shape[2]
-        found = np.zeros((c, c))
-        np.add.at(found, (self.codes, self.values[number].argmax(axis=1)), 1)
-        return found
 
-
-def leave_out(problem: VolumeProblem, volumes: Sequence[Array]) -> LeftOut:
-    """Leave labels out of Poisson learning with a leak; every round some of each class.
+def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
+    """Leave labels out of Poisson learning with a leak, balanced; every round some of each class.
 
     A class keeps one label at least in every round: one of a single label is never asked for.
 
     Parameters
     ----------
     problem : VolumeProblem
-    volumes : sequence of ndarray of shape (c,)
-        Positive, each with the sum 1: at which the method is asked.
+    codes : ndarray of int of shape (n,)
+        Classes that this method gives to all points with all labels
+        (`lapwing.solvers.graph.start.first_codes`).
     """
-    turn, n_iter = _turns(problem), 0
-    values = np.zeros((len(volumes), len(turn), problem.n_classes))
+    c, n_iter = problem.n_classes, 0
+    counts = np.zeros((c, c))
+    turn = _turns(problem)
+    volumes = problem.volumes(problem.whole(codes))
     for number in range(int(turn.max(initial=-1)) + 1):
         hidden = turn == number
         part = replace(
@@ -95,11 +89,9 @@ def leave_out(problem: VolumeProblem, volumes: Sequence[Array]) -> LeftOut:
         )
         reach, spent = reach_of(part)
         n_iter += spent
-        for told, v in zip(values, volumes, strict=True):
-            at = balance(reach, v, temperature_of(problem), masses=problem.sizes, tol=ROUGH)
-            told[hidden] = reach[problem.index[hidden]] + at.offsets
-    asked = turn >= 0
-    return LeftOut(problem.codes[asked], values[:, asked], n_iter)
+        found = first_codes(part, reach)[problem.index[hidden]]
+        np.add.at(counts, (problem.codes[hidden], found), 1)
+    return LeftOut(counts, volumes, n_iter)
 
 
 def _turns(problem: VolumeProblem) -> Array:
@@ -112,12 +104,7 @@ def _turns(problem: VolumeProblem) -> Array:
     return turn
 
 
-def most_credible(
-    problem: VolumeProblem,
-    partitions: Sequence[Array],
-    volumes: Sequence[Array],
-    left_out: LeftOut,
-) -> int:
+def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out: LeftOut) -> int:
     """Number of the partition for which most speaks; the first of equal ones.
 
     Parameters
@@ -125,17 +112,17 @@ def most_credible(
     problem : VolumeProblem
         Its prior is the belief.
     partitions : sequence of ndarray of int of shape (n,)
-    volumes : sequence of ndarray of shape (c,)
-        Of the partitions.
     left_out : LeftOut
-        At these volumes.
     """
-    labels = np.bincount(problem.codes, minlength=problem.n_classes)
-    sharpest, scores = 1 / temperature_of(problem), []
-    for codes, v, values in zip(partitions, volumes, left_out.values, strict=True):
-        cut = chance_cut(problem.graph, codes, problem.n_classes) + 1 / problem.n_points
-        told = label_likelihood(values, left_out.codes, v, labels, sharpest)
-        scores.append(np.log(cut) + relative_entropy(v, problem.prior) - told)
+    c, scores = problem.n_classes, []
+    # One label more, over all entries: no pair of classes is impossible.
+    counts = left_out.counts + 1 / c**2
+    for codes in partitions:
+        volumes = problem.volumes(problem.whole(codes))
+        cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
+        belief = relative_entropy(volumes, problem.prior)
+        told = table_likelihood(counts, volumes, left_out.volumes)
+        scores.append(np.log(cut) + belief - told)
     return int(np.argmin(scores))
 
 
@@ -153,30 +140,57 @@ def chance_cut(graph: GraphOperator, codes: Array, n_classes: int) -> float:
     return (1 - float(np.trace(cuts)) / total) / chance if chance > 0 else 0.0
 
 
-def label_likelihood(
-    values: Array, codes: Array, volumes: Array, labels: Array, sharpest: float
-) -> float:
-    """Largest log-likelihood of the classes of labels over the sharpness of values.
+def table_likelihood(counts: Array, rows: Array, columns: Array) -> float:
+    """Largest log-likelihood of a table of counts within its rows, the joint sums being given.
 
     Parameters
     ----------
-    values : ndarray of shape (a, c)
-    codes : ndarray of int of shape (a,)
-        Classes of the labels; there may be none.
-    volumes : ndarray of shape (c,)
-        v, positive.
-    labels : ndarray of shape (c,)
-        Numbers of labels of the classes, in proportion r; positive.
-    sharpest : float
-        The largest beta.
+    counts : ndarray of shape (c, c)
+        N > 0.
+    rows, columns : ndarray of shape (c,)
+        Sums of the joint shares T, positive; both sum to one.
+
+    Returns
+    -------
+    float
+        max_T sum N log(T / rows).
+
+    Notes
+    -----
+    T = N / (a_k + b_j), and the multipliers a, b minimise the dual a'rows + b'columns - sum N
+    log(a + b), which is convex: Newton's method. Its null vector, a constant moved from a to b, is
+    held.
     """
-    if not len(codes):
-        return 0.0
-    drawn = np.log(labels / volumes)
-    mine = np.arange(len(codes)), codes
+    c = len(rows)
+    sums = np.concatenate([rows, columns])
+    null = np.concatenate([np.ones(c), -np.ones(c)])
+    x = np.full(2 * c, float(counts.sum()) / 2)
+    value = _dual(counts, sums, x)
+    for _ in range(_STEPS):
+        table = counts / (x[:c, None] + x[None, c:])
+        gradient = sums - np.concatenate([table.sum(axis=1), table.sum(axis=0)])
+        bent = table**2 / counts
+        hessian = np.block([[np.diag(bent.sum(axis=1)), bent], [bent.T, np.diag(bent.sum(axis=0))]])
+        hessian += np.outer(null, null) * float(np.trace(hessian)) / (2 * c) ** 2
+        step = -sla.solve(hessian, gradient, assume_a="sym")
+        slope = float(gradient @ step)
+        if -slope <= _FLAT:
+            break
+        for halvings in range(_HALVINGS):
+            trial = x + 0.5**halvings * step
+            found = _dual(counts, sums, trial)
+            if found <= value + 1e-4 * 0.5**halvings * slope:
+                break
+        else:
+            break
+        x, value = trial, found
+    table = counts / (x[:c, None] + x[None, c:])
+    return float((counts * np.log(table / table.sum(axis=1, keepdims=True))).sum())
 
-    def loss(beta: float) -> float:
-        logits = beta * values + drawn
-        return float((logsumexp(logits, axis=1) - logits[mine]).sum())
 
-    return -float(minimize_scalar(loss, bounds=(0, sharpest), method="bounded").fun)
+def _dual(counts: Array, sums: Array, x: Array) -> float:
+    c = len(counts)
+    both = x[:c, None] + x[None, c:]
+    if not (both > 0).all():
+        return float("inf")
+    return float(sums @ x - (counts * np.log(both)).sum())

@@ -30,7 +30,7 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend
-from lapwing.solvers.graph.evidence import leave_out, most_credible
+from lapwing.solvers.graph.evidence import LeftOut, count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
 from lapwing.solvers.graph.regrow import regrown
@@ -59,27 +59,18 @@ class _Course:
     reached: Balanced
 
 
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """The course that is followed to the end."""
-
-    course: _Course
-    tried: list[Trace]  # it and others
-    left_out: Array  # labels, by their class and the one that was found at its volumes
-    n_iter: int  # products beside those of the descents
-
-
 def flow(problem: VolumeProblem) -> Partition:
     """Part the points by the balanced flow."""
     reach, n_iter = reach_of(problem)
     begun = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(begun), _CONTRASTS)
-    chosen = _chosen(problem, reach, scales.scales)
-    n_iter += scales.n_iter + chosen.n_iter
-    problem, stages = chosen.course.problem, chosen.course.stages
-    best, regrowths = _with_regrowth(problem, chosen.course.reached, stages)
+    left_out = count_left_out(problem, begun)
+    course, tried, spent = _chosen(problem, reach, scales.scales, left_out)
+    n_iter += scales.n_iter + left_out.n_iter + spent
+    problem, stages, best = course.problem, course.stages, course.reached
+    best, regrowths = _with_regrowth(problem, best, stages)
     swapped = swap_pairs(problem, best.shares, _exact(stages[_PAIRS_FROM:]))
-    descents = [*chosen.tried, *regrowths]
+    descents = [*tried, *regrowths]
     if swapped.pairs:
         again = descend(problem, problem.whole(swapped.codes), stages[_LAST_FROM:], "after swaps")
         descents.append(again.trace)
@@ -100,15 +91,17 @@ def flow(problem: VolumeProblem) -> Partition:
         Status.CONVERGED if best.change <= _STILL else Status.MAX_ITER,
         best.change,
         loosened,
-        chosen.left_out,
+        left_out.counts,
     )
 
 
-def _chosen(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> _Chosen:
-    """The descent at known volumes, or the most credible of those at several."""
+def _chosen(
+    problem: VolumeProblem, reach: Array, scales: Sequence[Scale], left_out: LeftOut
+) -> tuple[_Course, list[Trace], int]:
+    """The descent at known volumes, or the most credible of those at several; all; products."""
     if problem.exact:
-        course, left_out = _course(problem, reach, scales), leave_out(problem, [problem.prior])
-        return _Chosen(course, [course.reached.trace], left_out.counts(0), left_out.n_iter)
+        course = _course(problem, reach, scales)
+        return course, [course.reached.trace], 0
     priors, n_iter = [problem.prior, _drawn(problem, reach.argmax(axis=1))], 0
     if _several(problem):
         harmonic = laplace(problem)
@@ -116,15 +109,8 @@ def _chosen(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> _C
         n_iter += harmonic.n_iter
     courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
     codes = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
-    volumes = [problem.volumes(problem.whole(each)) for each in codes]
-    left_out = leave_out(problem, volumes)
-    best = most_credible(problem, codes, volumes, left_out)
-    return _Chosen(
-        courses[best],
-        [course.reached.trace for course in courses],
-        left_out.counts(best),
-        n_iter + left_out.n_iter,
-    )
+    chosen = courses[most_credible(problem, codes, left_out)]
+    return chosen, [course.reached.trace for course in courses], n_iter
 
 
 def _obedient(

@@ -9,13 +9,13 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["ROUGH", "SOFTEST", "first_codes", "reach_of", "temperature_of"]
+__all__ = ["SOFTEST", "first_codes", "reach_of", "temperature_of"]
 
 SOFTEST = 0.7  # softness of volumes that are not known, to begin with
 _LEAK = 1e-3
 _TOL = 1e-3
 _MAX_ITER = 1000
-ROUGH = 1e-4  # tolerance of the volumes
+_ROUGH = 1e-4  # tolerance of the volumes
 
 
 def temperature_of(problem: VolumeProblem) -> float:
@@ -41,6 +41,6 @@ def first_codes(problem: VolumeProblem, reach: Array) -> Array:
     """Classes of all points by the reach of the labels, balanced."""
     softness = np.inf if problem.exact else SOFTEST
     found = balance(
-        reach, problem.prior, temperature_of(problem), softness, masses=problem.sizes, tol=ROUGH
+        reach, problem.prior, temperature_of(problem), softness, masses=problem.sizes, tol=_ROUGH
     )
     return np.asarray((reach + found.offsets).argmax(axis=1))

@@ -1,0 +1,152 @@
+"""Time and peak memory of parting many points into many classes, in a process of its own.
+
+``python -m benchmarks.volumes.scaling POINTS:CLASSES`` is that process; it prints one line of JSON.
+The neighbours are searched before and count apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.shared.process import forget_peak, resident_bytes, run_alone
+from benchmarks.shared.tables import Table
+
+_DIMENSIONS, _INNER = 16, 3
+_APART, _NOISE = np.float32(0.3), np.float32(0.35)  # classes touch
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one run took.
+
+    Attributes
+    ----------
+    points : str
+        'points:classes'.
+    graph_seconds, seconds : float
+        Of the processor: for the graph, and for parting it.
+    products : int
+        With the graph, a column a class.
+    forecast_bytes, peak_bytes : int
+        What the fit says that parting takes, and what the process grew by while it did.
+    error : float
+        % of the unlabelled points.
+    load : float
+        Processes that wanted to run on the machine, in the mean of the last minute.
+    """
+
+    points: str
+    graph_seconds: float
+    seconds: float
+    products: int
+    forecast_bytes: int
+    peak_bytes: int
+    error: float
+    load: float
+
+
+def measure_scaling(points: str) -> Use:
+    """Run the measurement in a fresh process."""
+    return Use(**run_alone("benchmarks.volumes.scaling", points))
+
+
+def sheets(n: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Points near curved sheets of three dimensions, one a class; some are twice as large."""
+    rng = np.random.default_rng(0)
+    shares = rng.uniform(1, 2, n_classes)
+    y = rng.choice(n_classes, n, p=shares / shares.sum())
+    inner = rng.uniform(-1, 1, (n, _INNER)).astype(np.float32)
+    X = np.empty((n, _DIMENSIONS), dtype=np.float32)
+    for k in range(n_classes):
+        mine = y == k
+        turn = rng.standard_normal((_INNER, _DIMENSIONS)).astype(np.float32)
+        bend = rng.standard_normal((_INNER, _DIMENSIONS)).astype(np.float32)
+        X[mine] = np.sin(inner[mine] @ turn) + inner[mine] ** 2 @ bend / 2
+        X[mine] += _APART * rng.standard_normal(_DIMENSIONS).astype(np.float32)
+    X += _NOISE * rng.standard_normal(X.shape, dtype=np.float32)
+    return X, y.astype(np.int64)
+
+
+def run_here(points: str) -> Use:
+    """One graph; then one label a class and equal volumes held, by the flow."""
+    from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph
+    from lapwing.estimators.balanced import partition_bytes
+    from lapwing.estimators.template import prepare
+
+    n, n_classes = map(int, points.split(":"))
+    X, y = sheets(n, n_classes)
+    begun = time.process_time()
+    W = KNNGraph(10, weights="steep").affinity(X)
+    graph_seconds = time.process_time() - begun
+    marked = np.full(n, -1)
+    first = np.unique(y, return_index=True)[1]
+    marked[first] = y[first]
+    model: Any = BalancedGraphClassifier(
+        AffinityGraph(W, power=1),
+        n_votes=0,
+        space=None,
+        kernel="linear",
+        class_prior=np.bincount(y),
+    )
+    prepared = prepare(model, X, marked)
+    forget_peak()
+    before, begun = resident_bytes("VmRSS"), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        partition, posed = model._parted(prepared)
+    seconds = time.process_time() - begun
+    peak = resident_bytes("VmHWM") - before
+    codes = partition.scores.argmax(axis=1)[prepared.problem.vertex]
+    left = marked < 0
+    return Use(
+        points,
+        graph_seconds,
+        seconds,
+        partition.n_iter,
+        round(partition_bytes(posed)),
+        peak,
+        100 * float(np.mean(codes[left] != y[left])),
+        os.getloadavg()[0],
+    )
+
+
+def scaling_table(found: list[Use]) -> Table:
+    """Of all runs."""
+    rows = [
+        [
+            each.points.replace(":", " x "),
+            f"{each.graph_seconds:.0f}",
+            f"{each.seconds:.0f}",
+            str(each.products),
+            f"{each.forecast_bytes / 1e9:.2f}",
+            f"{each.peak_bytes / 1e9:.2f}",
+            f"{each.error:.1f}",
+        ]
+        for each in found
+    ]
+    header = [
+        "points x classes",
+        "graph, s",
+        "flow, s",
+        "products",
+        "forecast, GB",
+        "peak, GB",
+        "%",
+    ]
+    note = "Seconds of the processor; the peak is what parting takes beside points and graph."
+    return Table(
+        "Many points and classes: sheets, one label a class, volumes known", header, rows, [note]
+    )
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(run_here(sys.argv[1]))))
