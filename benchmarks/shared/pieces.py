@@ -56,8 +56,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("calibration", "calibration --draws 10", 40),
     # S3VC of ten classes and more takes minutes a draw: the sets of two classes have six draws.
     Piece("choosing", f"choosing --draws 6 --sets {_TWO_CLASSES}", 30),
-    Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text", 40),
-    Piece("volumes-usps", "volumes --sets usps_full", 40),
+    Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text --draws 5", 40),
+    Piece("volumes-usps", "volumes --sets usps_full --draws 5", 40),
     Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --draws 5", 40),
     Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --draws 5", 40),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
