@@ -22,12 +22,11 @@ from lapwing.dask import (
     DaskLapERLSClassifier,
     DaskLapERLSRegressor,
     DaskS3VC,
-    _order,
     _points,
 )
 from lapwing.dask._session import Session
 from lapwing.exceptions import DaskWarning
-from lapwing.graphs import KNNGraph
+from lapwing.graphs import KNNGraph, order_statistics
 from tests.cluster.conftest import Case, array
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -185,7 +184,8 @@ def test_nothing_as_long_as_x_comes_to_the_client(
 ) -> None:
     case = Case(n=1600, d=3, n_classes=2, distance=1.0)
     monkeypatch.setattr(_points, "_SAMPLE_BYTES", 2**12)
-    monkeypatch.setattr(_order, "_FEW", 16)
+    monkeypatch.setattr(order_statistics, "_FEW", 16)
+    monkeypatch.setattr(order_statistics, "_CELLS", 32)
     largest = [0]
     gather = Session.gather
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.dask import _laplacian
+from lapwing.dask import _laplacian, _neighbors
 from lapwing.dask._columns import ColumnsOnCluster
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import knn_affinity
@@ -117,6 +117,23 @@ def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-8)
     largest = np.argmax(np.abs(vectors), axis=0)
     assert (vectors[largest, np.arange(k)] > 0).all()
+
+
+def test_points_are_asked_in_the_order_of_the_lists(monkeypatch: Any) -> None:
+    pytest.importorskip("faiss", reason="faiss is not installed")
+    monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2**12)
+    X = np.random.default_rng(0).standard_normal((2000, 4))
+    shard = _neighbors._shard(X, 0, 0, True, 4, 0.9)
+    order = shard.order(X)
+    np.testing.assert_array_equal(np.sort(order), np.arange(2000))
+    lists = shard.index.quantizer.search(shard._scaled(X[order]), 1)[1][:, 0]
+    assert (np.diff(lists) >= 0).all()
+    assert len(np.unique(lists)) > 20
+    found = _neighbors._better(X, 0, X, shard, None, 4)
+    monkeypatch.setattr(_neighbors._Shard, "order", lambda self, points: np.arange(len(points)))
+    expected = _neighbors._better(X, 0, X, shard, None, 4)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.lengths, expected.lengths)
 
 
 @pytest.mark.parametrize("few", [2**14, 10])

@@ -86,7 +86,7 @@ class KNNGraph(BaseEstimator):
         they hold codes of four bits a coordinate, and lengths decide. 'auto' does so where faiss
         searches and an exact search would take more than some ten seconds on two cores, that is
         2 n^2 d > 1e12 for n points with d features: beyond 88000 points with 64 features.
-    target_recall : float, default=0.99
+    target_recall : float, default=0.995
         Share of the true neighbours that an approximate search has to find. It is measured against
         the exact neighbours of 512 random points: `recall_`. A search that would take more than
         some minutes ends with the recall that it reached, with a warning if that is below 0.8.
@@ -150,7 +150,7 @@ class KNNGraph(BaseEstimator):
         mutual: bool = False,
         backend: str = "auto",
         approximate: bool | str = "auto",
-        target_recall: float = 0.99,
+        target_recall: float = 0.995,
         n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
