@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 ["fitted to these draws", *(f"{value:.2f}" for value in constants)],
                 ["in the library", *(f"{value:.2f}" for value in CONSTANTS)],
             ],
-            [f"`seen` is not fitted. {len(more)} draws of other numbers of points took part."],
+            ["`seen` is not fitted."]
+            + [f"{len(more)} draws of other numbers of points took part."] * bool(more),
         )
     )
     raw = {

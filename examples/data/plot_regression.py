@@ -91,4 +91,4 @@ plt.show()
 for normalized in ("auto", True):
     model = LapRLSRegressor(graph=KNNGraph(10, normalized=normalized)).fit(X, y)
     error = np.median(np.abs(model.predict(X[~known]) - angles[~known]))
-    print(f"normalized={normalized!s:5}: typical error {error:.1f}°")
+    print(f"normalized={normalized!s:4}: typical error {error:.1f}°")

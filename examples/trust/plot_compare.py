@@ -73,8 +73,9 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# Of the cloud S3VC missed two labels of ten and the others three: that is chance. **Read the
-# interval and not the name**: it reaches beyond 50 %, so the comparison says that it does not know.
+# Of the cloud S3VC missed two labels of ten, and the labels alone three: the verdict says that this
+# is within chance. **Read the interval and not the name**: it reaches beyond 50 %. The two others
+# have a verdict as careful, though their answers are right: ten labels are few.
 #
 # :class:`lapwing.FewLabelClassifier` does both steps in one ``fit``: it compares, and fits what was
 # chosen to all rows.

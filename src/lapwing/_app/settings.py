@@ -200,18 +200,14 @@ def _grid(name: str, text: str) -> tuple[Any, ...]:
     return tuple(_value(name, one.strip()) for one in text.split(","))
 
 
-def _switch(name: str, text: str) -> bool:
+def _switch(name: str, text: str, known: str = "yes or no") -> bool:
     if text.lower() not in _SWITCHES:
-        raise ValueError(f"--set {name}={text}: this is a switch; write yes or no.")
+        raise ValueError(f"--set {name}={text}: this is a switch; write {known}.")
     return _SWITCHES[text.lower()]
 
 
 def _switch_or_auto(name: str, text: str) -> bool | str:
-    if text.lower() == "auto":
-        return "auto"
-    if text.lower() not in _SWITCHES:
-        raise ValueError(f"--set {name}={text}: this is a switch; write yes, no or auto.")
-    return _SWITCHES[text.lower()]
+    return "auto" if text.lower() == "auto" else _switch(name, text, "yes, no or auto")
 
 
 def _value(name: str, text: str) -> Any:

@@ -55,9 +55,9 @@ _LISTS, _TRAININGS = 2, 4
 # Codes of four bits a coordinate, or of several coordinates beyond so many of them, are read four
 # times as fast as the points. They know the order of lengths roughly: as many more candidates
 # are looked at. Processor seconds at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2,
-# blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. Of 50,000
-# images lists of points are the fastest, and HNSW and NN-descent take longer to build than both
-# take in all (`python -m benchmarks embedded --tables searches`).
+# blobs 7.6 / 38, sheets 1.6 / 2.7; 70,000 x 784 digits 2.0 / 8.4. Of 50,000 images lists of points
+# are the fastest, and HNSW and NN-descent take longer to build than both take in all
+# (`python -m benchmarks embedded --tables searches`).
 _CODED_POINTS, _MOST_CODES, _CODE_SPEED, _MORE_CODED = 20_000, 256, 4, 2
 
 

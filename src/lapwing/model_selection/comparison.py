@@ -217,9 +217,9 @@ def compare(
 
     Whether classes are clusters or connected sheets decides more than any parameter, and few labels
     cannot tell by themselves. Each candidate is judged by the labels that it misses when they are
-    left out, one of each class at a time, and by the rows that change when labels are drawn out of
-    its own answer (`reproducibility`), and by what the labels alone say against it: a stable answer
-    can be wrong, and then they contradict it more than they would a right one. An answer that loses
+    left out, one of each class at a time, by the rows that change when labels are drawn out of its
+    own answer (`reproducibility`), and by what the labels alone say against it: a stable answer can
+    be wrong, and then they contradict it more than they would a right one. An answer that loses
     a class or contradicts its own labels is not chosen. Of the others the one with the smallest
     estimated error is, unless even that is near to guessing: then the labels alone are used.
 

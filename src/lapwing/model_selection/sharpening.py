@@ -109,8 +109,8 @@ def calibrate(
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} cannot be calibrated here. Give a classifier of lapwing, or a "
-            "Pipeline that ends in one; of FewLabelClassifier and of searches give "
-            "best_estimator_. For others scikit-learn has CalibratedClassifierCV."
+            "Pipeline that ends in one; of searches give best_estimator_. For others scikit-learn "
+            "has CalibratedClassifierCV."
         )
     check_is_fitted(last)
     if max_left_out < 1:

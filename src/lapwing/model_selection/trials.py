@@ -88,8 +88,7 @@ def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise TypeError(
             f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "
-            "lapwing, or a Pipeline that ends in one; of FewLabelClassifier and of searches give "
-            "best_estimator_."
+            "lapwing, or a Pipeline that ends in one; of searches give best_estimator_."
         )
     estimator = clone(estimator)
     return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))

@@ -78,7 +78,7 @@ class Witness:
 def call_witness(
     candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any
 ) -> Witness | None:
-    """The first candidate that is of the labels alone; None if there is none that can be fitted."""
+    """The first candidate of the labels alone; None without one, or if it cannot be fitted."""
     for candidate in candidates:
         if candidate.assumption == LABELS_ALONE:
             try:
