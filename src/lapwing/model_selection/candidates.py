@@ -48,7 +48,8 @@ class Candidate:
         A classifier. It stays unfitted.
     assumption : str
         What it takes classes to be, in words, such as 'classes are clusters'. 'labels alone' says
-        that rows without a label do not count.
+        that rows without a label do not count: the first such candidate is also asked what it says
+        against the answers of all (`contradiction`).
 
     Examples
     --------
