@@ -97,7 +97,7 @@ PIECES: tuple[Piece, ...] = (
         "embedded-scaling", f"{_SCALING} pixels:70000 images:200000 blobs:200000 sheets:200000", 2
     ),
     Piece("embedded-million", f"{_SCALING} images:1000000 sheets:1000000", 6),
-    Piece("disk-million", "disk --points 1e6 --limit 1.2", 15),
+    Piece("disk-million", "disk --points 1e6 --limit 1.2", 4),
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
     Piece("cluster", "cluster", 10),
     Piece("cluster-ten-million", "cluster --points 10000000 --methods anchors eigenfunctions", 4),

@@ -410,6 +410,13 @@ def test_intervals_hold_the_truth() -> None:
             "difference is within chance: 4 of 20 labels are missed when they are left out, 6 of "
             "20 by the labels alone. More labels would tell.",
         ),
+        (
+            [row(left_out_error=0.2), alone(error=0.15, left_out_error=0.2)],
+            (10, 10),
+            "The unlabelled rows seem to help: neighbours have the same class. Use graph. The "
+            "difference is within chance: 4 of 20 labels are missed when they are left out, as by "
+            "the labels alone. More labels would tell.",
+        ),
         ([row(), alone(error=0.11)], (10, 10), "The unlabelled rows make little difference"),
         ([alone(), row(error=0.2)], (10, 10), "The unlabelled rows do not help"),
         ([alone(error=0.45)], (10, 10), "Nothing here follows the classes: label more rows, or"),

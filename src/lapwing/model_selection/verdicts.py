@@ -91,10 +91,12 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
     if chosen.n_left_out < FEW_LEFT_OUT:
         return f"The unlabelled rows seem to help: {finding}. {use}"
     if _probability_better(chosen, rival) < _SURE:
+        missed, by_labels = _missed(chosen), _missed(rival)
+        beside = "as" if missed == by_labels else by_labels
         return (
             f"The unlabelled rows seem to help: {finding}. {use} The difference is within chance: "
-            f"{_missed(chosen)} labels are missed when they are left out, {_missed(rival)} by the "
-            "labels alone. More labels would tell."
+            f"{missed} labels are missed when they are left out, {beside} by the labels alone. "
+            "More labels would tell."
         )
     return f"The unlabelled rows help: {finding}. {use}"
 
