@@ -29,7 +29,7 @@ def test_members_are_the_whole_shares() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_entropy_of_rows(dtype: type) -> None:
-    shares = np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]], dtype=dtype)
+    shares: np.ndarray = np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]], dtype=dtype)
     before = shares.copy()
     found = entropy(shares)
     assert found.dtype == dtype

@@ -123,7 +123,7 @@ class _Leaders:
 
     def among_others(self, k: int) -> Array:
         """The largest value of another class than k at each point."""
-        return np.where(self._classes[0] == k, self._values[1], self._values[0])
+        return np.asarray(np.where(self._classes[0] == k, self._values[1], self._values[0]))
 
     def move(self, k: int, values: Array, offset: float) -> None:
         """Change the offset of class k, whose column of F is `values`."""

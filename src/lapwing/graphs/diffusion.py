@@ -104,8 +104,9 @@ class Diffusion:
 
     def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Mean of the shares (n, c) over the neighbours of some rows."""
-        total = self.affinity[rows] @ shares
-        total = total.toarray() if is_sparse(total) else np.asarray(total)
+        total: Any = self.affinity[rows] @ shares
+        if is_sparse(total):
+            total = total.toarray()
         return np.asarray(total / np.maximum(self.degrees[rows], np.finfo(float).tiny)[:, None])
 
     def cuts(self, codes: Array, n_classes: int) -> Array:
