@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.optimize import linear_sum_assignment, linprog
 
-from lapwing.classes.transport import parted_in_two
+from lapwing.classes.transport import _Leaders, parted_in_two
 from lapwing.classes.transport import transport as exact_transport
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
 
@@ -296,6 +296,33 @@ def test_transport_from_offsets_of_values_nearby_is_the_same() -> None:
     np.testing.assert_allclose(warm.value(), cold.value())
     # Far fewer than points that a start from 0 misplaces.
     assert paths <= np.sqrt(len(F))
+
+
+def test_leaders_know_the_largest_value_of_the_other_classes_at_all_times() -> None:
+    rng = np.random.default_rng(0)
+    F, offsets = rng.standard_normal((500, 7)), rng.standard_normal(7)
+    mass, targets = rng.uniform(1, 2, 500), np.full(7, 50.0)
+    leaders = _Leaders(F, offsets)
+    for turn, k in enumerate([0, 3, 6, 3, 1, 5, 0]):
+        shifted = F + offsets
+        surplus = np.bincount(shifted.argmax(axis=1), mass, 7) - targets
+        assert leaders.misplaced(mass, targets) == surplus[surplus > 0].sum()
+        for j in range(7):
+            expected = np.delete(shifted, j, axis=1).max(axis=1)
+            np.testing.assert_array_equal(leaders.among_others(j), expected)
+        # Up, down, and so that points tie with the class that led them.
+        moves = {0: offsets[k] + 0.7, 1: offsets[k] - 0.7}
+        offsets[k] = moves.get(turn % 3, leaders.among_others(k)[turn] - F[turn, k])
+        leaders.move(k, F[:, k], offsets[k])
+
+
+def test_many_classes_leave_few_points_to_paths() -> None:
+    rng = np.random.default_rng(1)
+    n, c = 3000, 40
+    F = rng.standard_normal((n, c)) + rng.standard_normal(c)
+    _, paths, converged = exact_transport(F, np.ones(n), np.full(c, n / c))
+    assert converged
+    assert paths <= 2 * np.sqrt(n)
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 9)])

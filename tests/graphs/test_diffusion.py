@@ -58,6 +58,7 @@ def test_votes_and_cuts_are_sums_of_edges(W: np.ndarray) -> None:
     votes = graph.vote(Y, rows)
     assert_allclose(votes[[0, 2]], (W @ Y)[[0, 9]] / W.sum(axis=1)[[0, 9], None])
     assert not votes[1].any()
+    assert_array_equal(graph.vote(sp.csr_array(Y), rows), votes)
 
 
 def test_a_part_of_the_graph_has_its_own_degrees(W: np.ndarray) -> None:

@@ -23,7 +23,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, row_blocks
 
 __all__ = ["Plan", "parted_in_two", "transport"]
 
@@ -59,7 +59,7 @@ def transport(
 
     Notes
     -----
-    O(n c^2) a sweep and O(c^2) a path; memory n c numbers beside F.
+    About O(n c) a sweep and O(c^2) a path; memory n c numbers beside F.
     """
     begun = np.zeros(F.shape[1]) if start is None else start
     plan = Plan(F, mass, _near(F, mass, begun, targets), targets)
@@ -72,30 +72,72 @@ def _near(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
 
     A sweep takes the time of about sqrt(n) paths, so it is to save as many.
     """
-    S = np.ascontiguousarray((F + offsets).T)
-    misplaced, worth = _misplaced(S, mass, targets), np.sqrt(len(F)) * float(mass.mean())
+    leaders = _Leaders(F, offsets)
+    misplaced, worth = leaders.misplaced(mass, targets), np.sqrt(len(F)) * float(mass.mean())
     for _ in range(_MOST_SWEEPS):
         if misplaced <= worth:
             break
-        swept = _swept(F, S, mass, targets)
-        left = _misplaced(S, mass, targets)
+        swept = _swept(F, leaders, mass, targets)
+        leaders = _Leaders(F, swept)
+        left = leaders.misplaced(mass, targets)
         if left < misplaced:
-            offsets = swept
+            offsets = np.asarray(swept - swept.mean())
         if left > misplaced - worth:
             break
         misplaced = left
     return offsets
 
 
-def _swept(F: Array, S: Array, mass: Array, targets: Array) -> Array:
-    """Offsets that give each class in turn its volume; S, which is (F + offsets)', follows."""
-    offsets = np.empty(len(S))
-    for k in range(len(S)):
-        S[k] = -np.inf
-        asked = S.max(axis=0) - F[:, k]  # the offset beyond which a point falls to the class
-        offsets[k] = _price(asked, mass, float(targets[k]))
-        np.add(F[:, k], offsets[k], out=S[k])
-    return np.asarray(offsets - offsets.mean())
+def _swept(F: Array, leaders: _Leaders, mass: Array, targets: Array) -> Array:
+    """Offsets that give each class in turn its volume; the leaders follow."""
+    for k in range(F.shape[1]):
+        values = np.ascontiguousarray(F[:, k])
+        asked = leaders.among_others(k) - values  # beyond this offset a point falls to the class
+        leaders.move(k, values, _price(asked, mass, float(targets[k])))
+    return leaders.offsets
+
+
+class _Leaders:
+    """The two classes of the largest F + offsets at each point, while one offset changes at a time.
+
+    What a class must exceed is then known without a look at all others, so that a sweep over the
+    classes takes O(n c) and not O(n c^2).
+
+    Parameters
+    ----------
+    F, offsets : ndarray
+        As of `transport`.
+    """
+
+    def __init__(self, F: Array, offsets: Array) -> None:
+        self._F, self.offsets = F, offsets.copy()
+        self._classes = np.empty((2, len(F)), dtype=np.intp)
+        self._values = np.empty((2, len(F)))
+        for rows in row_blocks(len(F), F.itemsize * F.shape[1]):
+            self._find(np.arange(rows.start, rows.stop))
+
+    def misplaced(self, mass: Array, targets: Array) -> float:
+        """Mass in classes that hold too much."""
+        surplus = np.bincount(self._classes[0], mass, len(targets)) - targets
+        return float(surplus[surplus > 0].sum())
+
+    def among_others(self, k: int) -> Array:
+        """The largest value of another class than k at each point."""
+        return np.asarray(np.where(self._classes[0] == k, self._values[1], self._values[0]))
+
+    def move(self, k: int, values: Array, offset: float) -> None:
+        """Change the offset of class k, whose column of F is `values`."""
+        self.offsets[k] = offset
+        led = (self._classes == k).any(axis=0)
+        self._find(np.flatnonzero(led | (values + offset > self._values[1])))
+
+    def _find(self, rows: Array) -> None:
+        found = self._F[rows] + self.offsets
+        for place in range(2):
+            classes = found.argmax(axis=1)
+            self._classes[place, rows] = classes
+            self._values[place, rows] = found[np.arange(len(rows)), classes]
+            found[np.arange(len(rows)), classes] = -np.inf
 
 
 def _price(asked: Array, mass: Array, target: float) -> float:
@@ -106,11 +148,6 @@ def _price(asked: Array, mass: Array, target: float) -> float:
     order = np.argsort(asked)
     full = int(np.searchsorted(np.cumsum(mass[order]), target, side="right"))
     return float(asked[order[full]] if full < len(asked) else 1 + asked.max())
-
-
-def _misplaced(S: Array, mass: Array, targets: Array) -> float:
-    surplus = np.bincount(S.argmax(axis=0), mass, len(S)) - targets
-    return float(surplus[surplus > 0].sum())
 
 
 def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:

@@ -94,8 +94,8 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     Of all optimal offsets those are taken in the middle: the mean over the classes of the extreme
     ones, so that no point lies on a boundary unless it must.
 
-    Time is O(n c^2) for the start plus O(c^2) a path, of which there are fewer than sqrt(n) on
-    typical values; memory 3 n c numbers.
+    Time is about O(n c) a sweep of the start plus O(c^2) a path, of which there are fewer than
+    sqrt(n) on typical values; memory 3 n c numbers.
     """
     F = _check_values(F)
     n, c = F.shape[0], max(2, F.shape[1])

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from lapwing._arrays import Array
+from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian, product
 
@@ -102,9 +102,11 @@ class Diffusion:
         mean[alone] = F[alone]
         return np.asarray(mean)
 
-    def vote(self, shares: Array, rows: Array) -> Array:
+    def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Mean of the shares (n, c) over the neighbours of some rows."""
-        total = np.asarray(self.affinity[rows] @ shares)
+        total: Any = self.affinity[rows] @ shares
+        if is_sparse(total):
+            total = total.toarray()
         return np.asarray(total / np.maximum(self.degrees[rows], np.finfo(float).tiny)[:, None])
 
     def cuts(self, codes: Array, n_classes: int) -> Array:

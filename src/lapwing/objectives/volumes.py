@@ -27,8 +27,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from lapwing._arrays import Array
+from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 
 __all__ = ["CLAMP", "GraphOperator", "Scale", "VolumeProblem", "entropy", "relative_entropy"]
@@ -62,7 +64,7 @@ class GraphOperator(Protocol):
     def walk(self, F: Array) -> Array:
         """D^-1 W F."""
 
-    def vote(self, shares: Array, rows: Array) -> Array:
+    def vote(self, shares: Array | CSR, rows: Array) -> Array:
         """Mean shares of the neighbours of some rows."""
 
     def cuts(self, codes: Array, n_classes: int) -> Array:
@@ -159,11 +161,20 @@ class VolumeProblem:
         Q[self.index] = self.labels
         return Q
 
+    def members(self, codes: Array) -> CSR:
+        """`whole`, as a sparse matrix: it costs no more for many classes."""
+        labelled, classes = np.nonzero(self.labels)
+        rows = np.concatenate([self.free, self.index[labelled]])
+        columns = np.concatenate([codes[self.free], classes])
+        values = np.concatenate([np.ones(len(self.free)), self.labels[labelled, classes]])
+        shape = (self.n_points, self.n_classes)
+        return sp.csr_array((values.astype(self.graph.dtype), (rows, columns)), shape=shape)
+
     def volumes(self, shares: Array) -> Array:
         """Part of each class in all points."""
         return np.asarray(self.sizes @ shares / self.sizes.sum())
 
-    def disagreeing(self, shares: Array) -> int:
+    def disagreeing(self, shares: Array | CSR) -> int:
         """Labels that most of their graph neighbours contradict."""
         votes = self.graph.vote(shares, self.index)
         mine = votes[np.arange(len(self.index)), self.codes]
@@ -191,8 +202,9 @@ class VolumeProblem:
 
 def entropy(shares: Array) -> Array:
     """Entropy of each row."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(shares > 0, shares * np.log(shares), 0)
+    terms = np.maximum(shares, np.finfo(shares.dtype).tiny)  # 0 log 0 is 0
+    np.log(terms, out=terms)
+    terms *= shares
     return np.asarray(-terms.sum(axis=1))
 
 

@@ -68,6 +68,7 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
     codes = shares.argmax(axis=1)
     codes[problem.index] = problem.codes
     changed, n_iter = [], 0.0
+    disagreeing = problem.disagreeing(problem.members(codes))
     for pair in worst_pairs(problem, codes):
         rows, present, part = present_pair(problem, codes, pair)
         if part is None:
@@ -78,9 +79,9 @@ def swap_pairs(problem: VolumeProblem, shares: Array, stages: Sequence[Stage]) -
             continue
         proposed = codes.copy()
         proposed[rows] = np.where(found == 1, pair[1], pair[0])
-        before = problem.disagreeing(problem.whole(codes))
-        if problem.disagreeing(problem.whole(proposed)) <= before:
-            codes = proposed
+        after = problem.disagreeing(problem.members(proposed))
+        if after <= disagreeing:
+            codes, disagreeing = proposed, after
             changed.append(pair)
     return Swapped(codes, tuple(changed), n_iter)
 
