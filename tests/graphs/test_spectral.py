@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,12 @@ def test_pairs_are_those_of_a_dense_solver(graph: str, normalized: bool, k: int)
     assert found.converged
     assert found.method == ("components" if k <= L.n_components else "chebyshev")
     check(L, found, k)
+
+
+def test_the_components_are_kept_for_whoever_asks_next() -> None:
+    L = replace(knn(60), power=2)
+    smallest_eigenpairs(L, 3)
+    assert "component_labels" in vars(L)  # of ten million points they take 2 GB to find
 
 
 @pytest.mark.parametrize("k", [1, 2, 9, 59, 60])

@@ -259,10 +259,10 @@ def _compute(
     their hash. ``laplacian`` is made of it and of the two arguments that follow.
     """
     del graph, normalized
+    null = _null_vectors(laplacian)  # of the operator that was given, which keeps its components
     laplacian = replace(laplacian, power=1)
     largest = 0.0 if laplacian.normalized else float(laplacian.degrees.max())
     upper, tolerance = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
-    null = _null_vectors(laplacian)
     n, zeros = null.shape
     known, m = null[:, : min(k, zeros)], k - min(k, zeros)
     if m == 0:
