@@ -93,9 +93,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("embedded-usps", "embedded --tables large --sources usps", 30),
     Piece("embedded-mnist", "embedded --tables large --sources mnist", 40),
     Piece("embedded-digits", "embedded --tables digits", 30),
-    Piece(
-        "embedded-scaling", f"{_SCALING} pixels:70000 images:200000 blobs:200000 sheets:200000", 2
-    ),
+    Piece("embedded-scaling", f"{_SCALING} {_THOUSANDS}", 2),
     Piece("embedded-million", f"{_SCALING} images:1000000 sheets:1000000", 6),
     Piece("disk-million", "disk --points 1e6 --limit 1.2", 4),
     Piece("disk-ten-million", "disk --points 1e7 --limit 6 --methods laperls", 13),
