@@ -9,10 +9,12 @@ import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
 
+from lapwing import linalg
 from lapwing.linalg import (
     column_dot,
     normal_matrix,
     pivoted_cholesky,
+    product,
     spd_factor,
     spd_halves,
     summed_gram,
@@ -62,6 +64,20 @@ def test_pivoted_cholesky_has_as_many_columns_as_the_rank(rank):
     assert len(set(pivots.tolist())) == rank
     np.testing.assert_allclose(F @ F.T, K, atol=1e-12)
     np.testing.assert_allclose(np.triu(F[pivots], 1), 0)
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (6,)])
+def test_product_of_two_precisions_is_that_of_the_wider_one(monkeypatch, shape):
+    A, B = random(20, 6).astype(np.float32), random(*shape)
+    monkeypatch.setattr(linalg, "row_blocks", lambda n, *_: [slice(0, 7), slice(7, n)])
+    found = product(A, B)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, A.astype(np.float64) @ B, rtol=1e-14, atol=1e-14)
+
+
+def test_product_of_sparse_rows():
+    A, B = sp.random_array((20, 6), density=0.3, dtype=np.float32), random(6, 2)
+    np.testing.assert_allclose(product(A.tocsr(), B), A.toarray() @ B, rtol=1e-12, atol=1e-14)
 
 
 def test_column_dot_sums_float32_in_float64():

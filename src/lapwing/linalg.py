@@ -28,6 +28,7 @@ __all__ = [
     "medians",
     "normal_matrix",
     "pivoted_cholesky",
+    "product",
     "shifted",
     "spd_factor",
     "spd_halves",
@@ -66,6 +67,20 @@ def column_dot(a: Any, b: Any) -> Array:
         return np.asarray(np.einsum("ij,ij->j", a, b, dtype=np.float64))
     xp = array_namespace(a, b)
     return to_host(xp.sum(xp.astype(a, xp.float64) * xp.astype(b, xp.float64), axis=0))
+
+
+def product(A: Any, B: Array) -> Any:
+    """A @ B in the wider precision of both, without a copy of A in it.
+
+    NumPy's product of two precisions makes that copy of all of A. Products of matrices that are
+    not arrays (of blocks on a cluster) are their own.
+    """
+    if not isinstance(A, np.ndarray) or A.dtype == B.dtype:
+        return A @ B
+    values = np.empty((len(A), *B.shape[1:]), np.result_type(A, B))
+    for rows in row_blocks(len(A), values.itemsize * A.shape[1]):
+        np.matmul(A[rows], B, out=values[rows])
+    return values
 
 
 def column_variances(X: Any) -> Array:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.objectives import embedded
 from lapwing.objectives.embedded import EmbeddedObjective, Units, graph_side, spectral_side
 from lapwing.spaces import LinearSpace
 from tests.helpers.problems import DenseTerm, affinity, laplacian
@@ -92,17 +91,6 @@ def test_an_energy_is_not_negative_where_rounding_is_all_there_is() -> None:
 def test_a_side_in_float32_eigenvectors_is_summed_in_float64() -> None:
     side = spectral_side(VECTORS.astype(np.float32), MU * VALUES, INDEX, WEIGHTS, TARGETS)
     assert side.curvature.dtype == side.pull.dtype == np.float64
-
-
-def test_values_in_float32_eigenvectors_are_those_of_their_copy_in_float64(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    basis, z = VECTORS.astype(np.float32), random(VECTORS.shape[1], 2)
-    side = spectral_side(basis, MU * VALUES, INDEX, WEIGHTS, TARGETS)
-    monkeypatch.setattr(embedded, "row_blocks", lambda n, *_: [slice(0, 7), slice(7, n)])
-    values = side.values(z)
-    assert values.dtype == np.float64
-    np.testing.assert_allclose(values, basis.astype(np.float64) @ z, rtol=1e-14, atol=1e-14)
 
 
 # --- the objective --------------------------------------------------------------------------------

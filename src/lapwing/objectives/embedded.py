@@ -26,8 +26,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lapwing._arrays import Array, row_blocks
-from lapwing.linalg import column_dot
+from lapwing._arrays import Array
+from lapwing.linalg import column_dot, product
 from lapwing.spaces.base import Space
 
 __all__ = [
@@ -176,14 +176,7 @@ class GraphSide:
 
     def values(self, coef: Array) -> Array:
         """The values g on the points."""
-        if self.basis is None:
-            return coef
-        if self.basis.dtype == coef.dtype:
-            return np.asarray(self.basis @ coef)
-        # A product of two precisions makes a copy of the basis in the wider one.
-        values = np.empty((len(self.basis), *coef.shape[1:]), np.result_type(self.basis, coef))
-        for rows in row_blocks(len(self.basis), values.itemsize * self.basis.shape[1]):
-            np.matmul(self.basis[rows], coef, out=values[rows])
+        values: Array = coef if self.basis is None else product(self.basis, coef)
         return values
 
     def rows(self, points: Array) -> Array:
