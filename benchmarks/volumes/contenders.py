@@ -105,6 +105,7 @@ class Fitted(Contender):
             warnings.simplefilter("ignore", LapwingWarning)
             self._prepared = prepare(estimator, ground.X, y)
             self._refits = estimator._refits(self._prepared)
+        self._answers: dict[tuple[bytes, bytes], Answer] = {}
 
     def sharing(self, name: str, **params: Any) -> Fitted:
         """The same points with other parameters, which what was prepared does not depend on."""
@@ -112,9 +113,17 @@ class Fitted(Contender):
         other.name = name
         other._estimator = clone(self._estimator).set_params(**params)
         other._prepared, other._refits = self._prepared, self._refits
+        other._answers = {}
         return other
 
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        # Kept, as refinement goes on from the same answers.
+        asked = (y.tobytes(), b"" if prior is None else np.asarray(prior).tobytes())
+        if asked not in self._answers:
+            self._answers[asked] = self._answer(y, prior)
+        return self._answers[asked]
+
+    def _answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
         unknown = "unknown" if isinstance(self._estimator, BalancedGraphClassifier) else None
         estimator = clone(self._estimator).set_params(
             class_prior=unknown if prior is None else prior
