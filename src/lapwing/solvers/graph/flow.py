@@ -4,7 +4,8 @@
 2. Scales are taken at which this partition keeps given parts of its contrast.
 3. The energy is followed from the coarsest scale to the finest, the volumes soft where the prior is
    not known, and ever softer.
-4. A class whose labels are contradicted by their neighbours is grown anew from its labels
+4. Where labels say that parts have each other's names, they are named anew
+   (`lapwing.solvers.graph.names`). A class whose labels are contradicted by their neighbours is grown anew from its labels
    (`lapwing.solvers.graph.regrow`), and kept so if fewer edges are cut.
 5. Pairs of classes are cut anew (`lapwing.solvers.graph.swap`). Where that changed anything, the
    finest scales follow, and the objective decides which is kept.
@@ -32,6 +33,7 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend
 from lapwing.solvers.graph.evidence import LeftOut, count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
+from lapwing.solvers.graph.names import renamed
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
 from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.resolvent import scales_of_contrast
@@ -68,15 +70,17 @@ def flow(problem: VolumeProblem) -> Partition:
     course, tried, spent = _chosen(problem, reach, scales.scales, left_out)
     n_iter += scales.n_iter + left_out.n_iter + spent
     problem, stages, best = course.problem, course.stages, course.reached
+    best, named = _with_names(problem, best, stages)
     best, regrowths = _with_regrowth(problem, best, stages)
     swapped = swap_pairs(problem, best.shares, _exact(stages[_PAIRS_FROM:]))
-    descents = [*tried, *regrowths]
+    descents = [*tried, *named, *regrowths]
     if swapped.pairs:
         again = descend(problem, problem.whole(swapped.codes), stages[_LAST_FROM:], "after swaps")
         descents.append(again.trace)
         best = min(best, again, key=lambda each: each.objective)
+        best, named = _with_names(problem, best, stages)
         best, regrowths = _with_regrowth(problem, best, stages)
-        descents += regrowths
+        descents += [*named, *regrowths]
     # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(problem, best) if problem.exact else None
     best, obedient, spent = _obedient(problem, best, stages)
@@ -132,10 +136,24 @@ def _obedient(
     return best, [each.trace for each in followed], harmonic.n_iter
 
 
+def _with_names(
+    problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
+) -> tuple[Balanced, list[Trace]]:
+    """Name the parts anew if that lowers the objective and contradicts no more labels."""
+    codes = renamed(problem, best.shares.argmax(axis=1))
+    if codes is None:
+        return best, []
+    again = descend(problem, problem.whole(codes), stages[_LAST_FROM:], "after renaming")
+    worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
+    if again.objective < best.objective and not worse:
+        best = again
+    return best, [again.trace]
+
+
 def _with_regrowth(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
 ) -> tuple[Balanced, list[Trace]]:
-    """Grow contradicted classes anew while that saves energy and contradicts no more labels."""
+    """Grow contradicted classes anew while that lowers the objective and contradicts no more labels."""
     followed: list[Trace] = []
     for _ in range(_REGROWTHS):
         codes = regrown(problem, best, _exact(stages[_PAIRS_FROM:]))
@@ -144,7 +162,7 @@ def _with_regrowth(
         again = descend(problem, problem.whole(codes), stages[_PAIRS_FROM:], "after regrowth")
         followed.append(again.trace)
         worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
-        if worse or not again.energy < best.energy:
+        if worse or not again.objective < best.objective:
             break
         best = again
     return best, followed
