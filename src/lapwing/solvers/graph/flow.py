@@ -5,8 +5,10 @@
 3. The energy is followed from the coarsest scale to the finest, the volumes soft where the prior is
    not known, and ever softer.
 4. Where labels say that parts have each other's names, they are named anew
-   (`lapwing.solvers.graph.names`). A class whose labels are contradicted by their neighbours is grown anew from its labels
-   (`lapwing.solvers.graph.regrow`), and kept so if fewer edges are cut.
+   (`lapwing.solvers.graph.names`). A class whose labels are contradicted by their neighbours is
+   grown anew from its labels (`lapwing.solvers.graph.regrow`). The objective decides whether these
+   are kept, and not the cut alone: with soft volumes a cut through one class is as short as one
+   between two.
 5. Pairs of classes are cut anew (`lapwing.solvers.graph.swap`). Where that changed anything, the
    finest scales follow, and the objective decides which is kept.
 6. Where labels are still contradicted by their neighbours, and a class has more than one, the finer
@@ -153,7 +155,7 @@ def _with_names(
 def _with_regrowth(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
 ) -> tuple[Balanced, list[Trace]]:
-    """Grow contradicted classes anew while that lowers the objective and contradicts no more labels."""
+    """Grow contradicted classes anew while J falls and no more labels are contradicted."""
     followed: list[Trace] = []
     for _ in range(_REGROWTHS):
         codes = regrown(problem, best, _exact(stages[_PAIRS_FROM:]))
