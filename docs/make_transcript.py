@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 TRANSCRIPT = ROOT / "docs" / "transcript.txt"
 COMMANDS = (
     "lapwing info wines.csv --label cultivar --id bottle",
-    "lapwing fit wines.csv --label cultivar --id bottle --predictions labels.csv "
+    "lapwing fit wines.csv --label cultivar --id bottle --predictions predictions.csv "
     "--model wine.lapwing --report wine.html",
-    "head -n 3 labels.csv",
-    "lapwing predict wine.lapwing new.csv --predictions new-labels.csv",
+    "head -n 3 predictions.csv",
+    "lapwing predict wine.lapwing new.csv --predictions new-predictions.csv",
     "lapwing fit wines.csv --label cultivar --id bottle --set graph.n_neighbours=15",
     "lapwing fit wines.csv --label cultivr --id bottle",
 )
