@@ -1,8 +1,9 @@
 """Run the README's commands and write down what they print: ``docs/transcript.txt``.
 
 Run from anywhere: ``python docs/make_transcript.py`` writes the file, ``--check`` compares only and
-fails if it differs. The table is scikit-learn's wine data with three labels a class; times, which
-differ from run to run, are left out.
+fails if it differs, and ``--tables`` writes the tables of the commands into the folder one is in.
+They are scikit-learn's wine data with three labels a class; times, which differ from run to run,
+are left out.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 TRANSCRIPT = ROOT / "docs" / "transcript.txt"
 COMMANDS = (
     "lapwing info wines.csv --label cultivar --id bottle",
-    "lapwing fit wines.csv --label cultivar --id bottle --predictions labels.csv "
+    "lapwing fit wines.csv --label cultivar --id bottle --predictions predictions.csv "
     "--model wine.lapwing --report wine.html",
-    "head -n 3 labels.csv",
-    "lapwing predict wine.lapwing new.csv --predictions new-labels.csv",
+    "head -n 3 predictions.csv",
+    "lapwing predict wine.lapwing new.csv --predictions new-predictions.csv",
     "lapwing fit wines.csv --label cultivar --id bottle --set graph.n_neighbours=15",
     "lapwing fit wines.csv --label cultivr --id bottle",
 )
@@ -80,7 +81,11 @@ def _hide(time: re.Match[str]) -> str:
 
 
 def main() -> int:
-    """Write or check the transcript."""
+    """Write or check the transcript, or write its tables."""
+    if "--tables" in sys.argv[1:]:
+        write_tables(Path())
+        print("written: wines.csv and new.csv")
+        return 0
     text = transcript()
     if "--check" in sys.argv[1:]:
         same = TRANSCRIPT.is_file() and TRANSCRIPT.read_text(encoding="utf-8") == text

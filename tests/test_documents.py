@@ -122,6 +122,22 @@ def test_commands_print_what_is_shown() -> None:
     assert [command for command in commands if command not in told] == []
 
 
+def test_the_tables_of_the_first_page_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command that `docs/getting_started.md` shows, and the tables that its commands read."""
+    script = "docs/make_transcript.py"
+    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
+    assert f"$ python {script} --tables" in page
+    monkeypatch.chdir(tmp_path)
+    main = runpy.run_path(str(ROOT / script))["main"]
+    monkeypatch.setattr(sys, "argv", [script, "--tables"])
+    assert main() == 0
+    assert capsys.readouterr().out == "written: wines.csv and new.csv\n"
+    written = {path.name: len(path.read_text("utf-8").splitlines()) for path in tmp_path.iterdir()}
+    assert written == {"wines.csv": 179, "new.csv": 10}
+
+
 @pytest.fixture
 def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the table that docs/guide/cli.md speaks of."""
@@ -238,6 +254,31 @@ def test_figures_of_few_labels_are_those_of_the_results() -> None:
     assert right is not None
     names = ("S3VC('linear')", "LapSVC()", "LapSVC(graph=KNNGraph(metric='cosine'))")
     assert right.groups() == tuple(f"{100 - float(wrong['20', name]):.0f}" for name in names)
+
+
+def test_where_lapwing_is_worse_is_what_was_measured() -> None:
+    """The table of the page for those who come from scikit-learn, and the claim beside it."""
+    page = (ROOT / "docs" / "coming_from" / "scikit_learn.md").read_text(encoding="utf-8")
+    peers = (ROOT / "docs" / "measured" / "peers.md").read_text(encoding="utf-8")
+    sets = re.findall(r"^### (\w+): errors by labels a class\n\n(.*?)\n\n", peers, re.M | re.S)
+    measured = {
+        (name, cells[1]): [cell.split()[0] for cell in cells[2:5]]
+        for name, table in sets
+        for line in table.splitlines()
+        if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0] != "library"
+    }
+    shown = re.findall(r"^\| `(.*?)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
+    assert len(shown) == 3
+    for method, *errors in shown:
+        assert measured["ssl_usps", method] == errors
+    others = [name for name, _ in sets if name != "ssl_usps"]
+    assert len(others) == 9
+    for name in others:
+        ours, theirs = (
+            np.array(measured[name, method], dtype=float)
+            for method in ("LapSVC()", "LabelSpreading('knn')")
+        )
+        assert (ours - theirs).max() < 4, name
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)

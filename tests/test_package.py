@@ -144,6 +144,8 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 def test_version_is_the_installed_one_and_that_of_the_citation() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == lapwing.__version__
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"unlabelled points\. Version (.+)\.$", readme, re.M)[1] == lapwing.__version__
     try:
         installed = importlib.metadata.version("lapwing")
     except importlib.metadata.PackageNotFoundError:

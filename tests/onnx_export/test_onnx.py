@@ -21,6 +21,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -35,6 +36,7 @@ from lapwing import (
     S3VC,
     AffinityGraph,
     AnchorGraphClassifier,
+    FewLabelClassifier,
     KNNGraph,
     Landmarks,
     LapERLSClassifierCV,
@@ -50,6 +52,7 @@ from lapwing import (
     Linear,
 )
 from lapwing.kernels import KERNELS
+from lapwing.model_selection import Candidate, LabeledStratifiedKFold
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
 from lapwing.onnx_export.export import TRANSLATED_KERNELS
 
@@ -305,6 +308,28 @@ def test_texts_alone_agree() -> None:
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LapSVC()).fit(texts, Y)
     new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
     check(model, new)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FewLabelClassifier([Candidate("graph", LapSVC(), "classes are connected sheets")]),
+        make_pipeline(
+            StandardScaler(),
+            FewLabelClassifier(
+                [Candidate("scaled", make_pipeline(StandardScaler(), LapSVC()), "")]
+            ),
+        ),
+        GridSearchCV(
+            make_pipeline(StandardScaler(), LapSVC()),
+            {"lapsvc__gamma_I": [0.1, 1.0]},
+            cv=LabeledStratifiedKFold(3),
+        ),
+    ],
+    ids=["chooser", "steps before a chooser and in it", "search"],
+)
+def test_of_what_chooses_the_chosen_one_is_exported(model: Any) -> None:
+    check(model.fit(X, Y), NEW)
 
 
 def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ----------
     candidates : sequence of lapwing.model_selection.Candidate, default=None
         What to choose from. None is `lapwing.model_selection.default_candidates`: the supervised
-        SVM, two Laplacian machines, embedded regression and `S3VC`.
+        SVM, `LapSVC`, `LapERLSClassifier`, `S3VC` and, for three classes and more,
+        `BalancedGraphClassifier`.
     n_draws : int, default=5
         Draws of labels out of a candidate's own answer.
     max_left_out : int, default=16

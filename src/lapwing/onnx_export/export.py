@@ -73,7 +73,8 @@ def to_onnx(model: Any) -> Any:
     Parameters
     ----------
     model : Pipeline or estimator
-        A fitted estimator of lapwing, or a pipeline that ends in one.
+        A fitted estimator of lapwing, or a pipeline that ends in one. Of what chooses among others,
+        as `FewLabelClassifier` and a search do, it is the chosen one (``best_estimator_``).
 
     Returns
     -------
@@ -122,10 +123,15 @@ def to_onnx(model: Any) -> Any:
 
 
 def _split(model: Any) -> tuple[list[Any], Any]:
-    steps, estimator = [], model
-    if isinstance(model, Pipeline):
-        steps = [step for _, step in model.steps[:-1]]
-        estimator = model.steps[-1][1]
+    """The steps before a fitted estimator, and the estimator."""
+    steps: list[Any] = []
+    estimator = model
+    while isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_"):
+        if isinstance(estimator, Pipeline):
+            steps += [step for _, step in estimator.steps[:-1]]
+            estimator = estimator.steps[-1][1]
+        else:
+            estimator = estimator.best_estimator_
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise OnnxExportError(
             f"{type(estimator).__name__} cannot be exported to ONNX: it is no estimator of lapwing "
