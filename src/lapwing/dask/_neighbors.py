@@ -8,6 +8,7 @@ recall on a sample.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -27,6 +28,7 @@ from lapwing.dask._tall import Tall
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.base import CSR, tidy
+from lapwing.graphs.list_reading import ListReading
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE
 from lapwing.graphs.points import Points as SearchPoints
 from lapwing.graphs.ties import TIE, nearest_of
@@ -143,27 +145,32 @@ class _Shard:
     index: Any  # of faiss, or NearestNeighbors
     n: int
 
-    def candidates(self, points: Array, m: int) -> Array:
-        """Rows (b, m) of the shard that may be the nearest of points; -1 for none."""
-        m = min(m, self.n)
-        if isinstance(self.index, NearestNeighbors):
-            with config_context(working_memory=_WORKING_MEMORY):
-                moved = points - self.center
-                return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
-        return np.asarray(self.index.search(self._scaled(points), m)[1])
+    def candidates(self, points: Array, m: int) -> Iterator[tuple[Array, Array]]:
+        """Some rows of points at a time, and those (b, m) of the shard that may be their nearest.
 
-    def order(self, points: Array) -> Array:
-        """Rows (b,) of points in the order of the lists that they are nearest to.
-
-        Points that read the same lists follow one another: the lists stay in the caches of the
-        processor.
+        -1 for none.
         """
+        m = min(m, self.n)
+        blocks = row_blocks(len(points), 8 * m * points.shape[1], DIFFERENCE_BYTES)
         if isinstance(self.index, NearestNeighbors):
-            return np.arange(len(points))
-        nearest = np.empty(len(points), dtype=np.int64)
+            for block in blocks:
+                with config_context(working_memory=_WORKING_MEMORY):
+                    moved = points[block] - self.center
+                    found = self.index.kneighbors(moved, m, return_distance=False)
+                yield np.arange(block.start, block.stop), np.asarray(found)
+            return
+        reading = ListReading(self.index, self._lists_of(points))
+        for block in blocks:
+            rows = reading.order[block]
+            yield rows, reading.candidates(self._scaled(points[rows]), rows, m)
+
+    def _lists_of(self, points: Array) -> Array:
+        """The lists (b, n_read) that points read."""
+        lists = np.empty((len(points), self.index.nprobe), dtype=np.int32)
         for some in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
-            nearest[some] = self.index.quantizer.search(self._scaled(points[some]), 1)[1][:, 0]
-        return np.argsort(nearest, kind="stable")
+            asked = self._scaled(points[some])
+            lists[some] = self.index.quantizer.search(asked, self.index.nprobe)[1]
+        return lists
 
     def _scaled(self, points: Array) -> Array:
         return np.ascontiguousarray((points - self.center) / self.scale, dtype=np.float32)
@@ -197,14 +204,10 @@ def _better(
     indices = np.full((len(block), m), -1, dtype=np.int64)
     lengths = np.full((len(block), m), np.inf)
     if shard.n and len(block):
-        order = shard.order(block)
-        for some in row_blocks(len(block), 8 * m * block.shape[1], DIFFERENCE_BYTES):
-            rows = order[some]
-            asked = block[rows]
-            proposed = shard.candidates(asked, m)
+        for rows, proposed in shard.candidates(block, m):
             width = proposed.shape[1]
             indices[rows, :width] = np.where(proposed >= 0, proposed + shard.start, -1)
-            lengths[rows, :width] = _lengths(asked, others, proposed)
+            lengths[rows, :width] = _lengths(block[rows], others, proposed)
     # By index and not by distance 0: a point's duplicates are its neighbours.
     own = indices == start + np.arange(len(block))[:, None]
     indices[own], lengths[own] = -1, np.inf

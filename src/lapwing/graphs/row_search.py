@@ -29,6 +29,7 @@ from lapwing.graphs.ann import (
     warn_low_recall,
 )
 from lapwing.graphs.list_places import ListPlaces, centers_of_lists
+from lapwing.graphs.list_reading import ListReading
 from lapwing.graphs.points import SPARE
 from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
@@ -263,16 +264,13 @@ class _Lists:
     def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
         """Numbers (b, width) of points that may be the nearest, by n_read lists; -1 for none."""
         self.index.nprobe = n_read
-        read = self._nearest(points, n_read, n_threads)
-        # Those of a list follow one another: what they read stays in the caches of the processor.
-        order = np.argsort(read[:, 0], kind="stable")
-        candidates = np.empty((len(points), width), dtype=np.int32)
+        reading = ListReading(self.index, self._nearest(points, n_read, n_threads))
+        order, candidates = reading.order, np.empty((len(points), width), dtype=np.int32)
 
         def search(block: slice) -> None:
             rows = order[block]
             with faiss_threads(self.places.faiss, 1):
-                found = self.index.search_preassigned(points[rows], width, read[rows], None)
-            candidates[rows] = found[1]
+                candidates[rows] = reading.candidates(points[rows], rows, width)
 
         share(n_threads, search, self._blocks(points))
         return candidates
