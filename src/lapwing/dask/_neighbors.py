@@ -40,8 +40,6 @@ __all__ = ["check_recipe", "knn_affinity"]
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
-_SAMPLE = 512  # points that recall is measured on
-_LOW_RECALL = 0.8
 _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 
@@ -248,7 +246,7 @@ def _count_and_length(edges: Edges) -> tuple[int, float]:
 def _recall(recipe: KNNGraph, X: Points, candidates: Tall, k: int) -> float:
     """Share of the true neighbours of some points that are among the candidates."""
     n, starts = X.shape[0], X.rows.starts
-    sample = np.sort(np.random.default_rng(0).choice(n, min(_SAMPLE, n), replace=False))
+    sample = np.sort(np.random.default_rng(0).choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
     points = X[sample]
     true = np.concatenate(
         X.rows.collect(_nearest_lengths, Each(starts[:-1].tolist()), sample, points, k), axis=1
@@ -262,7 +260,7 @@ def _recall(recipe: KNNGraph, X: Points, candidates: Tall, k: int) -> float:
     recall = float((found <= farthest * (1 + 5e-5)).mean())
     level = logging.INFO if recall >= recipe.target_recall else logging.WARNING
     _LOGGER.log(level, "Neighbours on the cluster: recall %.4f.", recall)
-    if recall < min(recipe.target_recall, _LOW_RECALL):
+    if recall < min(recipe.target_recall, ann.LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points. Reduce the "
             "features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "

@@ -22,13 +22,14 @@ from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
 from lapwing._rows import Rows, block_height, key_of, moments_of, rows_of
 from lapwing.graphs.ann import (
+    RECALL_SAMPLE,
     faiss_threads,
     fewest_lists,
     load_faiss,
     n_threads,
     warn_low_recall,
 )
-from lapwing.graphs.list_places import ListPlaces, centers_of_lists
+from lapwing.graphs.list_places import LIST_SIZE, ListPlaces, centers_of_lists
 from lapwing.graphs.list_reading import ListReading
 from lapwing.graphs.points import SPARE
 from lapwing.graphs.row_points import RowPoints
@@ -41,8 +42,6 @@ _LOGGER = logging.getLogger("lapwing")
 
 _PURPOSE = "A search for neighbours of points on disk"
 _SCAN_BYTES = 2**26  # of products of a block with a block
-_SAMPLE = 512  # points on which recall is measured, as for points in memory
-_LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 _LISTS = 16384  # at most
 _WORK_BYTES = 2e8  # of samples, scans and blocks of threads, however many points there are
 _QUERY_BYTES = 2**22  # of points that a thread asks at a time
@@ -172,8 +171,8 @@ class _Search:
         faiss = load_faiss(_PURPOSE)
         n, d = self.points.n, self.points.width
         rng = np.random.RandomState(self.seed)
-        n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
-        drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
+        n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _LISTS))
+        drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
         sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
@@ -189,7 +188,7 @@ class _Search:
         """Lists to read, and the recall with them on a sample, by its true neighbours."""
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
-        sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+        sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
         values = rows_of(points.rows, sample)
         found = _scan(points, points.ready(values, points.rows.dtype), k)
         truth = points.nearest(sample, values, found, k).indices
