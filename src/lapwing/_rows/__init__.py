@@ -5,7 +5,7 @@ from lapwing._rows.base import Rows, block_height, blocks_of, is_rows, key_of, r
 from lapwing._rows.moments import Moments, moments_of
 from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.picked import PickedRows
-from lapwing._rows.registry import as_rows, header_of, is_source, open_rows
+from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, rows_else
 from lapwing._rows.scaled import ScaledRows
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "key_of",
     "moments_of",
     "open_rows",
+    "rows_else",
     "rows_of",
 ]

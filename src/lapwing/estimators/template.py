@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_gaps, refuse_masked
-from lapwing._rows import PickedRows, Rows, as_rows, header_of, is_rows, rows_of
+from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
@@ -105,8 +105,8 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     ValueError
         If no row is labelled.
     """
-    on_disk = as_rows(X)
-    check_consistent_length(X if on_disk is None else on_disk, labeled, sample_weight)
+    points = rows_else(X)
+    check_consistent_length(points, labeled, sample_weight)
     if labeled.all():
         return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
@@ -117,7 +117,7 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    some = _safe_indexing(X, rows) if on_disk is None else PickedRows(on_disk, rows)
+    some = PickedRows(points, rows) if is_rows(points) else _safe_indexing(X, rows)
     return some, weights
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
-from lapwing._rows import as_rows, is_rows
+from lapwing._rows import is_rows, rows_else
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -319,8 +319,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     ):
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
-    if (on_disk := as_rows(X)) is not None:
-        X = on_disk  # of which the rows that are compared on are read
+    X = rows_else(X)  # of which the rows that are compared on are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
     labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
