@@ -113,7 +113,9 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     Returns
     -------
     Rows
-        With ``shape`` and ``dtype``. A pickle of it holds the paths and no values.
+        With ``shape``, ``dtype`` and a length. ``X[rows]`` are some of the rows, which stay in
+        the file; so `sklearn.model_selection` can hold rows out. A pickle of it holds the paths
+        and no values.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
-from lapwing._rows import is_rows, rows_else
+from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -332,7 +332,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
     rows = _sampled(labels, asked.max_samples, rng)
     if rows is None and is_rows(X):
-        X = X.take(np.arange(X.shape[0]))
+        X = all_of(X)
     elif rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
