@@ -20,6 +20,7 @@ __all__ = [
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
+    "SimilarLabelsWarning",
     "SingleClassWarning",
     "TiedPointsWarning",
     "UnlabeledComponentWarning",
@@ -37,6 +38,10 @@ class NothingUnlabeledWarning(LapwingWarning):
 
 class UnlabeledMarkerWarning(LapwingWarning):
     """What marks the unlabelled rows of y may not be what was meant."""
+
+
+class SimilarLabelsWarning(LapwingWarning):
+    """A label of few rows is written almost as one of many: perhaps it is a slip."""
 
 
 class UnlabeledComponentWarning(LapwingWarning):
