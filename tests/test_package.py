@@ -69,8 +69,8 @@ PUBLIC = {
         BalanceWarning ClassPriorWarning ConstantFitWarning DaskWarning DataChangedError
         FeatureScaleWarning FewEigenvectorsWarning FewLabelsWarning LapwingWarning LongFitWarning
         LowRecallWarning ModelVersionWarning NoClassStructureWarning NoImprovementWarning
-        NothingUnlabeledWarning OutlierWarning SingleClassWarning TiedPointsWarning
-        UnlabeledComponentWarning UnlabeledMarkerWarning
+        NothingUnlabeledWarning OutlierWarning SimilarLabelsWarning SingleClassWarning
+        TiedPointsWarning UnlabeledComponentWarning UnlabeledMarkerWarning
     """,
 }
 

@@ -17,11 +17,25 @@ __all__ = [
     "is_sparse",
     "refuse_gaps",
     "refuse_masked",
+    "refuse_times",
     "row_blocks",
     "times_power_of_2",
 ]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_CURES = {
+    "NaN": (
+        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn, or leave "
+        "these rows out. Only y may have missing values: they mark rows without a label."
+    ),
+    "infinity": "Replace it by a number, or leave these rows out.",
+}
+_KERNEL_CURE = (
+    "X is a kernel matrix (kernel='precomputed'): mend the points that it comes from and compute "
+    "it again, or leave these points out of its rows and columns."
+)
+_TIMES = ("date", "time", "duration", "period")  # as pandas and polars call these types
 
 BLOCK_BYTES = 2**26  # 64 MB: what a loop over rows holds at a time unless it says otherwise
 
@@ -68,7 +82,7 @@ def refuse_masked(values: Any, name: str, cure: str) -> None:
         )
 
 
-def refuse_gaps(X: Any, names: Any = None) -> None:
+def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:
     """Refuse points with values that are missing or infinite.
 
     Parameters
@@ -76,6 +90,8 @@ def refuse_gaps(X: Any, names: Any = None) -> None:
     X : ndarray or CSR matrix of shape (n, n_features)
     names : sequence of str, default=None
         Of the features.
+    pairwise : bool, default=False
+        Whether X is a kernel matrix.
 
     Raises
     ------
@@ -96,16 +112,32 @@ def refuse_gaps(X: Any, names: Any = None) -> None:
     row, column = map(int, place)
     called = "" if names is None else f", {str(names[column])!r},"
     count = int(wrong.sum())
-    cure = (
-        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn, or leave "
-        "these rows out. Only y may have missing values: they mark rows without a label."
-        if kind == "NaN"
-        else "Replace it by a number, or leave these rows out."
-    )
+    cure = _KERNEL_CURE if pairwise else _CURES[kind]
     raise ValueError(
         f"Input X contains {kind} in {count} place{'s' * (count > 1)}, first in row {row}, column "
         f"{column}{called} (counted from 0). {cure}"
     )
+
+
+def refuse_times(X: Any) -> None:
+    """Refuse arrays and frames that hold dates or times, which would count as nanoseconds.
+
+    Raises
+    ------
+    ValueError
+        Naming the columns and what to do.
+    """
+    if isinstance(X, np.ndarray):
+        where = "" if X.dtype.kind in "mM" else None
+    else:
+        dtypes = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+        names = [str(name) for name, dtype in dtypes if str(dtype).lower().startswith(_TIMES)]
+        where = f" in {', '.join(map(repr, names[:8]))}" if names else None
+    if where is not None:
+        raise ValueError(
+            f"X holds dates or times{where}, and it takes numbers. Make such numbers of them as "
+            "tell the rows apart, e.g. days since the first or the month, or leave them out."
+        )
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -25,6 +25,7 @@ __all__ = [
     "NoImprovementWarning",
     "NothingUnlabeledWarning",
     "OutlierWarning",
+    "SimilarLabelsWarning",
     "SingleClassWarning",
     "TiedPointsWarning",
     "UnlabeledComponentWarning",
@@ -50,6 +51,10 @@ class UnlabeledMarkerWarning(LapwingWarning):
     The message names the value that is in doubt. Pass ``unlabeled=`` with the value that marks
     rows without a label; ``unlabeled=None`` says that only missing values do.
     """
+
+
+class SimilarLabelsWarning(LapwingWarning):
+    """A label of few rows is written almost as one of many: perhaps it is a slip."""
 
 
 class UnlabeledComponentWarning(LapwingWarning):

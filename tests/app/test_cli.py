@@ -272,6 +272,24 @@ def test_a_missing_extra_is_named() -> None:
 
 
 @POSIX
+def test_ctrl_c_while_lapwing_is_imported_is_quiet() -> None:
+    code = """
+import os, signal, sys
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "lapwing.estimators":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupted())
+from lapwing_command import main
+assert "lapwing" not in sys.modules
+sys.exit(main())
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (130, b"", b"error: interrupted\n")
+
+
 def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path) -> None:
     fifo = tmp_path / "t.csv"
     os.mkfifo(fifo)

@@ -260,7 +260,11 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "booleans and numbers": ([True, 0, 2], -1, r"mixes labels of types bool, number"),
     "tuples": (objects((1,), (2,)), -1, r"Unknown label type: .*type tuple; use numbers, strings"),
     "decimals": ([Decimal(1), Decimal(2)], -1, r"Unknown label type: .*type Decimal"),
-    "measurements": ([0.5, 1.25, 2.0], -1, r"Unknown label type: continuous"),
+    "measurements": (
+        [0.5, 1.25, 2.0],
+        -1,
+        r"Unknown label type: y holds fractions, such as 0\.5, which are no classes",
+    ),
     "two columns": (
         np.zeros((3, 2)),
         -1,

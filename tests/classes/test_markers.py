@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lapwing.classes.labels import code_classes, read_known, read_targets
-from lapwing.classes.slips import doubt_targets
-from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.classes.slips import doubt_targets, doubts_left_out, near_miss
+from lapwing.exceptions import (
+    NothingUnlabeledWarning,
+    OutlierWarning,
+    SimilarLabelsWarning,
+    UnlabeledMarkerWarning,
+)
 
 NAN = float("nan")
 
@@ -529,7 +535,54 @@ def test_targets_are_missing_in_any_way(y: Any) -> None:
 
 
 def test_targets_of_which_all_are_known() -> None:
-    doubt = doubt_targets(np.array([True, True]))
+    targets = np.array([1.0, 2.5, 3.0, 4.0])
+    doubt = doubt_targets(targets, np.ones(4, dtype=bool))
     assert type(doubt) is NothingUnlabeledWarning
     assert "Set y to NaN where there is no target" in str(doubt)
-    assert doubt_targets(np.array([True, False])) is None
+    assert doubt_targets(targets, np.array([True, False, True, True])) is None
+
+
+def test_a_number_that_most_targets_are_may_mean_none() -> None:
+    targets = np.array([-1.0, 2.5, -1.0, -1.0, 3.0])
+    doubt = doubt_targets(targets, np.ones(5, dtype=bool))
+    assert "most targets are -1. If -1 means no target, set y to NaN there" in str(doubt)
+    two = doubt_targets(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
+    assert "Set y to NaN where there is no target" in str(two)
+
+
+SLIPS = [
+    ("Barollo", "Barolo", True),  # a letter too many
+    ("Baolo", "Barolo", True),  # one too few
+    ("Barclo", "Barolo", True),  # another one
+    ("Braolo", "Barolo", True),  # two that changed places
+    ("barolo ", "Barolo", True),
+    ("Barolo  d'Asti", "Barolo d'Asti", True),
+    ("red Barollo 2019", "red Barolo 2019", True),
+    ("group a", "group b", False),
+    ("Barolo 2018", "Barolo 2019", False),
+    ("12345", "12346", False),
+    ("cat", "cut", False),
+    ("a", "A", False),
+    ("Barbera", "Barolo", False),
+    ("red Barolo", "Barolo", False),
+    ("red Barollo", "rod Barolo", False),
+]
+
+
+@pytest.mark.parametrize(("rare", "usual", "alike"), SLIPS)
+def test_labels_that_are_written_almost_alike(rare: str, usual: str, alike: bool) -> None:
+    assert near_miss([usual, rare, "other thing"], [10, 2, 1]) == ((rare, usual) if alike else None)
+    assert near_miss([usual, rare], [9, 2]) is None  # too many for a slip
+    y = np.array([usual] * 10 + [rare] * 2 + [None] * 5, dtype=object)
+    doubt = code_classes(y).doubt
+    assert isinstance(doubt, SimilarLabelsWarning) == alike
+    if alike:
+        assert f"{rare!r} in 2 rows and {usual!r} in 10 rows" in str(doubt)
+
+
+def test_doubts_can_be_left_out() -> None:
+    with doubts_left_out():
+        for kind in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):
+            warnings.warn("told already", kind, stacklevel=1)
+        with pytest.warns(OutlierWarning):
+            warnings.warn("not told", OutlierWarning, stacklevel=1)

@@ -119,7 +119,8 @@ def test_labels_in_every_form(client: Any) -> None:
     texts = np.where(case.y >= 0, names[case.y], None)
     expected = lapwing.EigenfunctionClassifier().fit(case.X, case.y)
     as_texts = array.from_array(texts, chunks=(50,))
-    for y in (case.labels, as_texts, (rows, case.y[rows]), (rows, texts[rows])):
+    tables = (rows, case.y[rows]), (rows, texts[rows])
+    for y in (case.labels, as_texts, case.y, texts.tolist(), *tables):
         model = DaskEigenfunctionClassifier().fit(X, y)
         codes = np.searchsorted(model.classes_, model.transduction_.compute())
         np.testing.assert_array_equal(codes, expected.transduction_)
@@ -213,10 +214,11 @@ def test_inputs_that_are_refused(client: Any) -> None:
     model = DaskEigenfunctionClassifier()
     with pytest.raises(TypeError, match=r"X must be a Dask array or frame, not ndarray"):
         model.fit(case.X, y)
-    with pytest.raises(
-        TypeError, match=r"y must be a Dask array or series.*from_array\(y, chunks="
-    ):
-        model.fit(X, case.y)
+    for y_of_no_kind in (3, "labels.csv", {0: 1}):
+        with pytest.raises(TypeError, match=r"y must be an array or series, of Dask or in memory"):
+            model.fit(X, y_of_no_kind)
+    with pytest.raises(ValueError, match=r"X has 120 rows and y has 2: .* \(rows, labels\)"):
+        model.fit(X, [0, 1])
     with pytest.raises(ValueError, match=r"The table of labels is empty. Label at least one point"):
         model.fit(X, ([], []))
     with pytest.raises(ValueError, match=r"X has 120 rows and y has 100"):

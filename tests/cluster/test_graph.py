@@ -124,16 +124,28 @@ def test_points_are_asked_in_the_order_of_the_lists(monkeypatch: Any) -> None:
     monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2**12)
     X = np.random.default_rng(0).standard_normal((2000, 4))
     shard = _neighbors._shard(X, 0, 0, True, 4, 0.9)
-    order = shard.order(X)
+    blocks = list(shard.candidates(X, 9))
+    assert len(blocks) > 20
+    order = np.concatenate([rows for rows, _ in blocks])
     np.testing.assert_array_equal(np.sort(order), np.arange(2000))
     lists = shard.index.quantizer.search(shard._scaled(X[order]), 1)[1][:, 0]
     assert (np.diff(lists) >= 0).all()
     assert len(np.unique(lists)) > 20
-    found = _neighbors._better(X, 0, X, shard, None, 4)
-    monkeypatch.setattr(_neighbors._Shard, "order", lambda self, points: np.arange(len(points)))
-    expected = _neighbors._better(X, 0, X, shard, None, 4)
-    np.testing.assert_array_equal(found.indices, expected.indices)
-    np.testing.assert_array_equal(found.lengths, expected.lengths)
+    asked = shard._scaled(X[order])
+    found = np.concatenate([candidates for _, candidates in blocks])
+    np.testing.assert_array_equal(found, shard.index.search(asked, 9)[1])
+
+
+def test_the_nearest_lists_are_looked_for_once(monkeypatch: Any) -> None:
+    faiss = pytest.importorskip("faiss", reason="faiss is not installed")
+    X = np.random.default_rng(0).standard_normal((2000, 4))
+    shard = _neighbors._shard(X, 0, 0, True, 4, 0.9)
+    assert shard.index.nprobe > 1
+    compared = faiss.cvar.indexIVF_stats
+    compared.reset()
+    _neighbors._better(X, 0, X, shard, None, 4)
+    assert compared.nq == 2000  # by the search, for lists that it is told
+    assert compared.quantization_time == 0
 
 
 @pytest.mark.parametrize("few", [2**14, 10])

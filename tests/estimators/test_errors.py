@@ -318,10 +318,18 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
         r"Input y contains NaN besides the unlabelled marker unlabeled=-1\. If that marks "
         r"unlabelled points, leave unlabeled='auto'",
     ),
-    "measurements": (X[:, 0], {}, r"Unknown label type: continuous"),
+    "measurements": (
+        X[:, 0],
+        {},
+        r"Unknown label type: y holds fractions, such as .*LapRLSRegressor; .* texts",
+    ),
     "mixed types": (["a", 1] * 20, {}, r"y mixes labels of types number, str\. Give all labels"),
     "two columns": (np.c_[Y, Y], {}, r"y should be a 1d array, got an array of shape \(40, 2\)"),
-    "an unknown class weight": (Y, {"class_weight": "even"}, r"'class_weight' .*'even'"),
+    "an unknown class weight": (
+        Y,
+        {"class_weight": "even"},
+        r"class_weight='even' must be 'balanced', a dict .* or None",
+    ),
     "a negative class weight": (
         Y,
         {"class_weight": {0: -1.0}},
@@ -329,10 +337,15 @@ LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
     ),
     "a class weight of zero": (Y, {"class_weight": {0: 0}}, r"class_weight=\{0: 0\} must give"),
     "a class weight of NaN": (Y, {"class_weight": {1: np.nan}}, r"class_weight=\{1: nan\} must"),
+    "a class weight that is a text": (
+        Y,
+        {"class_weight": {0: "many"}},
+        r"class_weight=\{0: 'many'\} must give every class a finite weight > 0",
+    ),
     "class weights of other classes": (
         Y,
         {"class_weight": {"a": 2.0, "b": 1.0}},
-        r"The classes, \[0, 1\], are not in class_weight",
+        r"a weight for 'a', which is no class of y, and none for 0\. .*: 0, 1\.",
     ),
 }
 

@@ -180,7 +180,7 @@ def test_a_search_that_would_take_too_long_ends_with_what_it_has(
     with pytest.warns(LowRecallWarning, match=r"finds \d+% of .* of 2000 points.*n_components="):
         recipe.affinity(X)
     assert 0 < recipe.recall_ < 0.8
-    monkeypatch.setattr(ann, "_LOW_RECALL", 0.0)
+    monkeypatch.setattr(ann, "LOW_RECALL", 0.0)
     recipe.affinity(X)  # warnings are errors
 
 

@@ -72,6 +72,27 @@ def test_an_older_step_leaves_what_came_after_it() -> None:
     assert history.codes.tolist() == [0, -1, 1, 1, -1, -1]
 
 
+def test_a_new_name_is_a_step_without_rows() -> None:
+    first = batch(begin(), [1], [0])
+    renamed = first.with_name(0, "z")
+    assert renamed.classes == ("z", "b", "c")
+    assert renamed.names().tolist() == ["z", "z", "", "b", "", ""]
+    assert (first.changes_the_table, renamed.changes_the_table) == (False, True)
+    assert begin().with_name(2, "z").changes_the_table is False  # a class of no row
+    assert renamed.last is not None
+    assert renamed.last.number == 2
+    assert renamed.without(1).classes == ("z", "b", "c")
+    back = renamed.with_class("d").without(2)
+    assert back.classes == ("a", "b", "c", "d")
+    assert back.codes.tolist() == renamed.codes.tolist()
+    assert first.classes == CLASSES
+    for taken in ("b", "z"):
+        with pytest.raises(ValueError, match=taken):
+            renamed.with_name(1 if taken == "z" else 0, taken)
+    with pytest.raises(ValueError, match="a"):
+        renamed.with_class("a").without(2)
+
+
 def test_a_label_of_the_table_can_be_taken_away_and_comes_back() -> None:
     history = batch(begin(), [0, 3], [NO_CODE, 0])
     assert history.counts() == {"a": 1, "b": 0, "c": 0}

@@ -201,6 +201,40 @@ def test_label_by_lasso_take_back_and_reload(server: Any, open_tab: Callable[...
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
 
 
+def test_a_class_is_renamed_and_called_as_before(server: Any, open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab(server)
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.selected() == 60)
+    tab.press("1")
+    tab.says("Saved: 60 rows are left")
+    pen = tab.page.get_by_role("button", name="Rename left", exact=True)
+    pen.click()
+    assert tab.page.inner_text("#rename-title") == "Rename “left”"
+    tab.page.keyboard.type("<b>west</b>")
+    tab.press("Enter")
+    tab.says("“left” is called “<b>west</b>”")
+    tab.until(lambda: tab.given() == {"<b>west</b>": 60, "right": 0})
+    assert {name for name in server.labels() if name is not None} == {"<b>west</b>"}
+    assert "left is called <b>west</b>" in tab.page.inner_text("#steps li")
+    # Esc leaves all as it is, and so does the same name.
+    for key in ("Escape", "Enter"):
+        tab.page.get_by_role("button", name="Rename right", exact=True).click()
+        if key == "Escape":
+            tab.page.keyboard.type("east")
+        tab.press(key)
+        tab.until(lambda: not tab.page.locator("#rename").is_visible())
+    tab.page.get_by_role("button", name="Rename right", exact=True).click()
+    tab.page.keyboard.type("<b>west</b>")
+    tab.press("Enter")
+    tab.says("There is a class '<b>west</b>' already")
+    (told,) = tab.complaints  # Chromium's own, of an answer that refuses
+    assert "409" in told
+    tab.complaints.clear()
+    tab.press("Backspace")
+    tab.says("Taken back: the class has its name of before.")
+    tab.until(lambda: tab.given() == {"left": 60, "right": 0})
+
+
 def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> None:
     tab = open_tab(server)
     tab.press("b")

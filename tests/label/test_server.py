@@ -245,6 +245,9 @@ def test_every_answer_has_the_headers_of_safety(refusing: Browser) -> None:
         ("api/batch", b'{"rows":[1],"lable":"u"}', "has 'lable'; it can have rows, label, take"),
         ("api/undo", b'{"batch":"1"}', "'batch' must be a whole number."),
         ("api/classes", b"{}", "The name of a class must be a text."),
+        ("api/rename", b'{"from":"u"}', "The name of a class must be a text."),
+        ("api/rename", b'{"to":"u"}', "The message must say which class"),
+        ("api/rename", b'{"from":1,"to":"u"}', "'from' must be a text."),
         ("api/classes", b'{"name":""}', "is empty"),
     ],
 )  # fmt: skip

@@ -334,6 +334,67 @@ def test_there_is_a_limit_of_classes() -> None:
         found.give([1], "c999")
 
 
+def test_a_class_gets_another_name_and_its_own_back(tmp_path: Path) -> None:
+    with session(X, tmp_path) as found:
+        found.give([0, 1], "u")
+        found.give([2], "v")
+        found.rename_class("u", " new ")
+        assert found.state()["classes"] == ["new", "v"]
+        assert found.labels()[:4].tolist() == ["new", "new", "v", ""]
+        assert found.state()["history"][-1]["renamed"] == ["u", "new"]
+        found.give([3], "u")  # free again, and another class
+        assert found.state()["classes"] == ["new", "v", "u"]
+        with pytest.raises(RequestError, match=r"Another class is called 'u' by now\."):
+            found.undo(3)
+        found.rename_class("u", "third")
+        found.rename_class("new", "newer")
+        found.undo(3)  # an older name than the one that it has
+        assert found.state()["classes"] == ["newer", "v", "third"]
+        found.undo()
+        assert found.state()["classes"] == ["u", "v", "third"]
+        assert found.labels()[:5].tolist() == ["u", "u", "v", "third", ""]
+    with session(X, tmp_path) as found:
+        assert found.state()["classes"] == ["u", "v", "third"]
+        assert found.labels()[:5].tolist() == ["u", "u", "v", "third", ""]
+
+
+def test_names_that_classes_cannot_get(tmp_path: Path) -> None:
+    with session(X, tmp_path) as found:
+        found.give([0], "u")
+        found.give([1], "1")
+        before = (tmp_path / "labels.jsonl").read_bytes()
+        for names, told in (
+            (("w", "x"), "There is no class 'w'; perhaps it was renamed"),
+            (("u", "u"), "is called 'u' already"),
+            (("u", "1"), "There is a class '1' already. To make one of both, select the rows of"),
+            (("u", "1.0"), "There is a class '1.0' already"),
+            (("u", ""), "is empty"),
+            (("u", "NA"), 'means "no label"'),
+        ):
+            with pytest.raises(RequestError, match=told):
+                found.rename_class(*names)
+        assert found.version == 2
+        assert (tmp_path / "labels.jsonl").read_bytes() == before
+        found.rename_class("1", "1.0")  # its own, written otherwise
+        assert found.history.classes == ("u", "1.0")
+
+
+def test_the_curve_follows_the_names(tmp_path: Path) -> None:
+    problem_of = problem()
+    with session(X, tmp_path) as found:
+        for row in range(8):
+            found.give([row], problem_of.truth[row])
+        assert found.rest()
+        assert "u" in found.state()["curve"][-1]["volumes"]
+        found.rename_class("u", "new")
+        volumes = found.state()["curve"][-1]["volumes"]
+        assert "new" in volumes
+        assert "u" not in volumes
+        assert found.rest()
+    with session(X, tmp_path) as found:
+        assert found.state()["curve"][-1]["volumes"] == volumes
+
+
 def test_steps_that_are_not_there_cannot_be_taken_back() -> None:
     with session(X) as found:
         with pytest.raises(RequestError, match="nothing to take back"):
@@ -383,6 +444,7 @@ actions = st.lists(
         ),
         st.tuples(st.just("undo"), st.none() | st.integers(1, 8), st.none()),
         st.tuples(st.just("class"), st.sampled_from(["x", "y"]), st.none()),
+        st.tuples(st.just("rename"), st.sampled_from("uvxy"), st.sampled_from("uvxyz")),
     ),
     max_size=10,
 )
@@ -402,6 +464,8 @@ def test_a_restart_goes_on_where_it_was(
                     found.give([row // 2 for row in sorted(what) if row % 2 == 0], label)
                 elif kind == "undo":
                     found.undo(what)
+                elif kind == "rename":
+                    found.rename_class(what, label)
                 else:
                     found.add_class(what)
             except RequestError:
@@ -413,6 +477,7 @@ def test_a_restart_goes_on_where_it_was(
         assert after["version"] == before["version"]
         assert after["history"] == before["history"]
         assert after["classes"] == before["classes"]
+        assert len(set(after["classes"])) == len(after["classes"])
 
 
 def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
@@ -422,6 +487,7 @@ def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
         {"batch": 2, "given": [["u", [1]]], "by": "user", "time": ""},
         {"batch": 1, "given": [["NA", [1]]], "by": "user", "time": ""},
         {"undo": 1},
+        {"rename": 1, "from": "u", "to": "v", "time": ""},
         {"other": 1},
     ):
         journal = journal_of(tmp_path, rows)

@@ -624,6 +624,10 @@ def step(**changes: Any) -> str:
         ({"rows": {"least": []}}, "Every row has a label. Use the model for new rows"),
         ({"rows": {"n_denied": 1}}, "Check the label of row r7: it is “a”, but everything else"),
         (
+            {"rows": {"n_denied": 1, "denied": [{"id": "r7", "label": "a", "predicted": "?"}]}},
+            "“?” counts as a class here. If it means no label, mark its rows as unlabelled",
+        ),
+        (
             {"graph": {"points_without": 9, "n_without": 2,
                        "silent": [{"ids": ["s1", "s2"]}, {"ids": ["s3"]}]}},
             "Label a row in each of the 2 parts of the graph that no label reaches, such as s1,",

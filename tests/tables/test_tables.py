@@ -73,10 +73,10 @@ def test_quotes_blank_lines_and_truth_values(tmp_path: Path) -> None:
     assert table.y.tolist() == ["big, cat", "dog", ""]
 
 
-def with_labels(tmp_path: Path, labels: list[str], **options: Any) -> Table:
+def with_labels(tmp_path: Path, labels: list[str], *, told: bool = False, **options: Any) -> Table:
     rows = "".join(f"{(i * 7) % 5},{label}\n" for i, label in enumerate(labels))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
+        warnings.simplefilter("always" if told else "ignore", LapwingWarning)
         return read_table(write(tmp_path / "l.csv", "x,y\n" + rows), "y", **options)
 
 
@@ -298,6 +298,38 @@ def test_ids_must_tell_rows_apart(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "k,x,y\na,1,p\nb,2,q\nb,3,\n")
     with pytest.raises(ValueError, match=r"'k' does not tell rows apart: 'b' is in 2 rows.* row 2"):
         read_table(path, "y", id="k")
+
+
+def test_ids_are_not_empty(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "k,x,y\na,1,p\n,2,q\n ,3,\nb,4,\n")
+    told = r"id column 'k' is empty in 2 rows, first in row 2\. Fill in .* leave --id out"
+    with pytest.raises(ValueError, match=told):
+        read_table(path, "y", id="k")
+
+
+def test_a_number_that_most_rows_have_may_be_no_label(tmp_path: Path) -> None:
+    with pytest.warns(LapwingWarning, match=r"5 of 7 rows have the number -1, .* --unlabeled -1"):
+        with_labels(
+            tmp_path, ["-1", "2.5", "-1", "-1", "3", "-1", "-1"], told=True, regression=True
+        )
+
+
+def test_what_is_no_number_may_be_no_label(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'\?', which is not a number.* by --unlabeled '\?'\."):
+        with_labels(tmp_path, ["1", "?", "3"], regression=True)
+
+
+def test_a_label_that_is_almost_another_is_told(tmp_path: Path) -> None:
+    labels = ["Barolo"] * 10 + ["Barollo"] * 2 + ["Barbera"] * 4 + ["Arneis", ""]
+    with pytest.warns(LapwingWarning) as told:
+        with_labels(tmp_path, labels, told=True)
+    texts = [str(one.message) for one in told]
+    assert any(
+        "2 rows (the first is row 11) have the label 'Barollo', a class of its own, and 10 have "
+        "'Barolo'. Did you mean 'Barolo'?" in text
+        for text in texts
+    )
+    assert any("only one row has the label 'Arneis' (row 17)" in text for text in texts)
 
 
 def test_many_bad_columns_are_not_all_listed(tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ from lapwing._host.warn import warn
 from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
 from lapwing.classes.probabilities import Sharpness
+from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import n_columns
 from lapwing.estimators.progress import SILENT
-from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection import evidence
 from lapwing.model_selection.candidates import (
@@ -158,10 +159,7 @@ def compare_methods(table: Table, request: CompareRequest) -> Compared:
         )
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
-    with warnings.catch_warnings():
-        # As in a fit: the command line has said so itself.
-        warnings.simplefilter("ignore", NothingUnlabeledWarning)
-        warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+    with doubts_left_out():  # as in a fit
         found, _ = _compare(
             table, before.points, _candidates(table, before.points), request.effort, request.seed
         )

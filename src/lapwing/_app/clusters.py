@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import FitRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
-from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.classes.slips import doubts_left_out
 
 __all__ = ["fit_on_cluster"]
 
@@ -65,9 +64,7 @@ def fit_on_cluster(
         # The table itself is sent, and meant to be: it is here alone.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             X = array.from_array(points, chunks=(height, points.shape[1])).persist()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NothingUnlabeledWarning)
-            warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+        with doubts_left_out():
             model.set_params(client=client).fit(X, (rows, y[rows]))
         local = model.to_local()
         for name in model._lazy:

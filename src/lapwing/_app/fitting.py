@@ -24,10 +24,11 @@ from lapwing._app.settings import settings_of
 from lapwing._app.trust import Trust, trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
-from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.sharpening import sharpen_untested
 from lapwing.problem import distinct_rows
@@ -275,10 +276,7 @@ def fit_estimator(
     # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
     # more bars of progress, which mean nothing to who has not written it.
     try:
-        with warnings.catch_warnings():
-            # The command line has said so itself, with the option and not the parameter.
-            warnings.simplefilter("ignore", NothingUnlabeledWarning)
-            warnings.simplefilter("ignore", UnlabeledMarkerWarning)
+        with doubts_left_out():  # told already, with the option and not the parameter
             estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:

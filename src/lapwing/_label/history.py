@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.coding import same_label
 
-__all__ = ["NO_CODE", "Batch", "History"]
+__all__ = ["NO_CODE", "Batch", "History", "Renaming"]
 
 NO_CODE = -1
 
 
+class Renaming(NamedTuple):
+    """Another name for a class, whose rows keep it.
+
+    Attributes
+    ----------
+    code : int
+    before, name : str
+        What it was called until then, and what it is called.
+    """
+
+    code: int
+    before: str
+    name: str
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Labels that were given together.
+    """A step: labels that were given together, or a new name for a class.
 
     Attributes
     ----------
@@ -32,6 +47,8 @@ class Batch:
         Whose answer it was; the user gave it in any case.
     time : str
         When, ISO 8601 in UTC.
+    renaming : Renaming or None
+        Of a batch without rows.
     """
 
     number: int
@@ -39,6 +56,7 @@ class Batch:
     codes: NDArray[np.int32]
     by: str = "user"
     time: str = ""
+    renaming: Renaming | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +71,8 @@ class History:
         The labels now.
     classes : tuple of str
         In the order of their appearance; their places are the codes.
+    first_names : tuple of str
+        What they were called when they appeared.
     batches : tuple of Batch
         All of them, those that were taken back too.
     taken_back : frozenset of int
@@ -62,13 +82,14 @@ class History:
     base: NDArray[np.int32]
     codes: NDArray[np.int32]
     classes: tuple[str, ...] = ()
+    first_names: tuple[str, ...] = ()
     batches: tuple[Batch, ...] = ()
     taken_back: frozenset[int] = frozenset()
 
     @classmethod
     def begin(cls, base: NDArray[np.int32], classes: Sequence[str] = ()) -> History:
         """The history before anything was done."""
-        return cls(base, base, tuple(classes))
+        return cls(base, base, tuple(classes), tuple(classes))
 
     @property
     def last(self) -> Batch | None:
@@ -79,7 +100,10 @@ class History:
     def changes_the_table(self) -> bool:
         """Whether a row has another label than in the table, or none any more."""
         had = self.base != NO_CODE
-        return bool((self.codes[had] != self.base[had]).any())
+        pairs = zip(self.classes, self.first_names, strict=True)
+        other_name = np.array([now != first for now, first in pairs], dtype=bool)
+        moved = self.codes[had] != self.base[had]
+        return bool(moved.any() or other_name[self.base[had]].any())
 
     def code(self, name: str) -> int | None:
         """The class of a name; 1 and 1.0 are one, as in tables. None if there is none."""
@@ -91,7 +115,7 @@ class History:
         """The same with one more class; with as many if it is there."""
         if self.code(name) is not None:
             return self
-        return replace(self, classes=(*self.classes, name))
+        return replace(self, classes=(*self.classes, name), first_names=(*self.first_names, name))
 
     def with_batch(
         self, rows: NDArray[np.intp], codes: NDArray[np.int32], by: str = "user", time: str = ""
@@ -102,6 +126,21 @@ class History:
         now[rows] = codes
         return replace(self, batches=(*self.batches, batch), codes=now)
 
+    def with_name(self, code: int, name: str, time: str = "") -> History:
+        """The same with another name for a class, which is one more batch.
+
+        Raises
+        ------
+        ValueError
+            If another class is called so.
+        """
+        renaming = Renaming(code, self.classes[code], name)
+        none = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)
+        batch = Batch(len(self.batches) + 1, *none, "user", time, renaming)
+        batches = (*self.batches, batch)
+        classes = _named(self.first_names, batches, self.taken_back)
+        return replace(self, batches=batches, classes=classes)
+
     def without(self, number: int) -> History:
         """The same with a batch taken back: its rows have the labels that the others give them.
 
@@ -109,6 +148,8 @@ class History:
         ------
         KeyError
             If there is no such batch, or it was taken back before.
+        ValueError
+            If it is a renaming, and another class is called so by now.
         """
         if not 1 <= number <= len(self.batches) or number in self.taken_back:
             raise KeyError(number)
@@ -117,7 +158,8 @@ class History:
         for batch in self.batches:
             if batch.number not in taken_back:
                 codes[batch.rows] = batch.codes
-        return replace(self, taken_back=taken_back, codes=codes)
+        classes = _named(self.first_names, self.batches, taken_back)
+        return replace(self, taken_back=taken_back, codes=codes, classes=classes)
 
     def counts(self) -> dict[str, int]:
         """How many labels each class has."""
@@ -127,3 +169,26 @@ class History:
     def names(self) -> NDArray[Any]:
         """The labels as texts, empty where there is none."""
         return np.array([*self.classes, ""], dtype=object)[self.codes]
+
+
+def _named(
+    first_names: Sequence[str], batches: Sequence[Batch], taken_back: frozenset[int]
+) -> tuple[str, ...]:
+    """The names of the classes after all renamings that stand.
+
+    Raises
+    ------
+    ValueError
+        If two of them are the same.
+    """
+    names, touched = list(first_names), set()
+    for batch in batches:
+        if batch.renaming is not None:
+            touched.add(batch.renaming.code)
+            if batch.number not in taken_back:
+                names[batch.renaming.code] = batch.renaming.name
+    for code in touched:
+        others = (name for k, name in enumerate(names) if k != code)
+        if any(same_label(names[code], name) for name in others):
+            raise ValueError(names[code])
+    return tuple(names)

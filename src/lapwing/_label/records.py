@@ -14,7 +14,10 @@ __all__ = ["batch_record", "class_record", "now", "replayed", "undo_record"]
 
 
 def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
-    """Labels that were given together."""
+    """Labels that were given together, or a new name for a class."""
+    if batch.renaming is not None:
+        _, before, name = batch.renaming
+        return {"rename": batch.number, "from": before, "to": name, "time": batch.time}
     given = [
         [None if code == NO_CODE else classes[code], batch.rows[batch.codes == code].tolist()]
         for code in np.unique(batch.codes).tolist()
@@ -44,6 +47,11 @@ def replayed(history: History, record: Record, n: int) -> History:
         return history.with_class(check_class_name(record["class"]))
     if "undo" in record:
         return history.without(int(record["undo"]))
+    if "rename" in record:
+        renamed = history.classes.index(record["from"])
+        if record["rename"] != len(history.batches) + 1:
+            raise ValueError(record["rename"])
+        return history.with_name(renamed, check_class_name(record["to"]), str(record["time"]))
     rows, codes = [], []
     for label, at in record["given"]:
         code: int | None = NO_CODE

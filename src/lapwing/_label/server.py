@@ -99,6 +99,7 @@ def application(
             routing.Route("/api/batch", handlers.batch, methods=["POST"]),
             routing.Route("/api/undo", handlers.undo, methods=["POST"]),
             routing.Route("/api/classes", handlers.classes, methods=["POST"]),
+            routing.Route("/api/rename", handlers.rename, methods=["POST"]),
         ],
         exception_handlers={
             RequestError: handlers.refused,
@@ -191,6 +192,14 @@ class _Handlers:
         message = read_json(await _body(request), {"name": str})
         version = await self._call(self._session.add_class, message.get("name"))
         return self._json({"version": version})
+
+    async def rename(self, request: Any) -> Any:
+        message = read_json(await _body(request), {"from": str, "to": str})
+        before = message.get("from")
+        if before is None:
+            raise RequestError('The message must say which class ("from") gets which name ("to").')
+        receipt = await self._call(self._session.rename_class, before, message.get("to"))
+        return self._json(receipt._asdict())
 
     async def events(self, request: Any) -> Any:
         if self._n_streams >= _STREAMS:

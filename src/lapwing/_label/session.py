@@ -260,6 +260,10 @@ class Session:
                     f"There is no step {number} to take back; perhaps it was taken back already.",
                     409,
                 ) from None
+            except ValueError as error:
+                raise RequestError(
+                    f"Another class is called {str(error)!r} by now. Rename that one first.", 409
+                ) from None
             self._write(undo_record(number))
             self._change(history)
             return Receipt(self._version, number, len(history.batches[number - 1].rows))
@@ -280,6 +284,36 @@ class Session:
                 self._write(class_record(history.classes[-1]))
                 self._change(history)
             return self._version
+
+    def rename_class(self, before: str, name: str) -> Receipt:
+        """Give a class another name; its rows keep it. It is on the disk when this returns.
+
+        Raises
+        ------
+        RequestError
+            If there is no such class, another one is called so, or tables cannot hold such a label.
+        JournalError
+            If the disk does not take it.
+        """
+        name = check_class_name(name)
+        with self._lock:
+            history = self._history
+            if before not in history.classes:
+                raise RequestError(f"There is no class {before!r}; perhaps it was renamed.", 409)
+            if name == before:
+                raise RequestError(f"The class is called {name!r} already.", 409)
+            try:
+                after = history.with_name(history.classes.index(before), name, now())
+            except ValueError:
+                raise RequestError(
+                    f"There is a class {name!r} already. To make one of both, select the rows of "
+                    f"{before!r} and label them {name!r}.",
+                    409,
+                ) from None
+            batch = after.batches[-1]
+            self._write(batch_record(batch, after.classes))
+            self._change(after)
+            return Receipt(self._version, batch.number, 0)
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         """Hear of all changes from now on, in any thread; returns what ends it."""
@@ -328,6 +362,7 @@ class Session:
             self._journal.append(record)
 
     def _change(self, history: History) -> None:
+        self._curve = _renamed(self._curve, self._history.classes, history.classes)
         self._history = history
         self._version += 1
         self._emit("labels", self._version)
@@ -357,7 +392,9 @@ class Session:
                 point = dict(record["measured"])
                 self._curve[int(point["n_labels"])] = point
                 return
+            before = self._history.classes
             self._history = replayed(self._history, record, self.material.n)
+            self._curve = _renamed(self._curve, before, self._history.classes)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, RequestError):
             assert self._journal is not None
             self._journal.close()
@@ -369,10 +406,11 @@ class Session:
 
     def _keep_point(self, task: Task, answers: Answers, estimate: Estimate) -> None:
         """One more point of the curve, which a restart finds again if the disk takes it."""
-        classes = task.history.classes
+        n_classes = len(task.history.classes)
         n_labels = int(np.count_nonzero(task.history.codes >= 0))
-        point = {"n_labels": n_labels, **vars(estimate), "volumes": volumes(answers, classes)}
         with self._lock:
+            classes = self._history.classes[:n_classes]  # as they are called by now
+            point = {"n_labels": n_labels, **vars(estimate), "volumes": volumes(answers, classes)}
             if self._curve.get(n_labels) == point:
                 return
             self._curve[n_labels] = point
@@ -395,6 +433,22 @@ class Session:
         if len(np.unique(at)) < len(at):
             raise RequestError("A row is given twice. Give each row once.")
         return at
+
+
+def _renamed(
+    curve: dict[int, dict[str, Any]], before: Sequence[str], now: Sequence[str]
+) -> dict[int, dict[str, Any]]:
+    """The volumes of a curve by the names that the classes have now."""
+    if tuple(now[: len(before)]) == tuple(before):
+        return curve
+    names = dict(zip(before, now, strict=False))
+    return {
+        n_labels: {
+            **point,
+            "volumes": {names.get(name, name): n for name, n in point["volumes"].items()},
+        }
+        for n_labels, point in curve.items()
+    }
 
 
 def _beginning(material: Material) -> History:

@@ -120,10 +120,14 @@ def _suspicious(doubts: Sequence[Doubt], history: History) -> list[dict[str, Any
 
 def _step(batch: Batch, history: History) -> dict[str, Any]:
     codes = np.unique(batch.codes)
+    renaming = batch.renaming
+    if renaming is not None:
+        codes = np.array([renaming.code])
     label = None if codes[0] < 0 else history.classes[codes[0]]
     return {
         "batch": batch.number,
         "label": label,
+        "renamed": None if renaming is None else [renaming.before, renaming.name],
         "n_classes": len(codes),
         "n_rows": len(batch.rows),
         "taken_back": batch.number in history.taken_back,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lapwing._report.text import number, plural, shorten
+from lapwing.classes.slips import words_for_none
 
 __all__ = ["Hints", "next_step"]
 
@@ -64,6 +65,11 @@ def _about_labels(rows: dict[str, Any]) -> str:
     if not rows.get("n_denied"):
         return ""
     row = rows["denied"][0]
+    if words_for_none([str(row["predicted"])]):
+        return (
+            f"“{row['predicted']}” counts as a class here. If it means no label, mark its rows as "
+            "unlabelled (--unlabeled, or unlabeled= in Python), and fit again."
+        )
     return (
         f"Check the label of row {_id(row)}: it is “{row['label']}”, but everything else points "
         f"to “{row['predicted']}”. Correct it if it is wrong, and fit again."

@@ -20,7 +20,7 @@ import numpy as np
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
 
-__all__ = ["Rows", "block_height", "blocks_of", "is_rows", "key_of", "rows_of"]
+__all__ = ["Rows", "all_of", "block_height", "blocks_of", "is_rows", "key_of", "rows_of"]
 
 
 @runtime_checkable
@@ -81,6 +81,14 @@ def blocks_of(
         return
     for rows in row_blocks(X.shape[0], bytes_per_row, budget):
         yield rows, X[rows]
+
+
+def all_of(X: Rows) -> Array:
+    """An array of all points, for which there must be the memory."""
+    values = np.empty(X.shape, dtype=X.dtype)
+    for some, block in blocks_of(X):
+        values[some] = block
+    return values
 
 
 def key_of(X: Rows) -> Any:

@@ -18,7 +18,7 @@ from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 from lapwing.exceptions import LapwingWarning
 
-__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows"]
+__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows", "rows_else"]
 
 _PARQUET = (".parquet", ".pq")
 _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
@@ -93,6 +93,12 @@ def as_rows(X: Any) -> Rows | None:
     return open_rows(X) if is_source(X) else mapped_file(X)
 
 
+def rows_else(X: Any) -> Any:
+    """The rows of a source or of a mapped file; everything else as it is. Raises as `as_rows`."""
+    rows = as_rows(X)
+    return X if rows is None else rows
+
+
 def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     """Open points that lie on disk, to be given as X and read in blocks.
 
@@ -107,7 +113,9 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     Returns
     -------
     Rows
-        With ``shape`` and ``dtype``. A pickle of it holds the paths and no values.
+        With ``shape``, ``dtype`` and a length. ``X[rows]`` are some of the rows, which stay in
+        the file; so `sklearn.model_selection` can hold rows out. A pickle of it holds the paths
+        and no values.
 
     Raises
     ------

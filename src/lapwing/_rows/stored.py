@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._rows.picked import IndexedRows
 from lapwing.exceptions import DataChangedError
 
 __all__ = ["READ_BYTES", "FileStates", "StoredRows", "precision_of"]
@@ -77,7 +78,7 @@ def _state(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-class StoredRows(ABC):
+class StoredRows(IndexedRows, ABC):
     """Rows of files. A format says what its pieces are and reads a range of rows.
 
     Attributes

@@ -13,7 +13,12 @@ from lapwing._host.warn import warn
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
-from lapwing.classes.slips import nought_among_signs, words_for_none
+from lapwing.classes.slips import (
+    near_miss,
+    nought_among_signs,
+    usual_number,
+    words_for_none,
+)
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
@@ -25,7 +30,8 @@ __all__ = [
     "warn_of_counts",
     "warn_of_labels",
     "warn_of_markers",
-    "warn_of_single_labels",
+    "warn_of_numbers",
+    "warn_of_rare_labels",
 ]
 
 # A class of so large a share of the rows, beside so few without a label, may be none.
@@ -147,6 +153,14 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     if raw.ids is None:
         return np.arange(1, raw.X.shape[0] + 1)
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
+    blank = np.array([not str(value).strip() for value in values])
+    if blank.any():
+        n, row = int(counts[blank].sum()), int(first[blank].min()) + 1
+        raise ValueError(
+            f"{where}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in row "
+            f"{row}. Fill in an id that no other row has, or leave --id out: rows are then known "
+            "by their numbers."
+        )
     if values.size < raw.ids.size:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
@@ -204,6 +218,22 @@ def warn_of_markers(
         warn_of_labels(what, hint)
 
 
+def warn_of_numbers(
+    y: NDArray[Any], what: str, hint: str, cure: Callable[[Sequence[str]], str]
+) -> None:
+    """Warn of numbers to be predicted that every row has; the parameters of `warn_of_markers`."""
+    usual = usual_number(y)
+    if usual is None:
+        warn_of_labels(what, hint)
+        return
+    warn(
+        f"{what}: every row has a label, and {int((y == usual).sum())} of {y.size} rows have the "
+        f"number {usual:g}, which is learnt like others. If it means no label, "
+        f"{cure([f'{usual:g}'])}",
+        LapwingWarning,
+    )
+
+
 def warn_of_labels(what: str, hint: str) -> None:
     """Warn of a table in which every row has a label."""
     warn(
@@ -231,15 +261,31 @@ def warn_of_counts(raw: RawTable) -> None:
                 )
 
 
-def warn_of_single_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
-    """Warn of a class of one labelled row."""
+def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
+    """Warn of a label that is probably a slip of another, and of a class of one labelled row."""
     values, counts = np.unique(y[labeled], return_counts=True)
-    single = [str(value) for value, count in zip(values, counts, strict=True) if count == 1]
-    # A label a class throughout is a way of working; one class of one among others often a slip.
-    if single and len(single) < len(values):
-        row = int(np.flatnonzero(labeled & (y.astype(str) == single[0]))[0]) + 1
+    ranked = dict(zip([str(value) for value in values], counts.tolist(), strict=True))
+
+    def first_row(label: str) -> int:
+        return int(np.flatnonzero(labeled & (y.astype(str) == label))[0]) + 1
+
+    slip = near_miss(list(ranked), list(ranked.values()))
+    if slip is not None:
+        rare, usual = slip
+        n, verb = ranked[rare], "has" if ranked[rare] == 1 else "have"
         warn(
-            f"{what}: only one row has the label {quoted(single)} (row {row}), so all predictions "
-            "of this class depend on it. Correct it if it is wrong, or label more rows.",
+            f"{what}: {n} row{'s' * (n > 1)} (the first is row {first_row(rare)}) {verb} the label "
+            f"{rare!r}, a class of its own, and {ranked[usual]} have {usual!r}. Did you mean "
+            f"{usual!r}? Then correct it in the table.",
+            LapwingWarning,
+        )
+        del ranked[rare]
+    single = [name for name, count in ranked.items() if count == 1]
+    # A label a class throughout is a way of working; one class of one among others often a slip.
+    if single and len(single) < len(ranked):
+        warn(
+            f"{what}: only one row has the label {quoted(single)} (row {first_row(single[0])}), so "
+            "all predictions of this class depend on it. Correct it if it is wrong, or label more "
+            "rows.",
             LapwingWarning,
         )

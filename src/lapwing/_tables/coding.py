@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from lapwing._host.warn import warn
 from lapwing._tables.numerals import gather_evidence, plain_number, read_amount
 from lapwing._tables.words import NO_LABEL
+from lapwing.classes.slips import words_for_none
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [
@@ -146,12 +148,18 @@ def code_numbers(
     if row is not None:
         raise ValueError(
             f"{where}: row {row + 1} holds {labels[row]!r}, which is not a number; the chosen "
-            "method predicts numbers. For classes choose --method lapsvc or laprls."
+            f"method predicts numbers. {_no_number_cure(labels[row])}"
         )
     if np.isinf(y).any():
         first = int(np.argmax(np.isinf(y)))
         raise ValueError(f"{where}: row {first + 1} holds an infinite value; correct it.")
     return CodedLabels(y, labeled, float("nan"))
+
+
+def _no_number_cure(text: str) -> str:
+    if words_for_none([text]):
+        return f"If it means no label, say so by --unlabeled {shlex.quote(text)}."
+    return "For classes choose --method lapsvc or laprls."
 
 
 def numbers_of(texts: NDArray[Any], decimal: str) -> tuple[NDArray[np.float64], int | None]:

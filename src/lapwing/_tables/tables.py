@@ -23,9 +23,9 @@ from lapwing._tables.checks import (
     feature_obstacles,
     kinds_of,
     warn_of_counts,
-    warn_of_labels,
     warn_of_markers,
-    warn_of_single_labels,
+    warn_of_numbers,
+    warn_of_rare_labels,
 )
 from lapwing._tables.coding import (
     CodedLabels,
@@ -358,9 +358,9 @@ def _warn_of_odd_labels(
         # Whoever says that blanks alone mean no label has thought of the words.
         meant = "" in options.unlabeled
         warn_of_markers(coded.y, coded.labeled, what, hint, cure, meant=meant)
-        warn_of_single_labels(coded.y, coded.labeled, what)
+        warn_of_rare_labels(coded.y, coded.labeled, what)
     elif coded.labeled.all():
-        warn_of_labels(what, hint)
+        warn_of_numbers(coded.y, what, hint, cure)
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:

@@ -17,6 +17,7 @@ from lapwing.exceptions import LapwingWarning
 __all__ = [
     "ClassLabels",
     "as_targets",
+    "check_class_weights",
     "code_classes",
     "code_known",
     "decode",
@@ -137,6 +138,31 @@ def code_known(y: Any, classes: Array) -> Array:
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
+def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
+    """Refuse weights that are no numbers > 0, or of another class instead of one of y.
+
+    Raises
+    ------
+    ValueError
+        Naming them.
+    """
+    if not all(kind_of(w) == "number" and 0 < w < np.inf for w in weights.values()):
+        raise ValueError(
+            f"class_weight={weights!r} must give every class a finite weight > 0. To leave a class "
+            "out, remove its rows."
+        )
+    known = classes.tolist()
+    strangers = [label for label in weights if label not in known]
+    bare = [label for label in known if label not in weights]
+    # One that is not there is no slip by itself: a fold may miss a class.
+    if strangers and bare:
+        raise ValueError(
+            f"class_weight has a weight for {strangers[0]!r}, which is no class of y, and none for "
+            f"{bare[0]!r}. Give weights to classes of y: {', '.join(map(repr, known[:8]))}"
+            f"{', ...' if len(known) > 8 else ''}."
+        )
+
+
 def decode(codes: Array, classes: Array) -> Array:
     """Labels from class codes."""
     return classes[codes]
@@ -226,6 +252,12 @@ def _labels(known: Array, marker: Any) -> Array:
         known = settle(known)
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError("Input y contains infinity; class labels must be finite.")
+    if known.dtype.kind == "f" and (known % 1 != 0).any():
+        raise ValueError(
+            f"Unknown label type: y holds fractions, such as {plain(known[known % 1 != 0][0])!r}, "
+            "which are no classes. To predict numbers take a regression, such as LapRLSRegressor; "
+            "if they are classes, write them as texts."
+        )
     # Three times, as scikit-learn suspects a regression where most labels occur once: many classes
     # with one label each are what this library is for.
     check_classification_targets(np.concatenate([known] * 3))

@@ -6,18 +6,32 @@ What is refused has one cure in the message; what may be meant is a warning.
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.column import is_missing, kind_of
 from lapwing.classes.markers import is_auto
-from lapwing.exceptions import LapwingWarning, NothingUnlabeledWarning, UnlabeledMarkerWarning
+from lapwing.exceptions import (
+    LapwingWarning,
+    NothingUnlabeledWarning,
+    SimilarLabelsWarning,
+    UnlabeledMarkerWarning,
+)
 
 __all__ = [
     "doubt_labels",
     "doubt_targets",
+    "doubts_left_out",
+    "near_miss",
     "nought_among_signs",
     "refuse_slips",
+    "usual_number",
     "words_for_none",
 ]
 
@@ -36,6 +50,9 @@ _META = (
     "marker: fit this estimator itself."
 )
 _DOMINANT = 0.8  # of the rows
+_TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
+_MOST_COMPARED = 200  # classes
+_WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 _FEW = 0.1  # of the rows
 
 
@@ -109,6 +126,14 @@ def doubt_labels(
             f"y holds both -1 and missing values, and all of these rows ({n_unlabeled}) count as "
             "unlabelled. If -1 is a class, pass unlabeled=None (only missing values mark)."
         )
+    texts = kind_of(classes.tolist()[0]) == "str" and len(classes) <= _MOST_COMPARED
+    if texts and (slip := near_miss(classes.tolist(), counts.tolist())) is not None:
+        ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+        return SimilarLabelsWarning(
+            f"y has the label {slip[0]!r} in {_rows(ranked[slip[0]])} and {slip[1]!r} in "
+            f"{_rows(ranked[slip[1]])}, and both count as classes. If the first is a slip of the "
+            "second, correct it."
+        )
     n = n_unlabeled + int(counts.sum())
     if counts.max() > _DOMINANT * n and n_unlabeled < _FEW * n:
         label = classes.tolist()[counts.argmax()]
@@ -119,14 +144,58 @@ def doubt_labels(
     return None
 
 
-def doubt_targets(labeled: Array) -> LapwingWarning | None:
+def doubt_targets(targets: Array, labeled: Array) -> LapwingWarning | None:
     """What may be wrong with the targets of a regression, or None."""
     if not labeled.all():
         return None
+    usual = usual_number(targets)
+    if usual is not None:
+        return NothingUnlabeledWarning(
+            f"No row of y is unlabelled, and most targets are {usual:g}. If {usual:g} means no "
+            "target, set y to NaN there: for a regression only missing values mean it."
+        )
     return NothingUnlabeledWarning(
         "No row of y is unlabelled, so nothing is learnt from unlabelled rows. Set y to NaN where "
         "there is no target, or leave this warning aside if every target is known."
     )
+
+
+def usual_number(numbers: Array) -> float | None:
+    """The number that most of some are, if it may mean none: -1, 0, -99 and the like."""
+    values, counts = np.unique(numbers, return_counts=True)
+    usual = float(values[counts.argmax()])
+    return usual if 2 * counts.max() > len(numbers) and len(values) > 2 else None
+
+
+def near_miss(labels: Sequence[str], counts: Sequence[int]) -> tuple[str, str] | None:
+    """A label of few rows that is written almost as one of many, and that one; None for none.
+
+    They differ in capitals and blanks, or in a letter of a word of five or more, as Barollo and
+    Barolo do: "group a" and "group b" are no slip.
+    """
+    for rare, n_rare in zip(labels, counts, strict=True):
+        for usual, n_usual in zip(labels, counts, strict=True):
+            if n_rare * _TIMES_AS_MANY <= n_usual and _almost_equal(rare, usual):
+                return rare, usual
+    return None
+
+
+def _almost_equal(one: str, other: str) -> bool:
+    words, others = (_WORD.findall(text.casefold()) for text in (one, other))
+    if words == others:
+        return len("".join(words)) >= _LETTERS
+    if len(words) != len(others):
+        return False
+    differ = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
+    short, long = sorted(differ[0], key=len)
+    if len(differ) > 1 or len(short) < _LETTERS or short.isdigit():
+        return False
+    at = next((i for i in range(len(short)) if short[i] != long[i]), len(short))
+    if len(short) < len(long):
+        return bool(short[at:] == long[at + 1 :])
+    swapped = short[at : at + 2] == long[at : at + 2][::-1]
+    rest = at + 2 if swapped else at + 1
+    return bool(short[rest:] == long[rest:])
 
 
 def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
@@ -205,6 +274,19 @@ def _number(label: Any) -> float | None:
         return float(label)
     except ValueError:
         return None
+
+
+def _rows(n: int) -> str:
+    return f"{n} row{'s' * (n > 1)}"
+
+
+@contextmanager
+def doubts_left_out() -> Iterator[None]:
+    """Leave out what is warned of how labels were read: the caller has told it in other words."""
+    with warnings.catch_warnings():
+        for doubt in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):
+            warnings.simplefilter("ignore", doubt)
+        yield
 
 
 def _value(label: Any) -> str:

@@ -19,6 +19,7 @@ from lapwing.classes.voting import elect
 from lapwing.dask._labels import read_labels
 from lapwing.dask._lazy import answers, predictions
 from lapwing.dask._points import read_points
+from lapwing.dask._scores import accuracy_of, determination_of
 from lapwing.dask._session import Session
 from lapwing.dask._tall import Tall
 from lapwing.estimators.template import is_fitted_name
@@ -45,7 +46,7 @@ class DaskEstimator(BaseEstimator):
         ----------
         X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
             All points, labelled or not; best persisted. Chunks may be uneven or empty.
-        y : dask.array.Array or dask.dataframe.Series of shape (n_samples,), or table
+        y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
             Labels, with the unlabelled marker where there is none; or the labelled rows alone, as
             a frame of two columns or a pair of arrays: numbers of rows from 0, and their labels.
 
@@ -189,6 +190,30 @@ class DaskClassifier(DaskEstimator):
         check_is_fitted(self)
         return self._predicted("predict_proba", X, np.empty((0, len(self.classes_))))
 
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy on the labelled rows.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
+            Points.
+        y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
+            Labels, as `fit` takes them: rows without one are left out. -1 is a label here if it is
+            in `classes_`.
+
+        Returns
+        -------
+        float
+            Between 0 and 1, computed on the workers at once.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not go together, or no row is labelled.
+        """
+        check_is_fitted(self)
+        return accuracy_of(Session.of(self.client), self.to_local(), X, y)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
@@ -218,6 +243,29 @@ class DaskRegressor(DaskEstimator):
         """
         check_is_fitted(self)
         return self._predicted("predict", X, np.empty(0, dtype=self.intercept_.dtype))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Coefficient of determination R^2 on the labelled rows.
+
+        Parameters
+        ----------
+        X : dask.array.Array or dask.dataframe.DataFrame of shape (n_samples, n_features)
+            Points.
+        y : dask.array.Array, dask.dataframe.Series or array-like of shape (n_samples,), or table
+            Targets, as `fit` takes them: rows without one are left out.
+
+        Returns
+        -------
+        float
+            At most 1, computed on the workers at once.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not go together, or fewer than two rows are labelled.
+        """
+        check_is_fitted(self)
+        return determination_of(Session.of(self.client), self.to_local(), X, y)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

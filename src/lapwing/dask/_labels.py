@@ -17,7 +17,7 @@ from lapwing.classes.markers import is_auto, unlabeled_mask
 from lapwing.dask._points import chunks_of, is_collection
 from lapwing.dask._session import Each, Session
 
-__all__ = ["Labels", "read_labels"]
+__all__ = ["Labels", "check_length", "one_column", "read_labels", "table_of"]
 
 _STAND_IN = 1000  # rows that stand for those of one marker
 
@@ -54,7 +54,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     Parameters
     ----------
     session : Session
-    y : Dask array or series of shape (n,), or table (row, label)
+    y : Dask array or series, or array-like, of shape (n,), or table (row, label)
         The table is a frame of two columns, or a pair of arrays: numbers of rows from 0, and their
         labels. All other rows are unlabelled.
     marker : 'auto', number, str or None
@@ -67,8 +67,8 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     TypeError, ValueError
         For what is neither, or does not go with X.
     """
-    if not is_collection(y):
-        return _of_table(y, marker, n, regression)
+    if (table := table_of(y, n)) is not None:
+        return _of_table(table, marker, n, regression)
     found = _pass(session, y, marker, regression)
     known = np.concatenate([f.values for f in found if len(f.values)] or [np.empty(0)])
     n_minus = sum(f.n_minus for f in found)
@@ -76,9 +76,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
         # All numbers are -1 and +1: both are classes.
         found = _pass(session, y, None, regression)
         n_minus = 0
-    n_rows = sum(f.n for f in found)
-    if n_rows != n:
-        raise ValueError(f"X has {n} rows and y has {n_rows}: give a label or a marker for each.")
+    check_length(n, sum(f.n for f in found))
     starts = np.cumsum([0, *(f.n for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
     parts = [f.values for f in found if len(f.values)]
@@ -92,12 +90,28 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     return Labels(index.astype(np.int64), _column(parts, markers))
 
 
+def check_length(n: int, n_labels: int) -> None:
+    """Refuse y that has not an entry for each of the n rows of X."""
+    if n_labels != n:
+        raise ValueError(
+            f"X has {n} rows and y has {n_labels}: give a label or a marker for each, or a table "
+            "of the labelled rows alone, as a pair of arrays (rows, labels)."
+        )
+
+
 def _pass(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
-    if getattr(y, "ndim", 1) != 1:
-        y = y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
-    chunks = session.client.compute(chunks_of(y, "y"))
+    if not is_collection(y):
+        return [_known(y, None if regression else marker, regression)]
+    chunks = session.client.compute(chunks_of(one_column(y), "y"))
     marker = None if regression else marker
     return session.gather(session.each(_known, len(chunks), Each(list(chunks)), marker, regression))
+
+
+def one_column(y: Any) -> Any:
+    """A collection with one dimension: of two the first column."""
+    if getattr(y, "ndim", 1) == 1:
+        return y
+    return y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
 
 
 def _known(chunk: Any, marker: Any, regression: bool) -> _Found:
@@ -120,15 +134,37 @@ def _known(chunk: Any, marker: Any, regression: bool) -> _Found:
     return _Found(len(y), rows, y[rows], n_missing - empty, empty, int(minus.sum()))
 
 
-def _of_table(table: Any, marker: Any, n: int, regression: bool) -> Labels:
-    columns = _two_columns(table)
+class Table(NamedTuple):
+    """Labelled rows alone.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (l,)
+        Ascending.
+    labels : ndarray of shape (l,)
+    """
+
+    rows: Array
+    labels: Array
+
+
+def table_of(y: Any, n: int) -> Table | None:
+    """The labelled rows, if y is a table of them; None if it has an entry for each row of X.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is neither, or a table that does not go with n rows of X.
+    """
+    columns = None if is_collection(y) else _two_columns(y)
     if columns is None:
-        raise TypeError(
-            "y must be a Dask array or series with a row for each of X, or a table of labelled "
-            "rows: a frame of two columns (row, label) or a pair of arrays (rows, labels); it is "
-            f"{type(table).__name__}. Of an array with a row for each of X make a Dask array: "
-            "dask.array.from_array(y, chunks=100_000)."
-        )
+        if not (is_collection(y) or hasattr(y, "__len__")) or isinstance(y, str | bytes | dict):
+            raise TypeError(
+                "y must be an array or series, of Dask or in memory, with an entry for each row of "
+                "X, or a table of labelled rows: a frame of two columns (row, label) or a pair of "
+                f"arrays (rows, labels); it is {type(y).__name__}."
+            )
+        return None
     rows, labels = np.asarray(columns[0]), read_column(columns[1])
     if rows.size == 0:
         raise ValueError("The table of labels is empty. Label at least one point of each class.")
@@ -136,7 +172,7 @@ def _of_table(table: Any, marker: Any, n: int, regression: bool) -> Labels:
         raise ValueError(
             f"The table of labels has {len(rows)} rows and {len(labels)} labels: give one each."
         )
-    if rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < n):
+    if rows.dtype.kind not in "iu" or not 0 <= rows.min() <= rows.max() < n:
         raise ValueError(
             f"The first column of the table of labels must hold numbers of rows of X, from 0 to "
             f"{n - 1}."
@@ -148,15 +184,20 @@ def _of_table(table: Any, marker: Any, n: int, regression: bool) -> Labels:
             "row."
         )
     order = np.argsort(rows)
-    others = [None if regression or is_auto(marker) else marker] * min(n - len(rows), _STAND_IN)
-    return Labels(rows[order].astype(np.int64), _column([labels[order]], others))
+    return Table(rows[order].astype(np.int64), labels[order])
+
+
+def _of_table(table: Table, marker: Any, n: int, regression: bool) -> Labels:
+    n_others = min(n - len(table.rows), _STAND_IN)
+    others = [None if regression or is_auto(marker) else marker] * n_others
+    return Labels(table.rows, _column([table.labels], others))
 
 
 def _two_columns(table: Any) -> tuple[Any, Any] | None:
     names = getattr(table, "columns", None)
     if names is not None and len(names) == 2:
         return table[names[0]], table[names[1]]
-    if isinstance(table, (tuple, list)) and len(table) == 2:
+    if isinstance(table, (tuple, list)) and len(table) == 2 and np.ndim(table[0]):
         return table[0], table[1]
     return None
 

@@ -8,6 +8,7 @@ recall on a sample.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -27,6 +28,7 @@ from lapwing.dask._tall import Tall
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.base import CSR, tidy
+from lapwing.graphs.list_reading import ListReading
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE
 from lapwing.graphs.points import Points as SearchPoints
 from lapwing.graphs.ties import TIE, nearest_of
@@ -38,8 +40,6 @@ __all__ = ["check_recipe", "knn_affinity"]
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")
-_SAMPLE = 512  # points that recall is measured on
-_LOW_RECALL = 0.8
 _WORKING_MEMORY = 64  # MB of distances that scikit-learn holds at a time
 
 
@@ -143,27 +143,32 @@ class _Shard:
     index: Any  # of faiss, or NearestNeighbors
     n: int
 
-    def candidates(self, points: Array, m: int) -> Array:
-        """Rows (b, m) of the shard that may be the nearest of points; -1 for none."""
-        m = min(m, self.n)
-        if isinstance(self.index, NearestNeighbors):
-            with config_context(working_memory=_WORKING_MEMORY):
-                moved = points - self.center
-                return np.asarray(self.index.kneighbors(moved, m, return_distance=False))
-        return np.asarray(self.index.search(self._scaled(points), m)[1])
+    def candidates(self, points: Array, m: int) -> Iterator[tuple[Array, Array]]:
+        """Some rows of points at a time, and those (b, m) of the shard that may be their nearest.
 
-    def order(self, points: Array) -> Array:
-        """Rows (b,) of points in the order of the lists that they are nearest to.
-
-        Points that read the same lists follow one another: the lists stay in the caches of the
-        processor.
+        -1 for none.
         """
+        m = min(m, self.n)
+        blocks = row_blocks(len(points), 8 * m * points.shape[1], DIFFERENCE_BYTES)
         if isinstance(self.index, NearestNeighbors):
-            return np.arange(len(points))
-        nearest = np.empty(len(points), dtype=np.int64)
+            for block in blocks:
+                with config_context(working_memory=_WORKING_MEMORY):
+                    moved = points[block] - self.center
+                    found = self.index.kneighbors(moved, m, return_distance=False)
+                yield np.arange(block.start, block.stop), np.asarray(found)
+            return
+        reading = ListReading(self.index, self._lists_of(points))
+        for block in blocks:
+            rows = reading.order[block]
+            yield rows, reading.candidates(self._scaled(points[rows]), rows, m)
+
+    def _lists_of(self, points: Array) -> Array:
+        """The lists (b, n_read) that points read."""
+        lists = np.empty((len(points), self.index.nprobe), dtype=np.int32)
         for some in row_blocks(len(points), 8 * points.shape[1], DIFFERENCE_BYTES):
-            nearest[some] = self.index.quantizer.search(self._scaled(points[some]), 1)[1][:, 0]
-        return np.argsort(nearest, kind="stable")
+            asked = self._scaled(points[some])
+            lists[some] = self.index.quantizer.search(asked, self.index.nprobe)[1]
+        return lists
 
     def _scaled(self, points: Array) -> Array:
         return np.ascontiguousarray((points - self.center) / self.scale, dtype=np.float32)
@@ -197,14 +202,10 @@ def _better(
     indices = np.full((len(block), m), -1, dtype=np.int64)
     lengths = np.full((len(block), m), np.inf)
     if shard.n and len(block):
-        order = shard.order(block)
-        for some in row_blocks(len(block), 8 * m * block.shape[1], DIFFERENCE_BYTES):
-            rows = order[some]
-            asked = block[rows]
-            proposed = shard.candidates(asked, m)
+        for rows, proposed in shard.candidates(block, m):
             width = proposed.shape[1]
             indices[rows, :width] = np.where(proposed >= 0, proposed + shard.start, -1)
-            lengths[rows, :width] = _lengths(asked, others, proposed)
+            lengths[rows, :width] = _lengths(block[rows], others, proposed)
     # By index and not by distance 0: a point's duplicates are its neighbours.
     own = indices == start + np.arange(len(block))[:, None]
     indices[own], lengths[own] = -1, np.inf
@@ -245,7 +246,7 @@ def _count_and_length(edges: Edges) -> tuple[int, float]:
 def _recall(recipe: KNNGraph, X: Points, candidates: Tall, k: int) -> float:
     """Share of the true neighbours of some points that are among the candidates."""
     n, starts = X.shape[0], X.rows.starts
-    sample = np.sort(np.random.default_rng(0).choice(n, min(_SAMPLE, n), replace=False))
+    sample = np.sort(np.random.default_rng(0).choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
     points = X[sample]
     true = np.concatenate(
         X.rows.collect(_nearest_lengths, Each(starts[:-1].tolist()), sample, points, k), axis=1
@@ -259,7 +260,7 @@ def _recall(recipe: KNNGraph, X: Points, candidates: Tall, k: int) -> float:
     recall = float((found <= farthest * (1 + 5e-5)).mean())
     level = logging.INFO if recall >= recipe.target_recall else logging.WARNING
     _LOGGER.log(level, "Neighbours on the cluster: recall %.4f.", recall)
-    if recall < min(recipe.target_recall, _LOW_RECALL):
+    if recall < min(recipe.target_recall, ann.LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points. Reduce the "
             "features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "

@@ -11,7 +11,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
-from lapwing.classes.labels import ClassLabels, code_classes, code_known, decode, read_known
+from lapwing.classes.labels import (
+    ClassLabels,
+    check_class_weights,
+    code_classes,
+    code_known,
+    decode,
+    read_known,
+)
 from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import (
     GRAPH_PRIOR,
@@ -89,14 +96,11 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         if not self._weighs_classes:
             return weights
         known = labels.codes[labels.labeled]
+        if isinstance(self.class_weight, dict):
+            check_class_weights(self.class_weight, labels.classes)
         of_class = compute_class_weight(
             self.class_weight, classes=labels.classes, y=labels.classes[known]
         )
-        if not (np.isfinite(of_class) & (of_class > 0)).all():
-            raise ValueError(
-                f"class_weight={self.class_weight!r} must give every class a finite weight > 0. To "
-                "leave a class out, remove its rows."
-            )
         weights[labels.labeled] = of_class[known]
         return weights
 

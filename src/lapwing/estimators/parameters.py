@@ -134,6 +134,10 @@ _RULES: dict[str, Rule] = {
         "a number between 0 and 1, or None",
     ),
     "loss": _named(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
+    "class_weight": (
+        lambda v: v == "balanced" if isinstance(v, str) else isinstance(v, dict),
+        "'balanced', a dict from classes to their weights, or None",
+    ),
     "class_prior": (is_prior_like, PRIOR_WISHES),
     "refine": _one_of("cut", None),
     "solver": _one_of(*SOLVERS),

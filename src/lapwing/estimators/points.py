@@ -10,7 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, as_rows, blocks_of, header_of, moments_of
+from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
 
 __all__ = ["Held", "check_one_entry_a_row", "check_rows", "read_points"]
 
@@ -66,10 +66,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
         "Use an estimator that reads row blocks: LapERLSClassifier or LapERLSRegressor, "
         "AnchorGraphClassifier, EigenfunctionClassifier.",
     )
-    values = np.empty(rows.shape, dtype=rows.dtype)
-    for some, block in blocks_of(rows):
-        values[some] = block
-    return Held(values, header_of(rows))
+    return Held(all_of(rows), header_of(rows))
 
 
 def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:

@@ -25,7 +25,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
 
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
-        doubt = doubt_targets(labeled)
+        doubt = doubt_targets(targets, labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:

@@ -21,14 +21,14 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import (
+    _num_samples,
     check_array,
-    check_consistent_length,
     check_is_fitted,
     validate_data,
 )
 
-from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_gaps, refuse_masked
-from lapwing._rows import PickedRows, Rows, as_rows, header_of, is_rows, rows_of
+from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_gaps, refuse_masked, refuse_times
+from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
@@ -103,10 +103,15 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
     Raises
     ------
     ValueError
-        If no row is labelled.
+        If no row is labelled, or there is not an entry for each row of X.
     """
-    on_disk = as_rows(X)
-    check_consistent_length(X if on_disk is None else on_disk, labeled, sample_weight)
+    points = rows_else(X)
+    for what, given in (("y", labeled), ("sample_weight", sample_weight)):
+        if given is not None and (count := _num_samples(given)) != _num_samples(points):
+            raise ValueError(
+                f"X has {_num_samples(points)} rows, but {what} has {count} entries: score takes "
+                "one for each row of X."
+            )
     if labeled.all():
         return X, sample_weight
     X = X.tocsr() if is_sparse(X) else X  # not every sparse format has rows
@@ -117,7 +122,7 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
         )
     rows = np.flatnonzero(labeled)
     weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    some = _safe_indexing(X, rows) if on_disk is None else PickedRows(on_disk, rows)
+    some = PickedRows(points, rows) if is_rows(points) else _safe_indexing(X, rows)
     return some, weights
 
 
@@ -299,6 +304,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
         refuse_masked(X, "X", MASK_CURE)
+        refuse_times(X)
         # Every function is evaluated in blocks; not every fit is.
         X = read_points(
             X,
@@ -320,7 +326,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             X = check_array(X.values, estimator=self, input_name="X", **checks)
         else:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
-        refuse_gaps(X, getattr(self, "feature_names_in_", None))
+        refuse_gaps(X, getattr(self, "feature_names_in_", None), pairwise=self._pairwise())
         return _canonical(X) if is_sparse(X) else X
 
     def _reads_blocks(self, rows: Rows) -> bool:

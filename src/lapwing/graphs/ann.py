@@ -23,11 +23,14 @@ from lapwing._host.optional import require
 from lapwing._host.threads import available_threads, share
 from lapwing._host.warn import warn
 from lapwing.exceptions import LowRecallWarning
+from lapwing.graphs.list_places import LIST_SIZE, empty_lists
 from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
 
 __all__ = [
+    "LOW_RECALL",
+    "RECALL_SAMPLE",
     "faiss_approximate",
     "faiss_exact",
     "faiss_threads",
@@ -42,16 +45,13 @@ _LOGGER = logging.getLogger("lapwing")
 
 # Relative error of a squared length up to which two candidates may be taken for one another.
 _TIE = 1e-4
-_SAMPLE = 512  # points on which recall is measured: standard error below 0.005 at k = 10, 0.95
+# Points on which recall is measured: standard error below 0.005 at k = 10, 0.95.
+RECALL_SAMPLE = 512
 # Multiplications and additions of a search by lists, some four minutes of two cores; and the
 # recall below which it is told that this was not enough.
 _LIST_OPERATIONS = 4e12
-_LOW_RECALL = 0.8
-_LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
-# Lists, as a multiple of sqrt(n), and rounds of k-means. Lists need to be even, not optimal: of
-# 200,000 x 64 images twice as many, trained on twice the points in ten rounds, take 4.6 processor
-# seconds to make instead of 0.6, and 5.7 to search instead of 6.8 (blobs: 57 instead of 39).
-_LISTS, _TRAININGS = 2, 4
+LOW_RECALL = 0.8
+_LISTS = 2  # times sqrt(n)
 # Codes of four bits a coordinate, or of several coordinates beyond so many of them, are read four
 # times as fast as the points. They know the order of lengths roughly: as many more candidates
 # are looked at. Processor seconds at recall 0.95, codes / points: 200,000 x 64 images 2.5 / 7.2,
@@ -140,7 +140,7 @@ def faiss_approximate(
     rng = check_random_state(random_state)
     scaled = _Scaled(points, _code_width(points.search.shape[1]))
     _forecast(scaled, k)
-    sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+    sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
     truth = brute_force(points, sample, k)
     with faiss_threads(faiss, n_jobs):
         for lists in _lists_to_try(faiss, scaled, k, rng):
@@ -195,7 +195,7 @@ def tuned_lists(
         Of points that are asked for: centred, and in float32.
     """
     scaled = _Scaled(points)
-    sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+    sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
     quantizer = faiss.IndexFlatL2(scaled.width)
     lists = _plain(_trained(faiss, quantizer, scaled, rng)[0], scaled)
     _raise_recall(lists, scaled, sample, brute_force(points, sample, k), target_recall)
@@ -318,12 +318,10 @@ def _trained(
     faiss: Any, quantizer: Any, scaled: _Scaled, rng: np.random.RandomState
 ) -> tuple[Any, Array]:
     """Empty lists at their places, and the points by which these were found."""
-    n, d = scaled.points.n, scaled.width
-    n_lists = max(1, min(int(_LISTS * n**0.5), n // _LIST_SIZE))
-    index = faiss.IndexIVFFlat(quantizer, d, n_lists)
-    index.cp.seed, index.cp.niter = int(rng.randint(2**31 - 1)), _TRAININGS
-    index.cp.min_points_per_centroid = 1  # of fewer faiss warns on standard output
-    sample = scaled[np.sort(rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False))]
+    n = scaled.points.n
+    n_lists = max(1, min(int(_LISTS * n**0.5), n // LIST_SIZE))
+    index = empty_lists(faiss, quantizer, n_lists, int(rng.randint(2**31 - 1)))
+    sample = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
     index.train(sample)
     return index, sample
 
@@ -386,7 +384,7 @@ def _holding(
 
 def warn_low_recall(recall: float, target_recall: float, n: int) -> None:
     """Warn of a search that found too few of the neighbours of n points."""
-    if recall < min(target_recall, _LOW_RECALL):
+    if recall < min(target_recall, LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points: more "
             "would take many minutes. Reduce the features first, e.g. "

@@ -22,13 +22,15 @@ from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
 from lapwing._rows import Rows, block_height, key_of, moments_of, rows_of
 from lapwing.graphs.ann import (
+    RECALL_SAMPLE,
     faiss_threads,
     fewest_lists,
     load_faiss,
     n_threads,
     warn_low_recall,
 )
-from lapwing.graphs.list_places import ListPlaces, centers_of_lists
+from lapwing.graphs.list_places import LIST_SIZE, ListPlaces, centers_of_lists
+from lapwing.graphs.list_reading import ListReading
 from lapwing.graphs.points import SPARE
 from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
@@ -40,8 +42,6 @@ _LOGGER = logging.getLogger("lapwing")
 
 _PURPOSE = "A search for neighbours of points on disk"
 _SCAN_BYTES = 2**26  # of products of a block with a block
-_SAMPLE = 512  # points on which recall is measured, as for points in memory
-_LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 _LISTS = 16384  # at most
 _WORK_BYTES = 2e8  # of samples, scans and blocks of threads, however many points there are
 _QUERY_BYTES = 2**22  # of points that a thread asks at a time
@@ -171,8 +171,8 @@ class _Search:
         faiss = load_faiss(_PURPOSE)
         n, d = self.points.n, self.points.width
         rng = np.random.RandomState(self.seed)
-        n_lists = max(1, min(int(4 * n**0.5), n // _LIST_SIZE, _LISTS))
-        drawn = rng.choice(n, min(n, _LIST_SIZE * n_lists), replace=False)
+        n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _LISTS))
+        drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
         sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
@@ -188,7 +188,7 @@ class _Search:
         """Lists to read, and the recall with them on a sample, by its true neighbours."""
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
-        sample = np.sort(rng.choice(points.n, min(_SAMPLE, points.n), replace=False))
+        sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
         values = rows_of(points.rows, sample)
         found = _scan(points, points.ready(values, points.rows.dtype), k)
         truth = points.nearest(sample, values, found, k).indices
@@ -263,16 +263,13 @@ class _Lists:
     def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
         """Numbers (b, width) of points that may be the nearest, by n_read lists; -1 for none."""
         self.index.nprobe = n_read
-        read = self._nearest(points, n_read, n_threads)
-        # Those of a list follow one another: what they read stays in the caches of the processor.
-        order = np.argsort(read[:, 0], kind="stable")
-        candidates = np.empty((len(points), width), dtype=np.int32)
+        reading = ListReading(self.index, self._nearest(points, n_read, n_threads))
+        order, candidates = reading.order, np.empty((len(points), width), dtype=np.int32)
 
         def search(block: slice) -> None:
             rows = order[block]
             with faiss_threads(self.places.faiss, 1):
-                found = self.index.search_preassigned(points[rows], width, read[rows], None)
-            candidates[rows] = found[1]
+                candidates[rows] = reading.candidates(points[rows], rows, width)
 
         share(n_threads, search, self._blocks(points))
         return candidates

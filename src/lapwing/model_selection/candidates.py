@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import is_sparse
-from lapwing._rows import as_rows
+from lapwing._rows import rows_else
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.spaces import Landmarks
 
@@ -21,7 +21,9 @@ __all__ = [
     "RECIPES",
     "SHEETS",
     "Candidate",
+    "Chooser",
     "Recipe",
+    "chosen_by",
     "default_candidates",
     "fits_again",
     "last_step",
@@ -143,8 +145,7 @@ def default_candidates(
     >>> default_candidates(np.zeros((100, 2)))[-1].name
     'S3VC()'
     """
-    on_disk = as_rows(X)
-    X = X if on_disk is None else on_disk
+    X = rows_else(X)
     kernel = "linear" if _is_wide(X) else "rbf"
     large = _num_samples(X) > _LARGE
     found = []
@@ -169,6 +170,32 @@ def fits_again(candidate: Candidate) -> bool:
 def last_step(estimator: Any) -> Any:
     """The estimator at the end of a pipeline, or itself."""
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
+class Chooser:
+    """An estimator that fits another one, which it chooses by the labels.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The chosen one, fitted.
+    """
+
+    best_estimator_: Any
+
+
+def chosen_by(estimator: Any) -> Any:
+    """The fitted estimator, or pipeline, that an estimator has chosen; None if it chooses none.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If it has not chosen yet.
+    """
+    if not isinstance(estimator, Chooser):
+        return None
+    check_is_fitted(estimator)
+    return estimator.best_estimator_
 
 
 def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:

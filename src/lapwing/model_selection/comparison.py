@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
-from lapwing._rows import as_rows, is_rows
+from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -319,8 +319,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     ):
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
-    if (on_disk := as_rows(X)) is not None:
-        X = on_disk  # of which the rows that are compared on are read
+    X = rows_else(X)  # of which the rows that are compared on are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
     labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
@@ -333,7 +332,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
     rows = _sampled(labels, asked.max_samples, rng)
     if rows is None and is_rows(X):
-        X = X.take(np.arange(X.shape[0]))
+        X = all_of(X)
     elif rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)

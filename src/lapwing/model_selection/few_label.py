@@ -12,14 +12,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lapwing._arrays import Array, refuse_gaps
-from lapwing._rows import as_rows, header_of
+from lapwing._arrays import Array, refuse_gaps, refuse_times
+from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
 from lapwing.estimators.progress import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.candidates import last_step
+from lapwing.model_selection.candidates import Chooser, last_step
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.failures import warn_of_failures
@@ -29,7 +29,7 @@ __all__ = ["FewLabelClassifier"]
 
 
 @document
-class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Chooses among the families of methods, fits the one it chose, and says how far to trust it.
 
     A fit gathers the evidence of `lapwing.model_selection.compare` and fits the estimator that is
@@ -98,9 +98,6 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     1.0
     """
 
-    _chooses = True  # other labels may have another estimator
-
-    best_estimator_: Any
     evidence_: Comparison
     classes_: Array
     labeled_: Array
@@ -187,10 +184,11 @@ class FewLabelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _read_points(self, X: Any) -> Any:
         """Points in memory that are checked, or rows on disk that the last fit checks."""
-        rows = as_rows(X)
-        if rows is not None:
-            validate_data(self, header_of(rows), skip_check_array=True)
-            return rows
+        X = rows_else(X)
+        if is_rows(X):
+            validate_data(self, header_of(X), skip_check_array=True)
+            return X
+        refuse_times(X)
         X = validate_data(
             self,
             X,

@@ -22,7 +22,7 @@ from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.classes.voting import elect
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.updates import Updatable
-from lapwing.model_selection.candidates import last_step
+from lapwing.model_selection.candidates import chosen_by, last_step
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.trials import Trial, start
 
@@ -90,12 +90,11 @@ def calibrate(
     (0, 6)
     """
     last = last_step(model)
-    if getattr(last, "_chooses", False):
-        check_is_fitted(last)
+    if (chosen := chosen_by(last)) is not None:
         if isinstance(model, Pipeline) and len(model.steps) > 1:
             X = model[:-1].transform(X)
         best = calibrate(
-            last.best_estimator_,
+            chosen,
             X,
             y,
             sample_weight=sample_weight,

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import Sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.model_selection.candidates import last_step
-from lapwing.model_selection.few_label import FewLabelClassifier
+from lapwing.model_selection.candidates import chosen_by, last_step
 
 __all__ = ["SureRows", "probability_right", "sharpness_of", "sure_rows"]
 
@@ -108,9 +107,8 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     if not 0 < precision <= 1:
         raise ValueError(f"precision={precision!r} must be in (0, 1], e.g. 0.99.")
     last = last_step(model)
-    if isinstance(last, FewLabelClassifier):
-        check_is_fitted(last)
-        last = last_step(last.best_estimator_)
+    if (chosen := chosen_by(last)) is not None:
+        last = last_step(chosen)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} is no classifier of lapwing: it does not say how sharp its "

@@ -16,6 +16,7 @@ from lapwing.classes.voting import elect
 from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
+from lapwing.model_selection.candidates import Chooser
 
 __all__ = ["Trial", "start"]
 
@@ -80,7 +81,7 @@ def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
         estimator = estimator[-1]
         if len(steps):
             X = steps.fit_transform(X, y)
-    if getattr(estimator, "_chooses", False):
+    if isinstance(estimator, Chooser):
         raise TypeError(
             f"{type(estimator).__name__} would choose an estimator anew for other labels. Fit it, "
             "and give the one that it has chosen: model.best_estimator_."

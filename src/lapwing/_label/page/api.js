@@ -10,7 +10,7 @@
  *   evidence: {error: number, low: number, high: number, words: string} | null,
  *   curve: Estimate[], suggestions: number[], suspicious: Doubt[], warnings: string[],
  *   journal: string | null, fit_command: string | null}} State
- * @typedef {{batch: number, label: string | null, n_rows: number, n_classes: number,
+ * @typedef {{batch: number, label: string | null, renamed: [string, string] | null, n_rows: number, n_classes: number,
  *   taken_back: boolean, by: string, time: string}} Step
  * @typedef {{n_labels: number, error: number | null, low: number | null, high: number | null,
  *   volumes: Record<string, number>}} Estimate
@@ -109,6 +109,9 @@ export const undo = (batch) => tell('api/undo', batch === undefined ? {} : { bat
 
 /** @param {string} name @returns {Promise<{version: number}>} */
 export const addClass = (name) => tell('api/classes', { name });
+
+/** @param {string} from @param {string} to @returns {Promise<Receipt>} */
+export const renameClass = (from, to) => tell('api/rename', { from, to });
 
 /** @param {number} row */
 export const picture = (row) => `api/image/${row}`;

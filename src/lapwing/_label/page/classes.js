@@ -21,8 +21,9 @@ export function keysOf(classes) {
 /**
  * @param {import('./api.js').State} state
  * @param {(name: string) => void} give
+ * @param {(name: string) => void} rename
  */
-export function showClasses(state, give) {
+export function showClasses(state, give, rename) {
   const { classes, given, predicted } = state;
   const all = classes.reduce((sum, name) => sum + (predicted[name] ?? 0), 0);
   const hint = classes.length ? (all ? 'given · volume' : 'given') : '';
@@ -49,9 +50,34 @@ export function showClasses(state, give) {
         make('span', { class: 'share' }, all ? percent(share) : ''),
         bar,
       );
-      return make('li', {}, button);
+      const pen = make('button', { type: 'button', class: 'pen', title: 'Rename', 'aria-label': `Rename ${name}`, onclick: () => rename(name) }, '✎');
+      return make('li', {}, button, pen);
     }),
   );
+}
+
+/** Asks for another name of a class. */
+export class Renaming {
+  /** @param {(from: string, to: string) => void} rename */
+  constructor(rename) {
+    this.from = '';
+    this.dialog = /** @type {HTMLDialogElement} */ (byId('rename'));
+    this.box = /** @type {HTMLInputElement} */ (byId('new-name'));
+    byId('rename-form').addEventListener('submit', (event) => {
+      const { submitter } = /** @type {SubmitEvent} */ (event);
+      const to = this.box.value.trim();
+      if (submitter?.id !== 'keep-name' && to && to !== this.from) rename(this.from, to);
+    });
+  }
+
+  /** @param {string} name */
+  open(name) {
+    this.from = name;
+    byId('rename-title').textContent = `Rename “${name}”`;
+    this.box.value = name;
+    this.dialog.showModal();
+    this.box.select();
+  }
 }
 
 /** A box to type a class in: it finds classes, and makes new ones. */

@@ -1,7 +1,7 @@
 // @ts-check
 // The page: what is selected, what is done with it, and showing what came of it.
 import * as api from './api.js';
-import { DIGITS, TypeAhead, keysOf, showClasses } from './classes.js';
+import { DIGITS, Renaming, TypeAhead, keysOf, showClasses } from './classes.js';
 import { byId, make, number, plural } from './dom.js';
 import { listen } from './keys.js';
 import { Selected, Shelf, choosing, doubtParts, fill, queueParts } from './lists.js';
@@ -51,6 +51,7 @@ class Page {
     this.tip = new Tip(this.shelf);
     this.table = new Selected(this.shelf, (row) => this.select([row], 'remove'), (error) => this.failed(error));
     this.typed = new TypeAhead((name) => this.give(name));
+    this.renaming = new Renaming((from, to) => this.rename(from, to));
     this.scatter = new Scatter(byId('map'), {
       selected: (points, mode) => this.select(points.map((point) => this.rows[point]), mode),
       pointed: (point, x, y) => this.tip.point(point < 0 ? -1 : this.rows[point], x, y, this.state),
@@ -78,7 +79,7 @@ class Page {
     /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
     this.typed.classes = state.classes;
-    showClasses(state, (name) => this.give(name));
+    showClasses(state, (name) => this.give(name), (name) => this.renaming.open(name));
     showProgress(state);
     showSteps(state, (batch) => this.undo(batch));
     this.showQueue();
@@ -217,7 +218,12 @@ class Page {
 
   /** @param {number} [batch] */
   undo(batch) {
-    return this.do(() => api.undo(batch), (receipt) => `Taken back: ${plural(receipt.n_rows, 'row')}.`);
+    return this.do(() => api.undo(batch), ({ n_rows: n }) => (n ? `Taken back: ${plural(n, 'row')}.` : 'Taken back: the class has its name of before.'));
+  }
+
+  /** @param {string} from @param {string} to */
+  rename(from, to) {
+    return this.do(() => api.renameClass(from, to), () => `Saved: “${from}” is called “${to}”.`);
   }
 
   /** @param {number[]} rows @param {() => Promise<api.Receipt>} send @param {(n: number) => string} words */

@@ -18,7 +18,9 @@ export function showSteps(state, undo) {
   byId('steps').replaceChildren(
     ...[...history].reverse().slice(0, SHOWN).map((step) => {
       const what = step.label === null ? 'no label' : step.n_classes > 1 ? `${step.n_classes} classes` : step.label;
-      const words = `${plural(step.n_rows, 'row')}: ${what}${step.by === 'model' ? ', as the model says' : ''}`;
+      const words = step.renamed
+        ? `${step.renamed[0]} is called ${step.renamed[1]}`
+        : `${plural(step.n_rows, 'row')}: ${what}${step.by === 'model' ? ', as the model says' : ''}`;
       return make(
         'li',
         { class: step.taken_back ? 'taken-back' : null },

@@ -1,0 +1,60 @@
+"""What users meet first: points that are no numbers, y that does not fit, gaps in a kernel."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from lapwing import S3VC, AffinityGraph, FewLabelClassifier, KNNGraph, LapRLSRegressor, LapSVC
+from lapwing.datasets import make_two_moons
+
+X, Y = make_two_moons(40, n_labeled_per_class=3, random_state=0)
+DAYS = [datetime.date(2020, 1, 1 + i % 28) for i in range(40)]
+FRAMES = {
+    "pandas": pd.DataFrame({"a": X[:, 0], "d": pd.to_datetime(DAYS), "b": X[:, 1]}),
+    "pandas, span": pd.DataFrame({"a": X[:, 0], "d": pd.to_timedelta(range(40), "D")}),
+    "polars": pl.DataFrame({"a": X[:, 0], "d": DAYS}),
+    "polars, clock": pl.DataFrame({"a": X[:, 0], "d": [datetime.time(i % 24) for i in range(40)]}),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
+def test_dates_are_no_numbers(name: str, model: Any) -> None:
+    """polars' dates would count as days, and pandas' end in NumPy's words on types."""
+    with pytest.raises(ValueError, match=r"X holds dates or times in 'd', .* leave them out"):
+        model.fit(FRAMES[name], Y.astype(float))
+
+
+def test_dates_in_an_array_are_no_numbers() -> None:
+    with pytest.raises(ValueError, match=r"X holds dates or times, and it takes numbers"):
+        LapSVC().fit(np.array(DAYS, dtype="datetime64[D]")[:, None], Y)
+
+
+@pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
+def test_score_takes_an_entry_a_row(model: Any) -> None:
+    y = np.where(Y < 0, np.nan, Y) if isinstance(model, LapRLSRegressor) else Y
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"X has 40 rows, but y has 30 entries: score takes one"):
+        model.score(X, y[:30])
+    with pytest.raises(ValueError, match=r"X has 40 rows, but sample_weight has 3 entries"):
+        model.score(X, y, np.ones(3))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_gap_in_a_kernel_matrix_is_no_gap_in_a_feature(wrong: float) -> None:
+    K = X @ X.T
+    bad = K.copy()
+    bad[3, 4] = wrong
+    told = r"row 3, column 4 .*X is a kernel matrix .*mend the points that it comes from"
+    graph = AffinityGraph(KNNGraph(5).affinity(X))
+    for model in (LapSVC("precomputed", graph=graph), S3VC("precomputed")):
+        with pytest.raises(ValueError, match=told):
+            model.fit(bad, Y)
+    with pytest.raises(ValueError, match=told):
+        LapSVC("precomputed", gamma_I=0).fit(K, Y).predict(bad)
