@@ -57,9 +57,11 @@ PIECES: tuple[Piece, ...] = (
     # S3VC of ten classes and more takes minutes a draw: the sets of two classes have six draws.
     Piece("choosing", f"choosing --draws 6 --sets {_TWO_CLASSES}", 30),
     Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text --draws 5", 40),
-    Piece("volumes-usps", "volumes --sets usps_full --draws 5", 40),
-    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --draws 5", 40),
-    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --draws 5", 40),
+    Piece(
+        "volumes-usps", "volumes --sets usps_full --methods laplace poisson mbo flow LapERLS", 20
+    ),
+    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --methods mbo flow LapERLS", 50),
+    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --methods mbo flow LapERLS", 50),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),
