@@ -222,6 +222,27 @@ def test_classes_whose_labels_agree_with_their_neighbours_stay() -> None:
     assert regrown(problem, found, stages) is None
 
 
+@pytest.mark.parametrize("labels", [1, 3])
+def test_volumes_of_harmonic_functions_are_followed_from_these(
+    monkeypatch: pytest.MonkeyPatch, labels: int
+) -> None:
+    problem, _ = blob_problem(gap=1.0, labels=labels)
+    harmonic = problem.whole(PARTITIONS["laplace"].solve(problem).scores.argmax(axis=1))
+    rule, begun = flow_module.descend, []
+
+    def watched(posed: VolumeProblem, shares: np.ndarray, *rest: Any) -> Balanced:
+        if rest[-1] == "flow":
+            begun.append((posed, shares))
+        return rule(posed, shares, *rest)
+
+    monkeypatch.setattr(flow_module, "descend", watched)
+    PARTITIONS["flow"].solve(problem)
+    drawn_to_them = [posed for posed, shares in begun if np.array_equal(shares, harmonic)]
+    assert bool(drawn_to_them) == (labels > 1)
+    for posed in drawn_to_them:
+        assert_allclose(posed.prior, 0.8 * problem.volumes(harmonic) + 0.2 * problem.prior)
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
     monkeypatch: pytest.MonkeyPatch, exact: bool

@@ -17,7 +17,8 @@
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
-those that Poisson learning and, from a second label of a class on, harmonic functions reach. Cuts
+those that Poisson learning and, from a second label of a class on, harmonic functions reach. The
+last begin at the harmonic partition: from another, the same volumes may lead to another cut. Cuts
 and labels that are left out say which is kept (`lapwing.solvers.graph.evidence`).
 """
 
@@ -108,14 +109,17 @@ def _chosen(
     if problem.exact:
         course = _course(problem, reach, scales)
         return course, [course.reached.trace], 0
-    priors, n_iter = [problem.prior, _drawn(problem, reach.argmax(axis=1))], 0
+    priors = [problem.prior, _drawn(problem, reach.argmax(axis=1))]
+    courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
+    n_iter = 0
     if _several(problem):
         harmonic = laplace(problem)
-        priors.append(_drawn(problem, harmonic.scores.argmax(axis=1)))
+        codes = harmonic.scores.argmax(axis=1)
+        posed = problem.with_prior(_drawn(problem, codes), exact=False)
+        courses.append(_followed(posed, codes, scales))
         n_iter += harmonic.n_iter
-    courses = [_course(problem.with_prior(p, exact=False), reach, scales) for p in priors]
-    codes = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
-    chosen = courses[most_credible(problem, codes, left_out)]
+    reached = [assigned(c.problem, c.reached.scores).argmax(axis=1) for c in courses]
+    chosen = courses[most_credible(problem, reached, left_out)]
     return chosen, [course.reached.trace for course in courses], n_iter
 
 
@@ -196,9 +200,12 @@ def _loosened(problem: VolumeProblem, found: Balanced) -> Array:
 
 
 def _course(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> _Course:
+    return _followed(problem, first_codes(problem, reach), scales)
+
+
+def _followed(problem: VolumeProblem, codes: Array, scales: Sequence[Scale]) -> _Course:
     stages = _stages(problem, scales)
-    begin = problem.whole(first_codes(problem, reach))
-    return _Course(problem, stages, descend(problem, begin, stages, "flow"))
+    return _Course(problem, stages, descend(problem, problem.whole(codes), stages, "flow"))
 
 
 def _stages(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:
