@@ -60,8 +60,8 @@ PIECES: tuple[Piece, ...] = (
     Piece(
         "volumes-usps", "volumes --sets usps_full --methods laplace poisson mbo flow LapERLS", 20
     ),
-    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --methods mbo flow LapERLS", 50),
-    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --methods mbo flow LapERLS", 50),
+    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --methods flow LapERLS", 45),
+    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --methods flow LapERLS", 45),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),
