@@ -176,7 +176,13 @@ class are on [the page before](peers.md).""",
         Section("What `compare` chooses, and how well it knows its error", ("choosing",)),
         Section(
             "One label a class, class volumes",
-            ("volumes-small", "volumes-usps", "volumes-mnist-1", "volumes-mnist-5"),
+            (
+                "volumes-small",
+                "volumes-safety",
+                "volumes-usps",
+                "volumes-mnist-1",
+                "volumes-mnist-5",
+            ),
             "`refine` and `BalancedGraphClassifier` with the true class prior, with none, and with "
             "a wrong one.",
         ),

@@ -42,6 +42,7 @@ PEER_SETS = (
 )
 _SCALING = "embedded --tables scaling --no-figures --points"
 _THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
+_VOLUMES = "uspst coil20 digit1 usps coil2 text"
 _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
@@ -56,7 +57,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("calibration", "calibration --draws 10", 40),
     # S3VC of ten classes and more takes minutes a draw: the sets of two classes have six draws.
     Piece("choosing", f"choosing --draws 6 --sets {_TWO_CLASSES}", 30),
-    Piece("volumes-small", "volumes --sets uspst coil20 digit1 usps coil2 text --draws 5", 40),
+    Piece("volumes-small", f"volumes --sets {_VOLUMES} --draws 5", 40),
+    Piece("volumes-safety", f"volumes --sets {_VOLUMES} --methods laplace poisson mbo flow", 15),
     Piece(
         "volumes-usps", "volumes --sets usps_full --methods laplace poisson mbo flow LapERLS", 20
     ),
