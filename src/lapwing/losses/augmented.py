@@ -90,9 +90,13 @@ class ShiftedHinge(Augmented):
         return replace(self, multipliers=multipliers, penalty=penalty)
 
     def value(self, y: Any, f: Any) -> Any:
+        return self.value_and_derivative(y, f)[0]
+
+    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
         beta = self._dual(y, f)
         moved = beta - self._duals
-        return (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
+        value = (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
+        return value, -y * beta / 2
 
     def curvature(self, y: Any, f: Any) -> Any:
         beta = self._duals + self.penalty * (1 - y * f)

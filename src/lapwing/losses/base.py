@@ -104,6 +104,23 @@ class Loss(_Declared):
             Of `value`; a subderivative at kinks.
         """
 
+    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+        """Both of them; a loss whose two share work says so here.
+
+        Parameters
+        ----------
+        y : array of shape (...)
+            Targets: -1 and +1, or values (`targets`).
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        value, derivative : arrays of the shape of f
+            As the two methods have them.
+        """
+        return self.value(y, f), self.derivative(y, f)
+
     @abstractmethod
     def curvature(self, y: Any, f: Any) -> Any:
         """Second derivative with respect to the score.
@@ -212,6 +229,21 @@ class UnlabeledLoss(_Declared):
         array of the shape of f
             Of `value`.
         """
+
+    def value_and_derivative(self, f: Any) -> tuple[Any, Any]:
+        """Both of them; a loss whose two share work says so here.
+
+        Parameters
+        ----------
+        f : array of shape (...)
+            Scores, of any array namespace.
+
+        Returns
+        -------
+        value, derivative : arrays of the shape of f
+            As the two methods have them.
+        """
+        return self.value(f), self.derivative(f)
 
     @abstractmethod
     def curvature(self, f: Any) -> Any:

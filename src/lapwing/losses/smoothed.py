@@ -11,8 +11,9 @@ that it says; it is near the convolution where the loss hardly changes between n
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -35,6 +36,7 @@ __all__ = [
 _STAND_IN = 0.0025
 _NODES, _SHARES = hermegauss(32)
 _SHARES = _SHARES / _SHARES.sum()
+_ROOT = math.sqrt(2 * math.pi)
 
 
 @dataclass
@@ -81,6 +83,10 @@ class SmoothedHinge(Loss):
     def derivative(self, y: Any, f: Any) -> Any:
         return -y * smooth_step(1 - y * f, self.variance) / 2
 
+    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+        ramp, step = _ramp_and_step(1 - y * f, self.variance)
+        return ramp / 2, -y * step / 2
+
     def curvature(self, y: Any, f: Any) -> Any:
         return smooth_pulse(1 - y * f, self.variance) / 2
 
@@ -94,13 +100,16 @@ class SmoothedSquaredHinge(Loss):
     objective_scale: ClassVar[float] = 1.0
 
     def value(self, y: Any, f: Any) -> Any:
-        # E max(0, t - dZ)^2 = t E max(0, t - dZ) + d^2 P(dZ < t), by parts
-        t = 1 - y * f
-        ramp, step = smooth_ramp(t, self.variance), smooth_step(t, self.variance)
-        return (t * ramp + self.variance * step) / 2
+        return self.value_and_derivative(y, f)[0]
 
     def derivative(self, y: Any, f: Any) -> Any:
         return -y * smooth_ramp(1 - y * f, self.variance)
+
+    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+        # E max(0, t - dZ)^2 = t E max(0, t - dZ) + d^2 P(dZ < t), by parts
+        t = 1 - y * f
+        ramp, step = _ramp_and_step(t, self.variance)
+        return (t * ramp + self.variance * step) / 2, -y * ramp
 
     def curvature(self, y: Any, f: Any) -> Any:
         return smooth_step(1 - y * f, self.variance)
@@ -108,24 +117,46 @@ class SmoothedSquaredHinge(Loss):
 
 def smooth_step(t: Any, variance: Any) -> Any:
     """P(sqrt(v) Z < t): the step at 0, smoothed; the step itself where v = 0."""
-    deviation = np.sqrt(variance)
-    exact = deviation == 0
-    scaled = t / np.where(exact, 1.0, deviation)
-    return np.where(exact, (t > 0) * 1.0, ndtr(scaled))
+    return _Scaled.of(t, variance).step(t)
 
 
 def smooth_pulse(t: Any, variance: Any) -> Any:
     """Density of sqrt(v) Z at t; 0 where v = 0."""
-    deviation = np.sqrt(variance)
-    exact = deviation == 0
-    safe = np.where(exact, 1.0, deviation)
-    scaled = np.minimum(np.abs(t) / safe, 40.0)  # beyond, exp is 0 and a square might overflow
-    return np.where(exact, 0.0, np.exp(-scaled * scaled / 2) / (safe * np.sqrt(2 * np.pi)))
+    return _Scaled.of(t, variance).pulse()
 
 
 def smooth_ramp(t: Any, variance: Any) -> Any:
     """E max(0, t - sqrt(v) Z): max(0, t), smoothed; itself where v = 0."""
-    return t * smooth_step(t, variance) + variance * smooth_pulse(t, variance)
+    return _ramp_and_step(t, variance)[0]
+
+
+def _ramp_and_step(t: Any, variance: Any) -> tuple[Any, Any]:
+    scaled = _Scaled.of(t, variance)
+    step = scaled.step(t)
+    return t * step + variance * scaled.pulse(), step
+
+
+class _Scaled(NamedTuple):
+    """t / sqrt(v), from which the step and its density are made; t itself where v = 0."""
+
+    values: Any
+    deviation: Any  # 1 where v = 0
+    exact: Any
+
+    @classmethod
+    def of(cls, t: Any, variance: Any) -> _Scaled:
+        deviation = np.sqrt(variance)
+        exact = deviation == 0
+        safe = np.where(exact, 1.0, deviation)
+        return cls(t / safe, safe, exact)
+
+    def step(self, t: Any) -> Any:
+        return np.where(self.exact, (t > 0) * 1.0, ndtr(self.values))
+
+    def pulse(self) -> Any:
+        z = np.minimum(np.abs(self.values), 40.0)  # beyond, exp is 0 and a square might overflow
+        density = np.exp(-z * z / 2) / (self.deviation * _ROOT)
+        return np.where(self.exact, 0.0, density)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,8 +44,11 @@ class GaussianBump(UnlabeledLoss):
         return np.exp(f * f * (-self.s / self.a)) / np.sqrt(self.a)
 
     def derivative(self, f: Any) -> Any:
-        rate = -2 * self.s / (self.a * np.sqrt(self.a))
-        return np.exp(f * f * (-self.s / self.a)) * f * rate
+        return self.value_and_derivative(f)[1]
+
+    def value_and_derivative(self, f: Any) -> tuple[Any, Any]:
+        value = self.value(f)
+        return value, value * f * (-2 * self.s / self.a)
 
     def curvature(self, f: Any) -> Any:
         narrow = 2 * self.s / self.a

@@ -217,32 +217,30 @@ class LowDensityObjective:
 
     def value(self, function: Function) -> float:
         """J."""
-        return self._value(function.coef, self.values(function))
-
-    def _value(self, w: Array, f: Array) -> float:
-        # Losses are halves (`lapwing.losses`), and C is of the whole one.
-        fit = 2 * self.weights @ self.loss.value(self.targets, f[self.index])
-        density = self.unlabeled_weights @ self.unlabeled_loss.value(f[self.unlabeled])
-        return float(w @ w / 2 + fit + density)
+        f = self.values(function)
+        fit = self.loss.value(self.targets, f[self.index])
+        return self._sum(function.coef, fit, self.unlabeled_loss.value(f[self.unlabeled]))
 
     def gradient(self, function: Function) -> tuple[Array, float]:
         """dJ/dw (r,) and dJ/db (a subgradient at kinks)."""
-        return self._gradient(function.coef, self.values(function))
-
-    def _gradient(self, w: Array, f: Array) -> tuple[Array, float]:
-        u = np.zeros(len(f))
-        u[self.unlabeled] = self.unlabeled_weights * self.unlabeled_loss.derivative(
-            f[self.unlabeled]
-        )
-        slopes = 2 * self.weights * self.loss.derivative(self.targets, f[self.index])
-        # A point may carry several observations, which `+=` on an index would count once.
-        np.add.at(u, self.index, slopes)
-        return self.features.represent(u) + w, float(u.sum())
+        return self.value_and_gradient(function)[1:]
 
     def value_and_gradient(self, function: Function) -> tuple[float, Array, float]:
         """J and its gradient, from one evaluation of f."""
         f = self.values(function)
-        return self._value(function.coef, f), *self._gradient(function.coef, f)
+        fit, slopes = self.loss.value_and_derivative(self.targets, f[self.index])
+        density, pushes = self.unlabeled_loss.value_and_derivative(f[self.unlabeled])
+        u = np.zeros(len(f))
+        u[self.unlabeled] = self.unlabeled_weights * pushes
+        # A point may carry several observations, which `+=` on an index would count once.
+        np.add.at(u, self.index, 2 * self.weights * slopes)
+        gradient = self.features.represent(u) + function.coef
+        return self._sum(function.coef, fit, density), gradient, float(u.sum())
+
+    def _sum(self, w: Array, fit: Array, density: Array) -> float:
+        # Losses are halves (`lapwing.losses`), and C is of the whole one.
+        losses = 2 * self.weights @ fit + self.unlabeled_weights @ density
+        return float(w @ w / 2 + losses)
 
     def supervised(self) -> LowDensityObjective:
         """The same without the unlabelled term, on the labelled points alone; the balance stays.
