@@ -332,6 +332,18 @@ def test_a_label_that_is_almost_another_is_told(tmp_path: Path) -> None:
     assert any("only one row has the label 'Arneis' (row 17)" in text for text in texts)
 
 
+def test_a_spelling_is_told_once(tmp_path: Path) -> None:
+    labels = ["Barolo"] * 10 + ["barolo"] + ["Barollo"] + ["Barbera"] * 4 + [""]
+    with pytest.warns(LapwingWarning) as told:
+        with_labels(tmp_path, labels, told=True)
+    texts = [str(one.message) for one in told]
+    assert sum("'barolo'" in text for text in texts) == 1
+    assert any(
+        "have the label 'Barollo'" in text or "has the label 'Barollo'" in text for text in texts
+    )
+    assert any("and 11 have 'Barolo'" in text for text in texts)
+
+
 def test_many_bad_columns_are_not_all_listed(tmp_path: Path) -> None:
     names = ",".join(f"x{j}" for j in range(20))
     path = write(tmp_path / "t.csv", f"{names},y\n{',' * 20}a\n")
