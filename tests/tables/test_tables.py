@@ -335,9 +335,7 @@ def test_a_label_that_is_almost_another_is_told(tmp_path: Path) -> None:
 
 def test_a_packed_file_is_told_as_such(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv.gz", gzip.compress(b"x,y\n1,a\n2,b\n"))
-    with pytest.raises(
-        ValueError, match=r"t\.csv\.gz is compressed\. Unpack it"
-    ):
+    with pytest.raises(ValueError, match=r"t\.csv\.gz is compressed\. Unpack it"):
         read_table(path, "y")
 
 
