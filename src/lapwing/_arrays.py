@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -166,11 +167,11 @@ def texts_told(X: Any) -> Iterator[None]:
 
 
 def _refuse_doubles(names: list[str]) -> None:
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double is not None:
+    if len(set(names)) < len(names):
+        double, count = Counter(names).most_common(1)[0]
         raise ValueError(
-            f"X has {names.count(double)} columns with the name {double!r}. Give each a name of "
-            "its own, or leave out those that are too many."
+            f"X has {count} columns with the name {double!r}. Give each a name of its own, or "
+            "leave out those that are too many."
         )
 
 
