@@ -49,11 +49,10 @@ _META = (
     "Meta-estimators that code y anew (stacking, voting, bagging, one-vs-rest) make a class of the "
     "marker: fit this estimator itself."
 )
-_DOMINANT = 0.8  # of the rows
+_DOMINANT, _FEW = 0.8, 0.1  # of the rows
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_FEW = 0.1  # of the rows
 
 
 def refuse_slips(
