@@ -177,14 +177,20 @@ class are on [the page before](peers.md).""",
         Section(
             "One label a class, class volumes",
             (
-                "volumes-small",
                 "volumes-safety",
                 "volumes-usps",
                 "volumes-mnist-1",
                 "volumes-mnist-5",
+                "volumes-unseen",
             ),
             "`refine` and `BalancedGraphClassifier` with the true class prior, with none, and with "
-            "a wrong one.",
+            "a wrong one. Twenty draws of the labels.",
+        ),
+        # Not in one table with those above: the same sets have other means in fewer draws.
+        Section(
+            "Class volumes, every method on small sets",
+            ("volumes-small",),
+            "Five draws of the labels.",
         ),
         Section("MNIST with ten classes", ("embedded-digits",)),
         Section("Text, one and ten labels a class", ("s3vm-few",)),
@@ -233,6 +239,7 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
         Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),
         Section("Fits, and what fits the same points again", ("refits",)),
         Section("Many classes", ("s3vm-many",)),
+        Section("Class volumes", ("volumes-scaling",)),
         Section("Single fits of S3VC", ("s3vm-speed",)),
         Section("Reading a table", ("reading",)),
     ),

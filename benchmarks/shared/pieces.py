@@ -6,6 +6,7 @@ finishes some. Minutes were measured or, where they end in 0, are a guess.
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
 LONGEST = 50  # minutes
@@ -29,7 +30,7 @@ class Piece(NamedTuple):
 
     @property
     def arguments(self) -> list[str]:
-        return self.command.split()
+        return shlex.split(self.command)  # names of sets have blanks
 
     @property
     def suite(self) -> str:
@@ -64,6 +65,8 @@ PIECES: tuple[Piece, ...] = (
     ),
     Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --methods flow LapERLS", 45),
     Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --methods flow LapERLS", 45),
+    Piece("volumes-unseen", "volumes --sets 'mnist unseen' --methods flow", 40),
+    Piece("volumes-scaling", "volumes --scaling 20000:20 100000:50", 2),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),

@@ -54,7 +54,10 @@ class UnlabeledMarkerWarning(LapwingWarning):
 
 
 class SimilarLabelsWarning(LapwingWarning):
-    """A label of few rows is written almost as one of many: perhaps it is a slip."""
+    """A label is written almost as another one: perhaps it is a slip.
+
+    The message names both. Correct it, or leave this warning aside if they are two classes.
+    """
 
 
 class UnlabeledComponentWarning(LapwingWarning):

@@ -290,7 +290,8 @@ sys.exit(main())
     assert (found.returncode, found.stdout, found.stderr) == (130, b"", b"error: interrupted\n")
 
 
-def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path, number: int) -> None:
     fifo = tmp_path / "t.csv"
     os.mkfifo(fifo)
     command = [*COMMAND, "fit", fifo, "--label", "kind", "--predictions", out]
@@ -298,7 +299,7 @@ def test_ctrl_c_exits_130_and_leaves_no_file(tmp_path: Path, out: Path) -> None:
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         fifo.open("wb"),  # returns once the command has opened the table for reading
     ):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed, said) == (130, b"", b"error: interrupted\n")
     assert out.read_text() == "precious"

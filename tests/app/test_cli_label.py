@@ -249,7 +249,7 @@ def test_without_the_extra_the_error_names_it(
     write("t.csv", table())
     monkeypatch.setitem(sys.modules, "starlette", None)
     said = main("label", "t.csv", "--label", "y", "--no-browser")
-    refused(said, "lapwing label needs 'starlette'", "pip install 'lapwing[label]'")
+    refused(said, "lapwing label needs 'starlette'", "run pip install '.[label]'")
 
 
 def test_fit_takes_the_labels_from_a_later_file_alone(main: Main) -> None:
@@ -285,6 +285,18 @@ def test_killed_it_goes_on_where_it_was(main: Main) -> None:
         assert server.labels()[[7, 8]].tolist() == ["w", "w"]
         assert browser.get("api/state")["version"] == 1
         assert browser.get("api/state")["model"]["fitted"]
+
+
+def test_sigterm_ends_it_as_ctrl_c_does(main: Main) -> None:
+    write("t.csv", table())
+    command = [*START, "label", "t.csv", "--label", "y", "--id", "name", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("http")
+        assert Path("t.csv.labels.jsonl.lock").exists()
+        process.terminate()
+        assert process.wait(30) in (0, 130)  # 130 if it had not begun to wait
+    assert not Path("t.csv.labels.jsonl.lock").exists()
 
 
 def test_ctrl_c_closes_the_page(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:

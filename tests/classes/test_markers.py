@@ -580,6 +580,19 @@ def test_labels_that_are_written_almost_alike(rare: str, usual: str, alike: bool
         assert f"{rare!r} in 2 rows and {usual!r} in 10 rows" in str(doubt)
 
 
+@pytest.mark.parametrize("counts", [[4, 1], [2, 2], [1, 9]])
+@pytest.mark.parametrize("slip", ["cat ", " cat", "cat\n"])
+def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[int]) -> None:
+    assert near_miss(["cat", slip], counts) == (slip, "cat")
+    y = np.array(["cat"] * counts[0] + [slip] * counts[1] + ["dog", None], dtype=object)
+    assert isinstance(code_classes(y).doubt, SimilarLabelsWarning)
+
+
+def test_many_labels_are_not_compared() -> None:
+    names = [f"label {k}" for k in range(201)]
+    assert near_miss([*names, "Barolo", "Barollo"], [1] * 201 + [9, 1]) is None
+
+
 def test_doubts_can_be_left_out() -> None:
     with doubts_left_out():
         for kind in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):

@@ -240,6 +240,10 @@ def test_inputs_that_are_refused(client: Any) -> None:
         model.fit(X[:, 0], y)
     with pytest.raises(ValueError, match=r"X must hold real numbers only"):
         model.fit(X.astype(np.complex64).persist(), y)
+    with pytest.raises(ValueError, match=r"X holds dates or times"):
+        model.fit(X.astype("datetime64[s]").persist(), y)
+    with pytest.raises(ValueError, match=r"X holds texts, such as 'a word'"):
+        model.fit(array.full(X.shape, "a word", chunks=X.chunks, dtype="U6").persist(), y)
     with pytest.raises(TypeError, match=r"client='tcp://host:1' is no Dask client"):
         DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, y)
     model.fit(X, y)

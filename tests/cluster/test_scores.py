@@ -95,6 +95,15 @@ def test_a_few_numbers_of_each_chunk_come_to_the_client(
     assert len(found) == 1
 
 
+def test_rows_without_a_label_are_not_answered(model: Any) -> None:
+    holed = NEW.copy()
+    holed[TRUTH < 0] = np.nan  # which an answer would be refused for
+    rows = np.flatnonzero(TRUTH >= 0)
+    expected = model.to_local().score(NEW, TRUTH)
+    for y in (TRUTH, chunks(TRUTH, 50, 40), (rows, TRUTH[rows])):
+        assert model.score(chunks(holed, 30, 60), y) == pytest.approx(expected)
+
+
 def test_what_cannot_be_scored_is_told(model: Any, regression: Any) -> None:
     X = chunks(NEW, 30, 60)
     with pytest.raises(ValueError, match=r"at least 1 labelled row, and y has 0"):

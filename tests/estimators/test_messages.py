@@ -36,6 +36,45 @@ def test_dates_in_an_array_are_no_numbers() -> None:
         LapSVC().fit(np.array(DAYS, dtype="datetime64[D]")[:, None], Y)
 
 
+WORDS = ["some words"] * 40
+TEXTS = {
+    "pandas": (pd.DataFrame({"a": X[:, 0], "w": WORDS}), " in 'w', such as 'some words'"),
+    "categories": (pd.DataFrame({"w": pd.Categorical(WORDS), "a": X[:, 0]}), " in 'w', such as"),
+    "polars": (pl.DataFrame({"w": WORDS, "a": X[:, 0], "v": WORDS}), " in 'w', 'v', such as"),
+    "documents": (WORDS, ", such as 'some words'"),
+    "array": (np.array(WORDS)[:, None], ", such as 'some words'"),
+    "a huge cell": ([["x" * 10**6]] * 40, f", such as '{'x' * 39}...'"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
+def test_texts_are_told_by_their_columns(name: str, model: Any) -> None:
+    points, where = TEXTS[name]
+    with pytest.raises(ValueError, match=f"X holds texts{where}.*TfidfVectorizer of documents"):
+        model.fit(points, Y.astype(float))
+    with pytest.raises(ValueError, match=f"X holds texts{where}"):
+        KNNGraph(3).affinity(points)
+
+
+def test_numbers_that_are_written_as_texts_are_numbers() -> None:
+    expected = LapSVC().fit(X, Y).transduction_
+    assert (LapSVC().fit(X.astype(str), Y).transduction_ == expected).all()
+
+
+@pytest.mark.parametrize("model", [LapSVC(), FewLabelClassifier()])
+def test_columns_of_one_name_are_told(model: Any) -> None:
+    frame = pd.DataFrame(np.c_[X, X], columns=["a", "b", "a", "c"])
+    with pytest.raises(ValueError, match=r"X has 2 columns with the name 'a'\. Give each a name"):
+        model.fit(frame, Y)
+
+
+def test_a_mask_is_told_before_candidates_are_compared() -> None:
+    masked = np.ma.masked_greater(X, 1.0)
+    with pytest.raises(ValueError, match=r"X is a masked array with \d+ masked values"):
+        FewLabelClassifier().fit(masked, Y)
+
+
 @pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
 def test_score_takes_an_entry_a_row(model: Any) -> None:
     y = np.where(Y < 0, np.nan, Y) if isinstance(model, LapRLSRegressor) else Y

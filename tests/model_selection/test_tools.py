@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from lapwing import S3VC, LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.model_selection import (
     LabeledKFold,
     LabeledShuffleSplit,
@@ -402,3 +404,17 @@ def test_splitters_and_scorers_can_be_sent_to_other_processes() -> None:
     assert repr(splitter) == repr(LabeledStratifiedKFold(3, unlabeled="?"))
     scorer = pickle.loads(pickle.dumps(labeled_scorer("f1_macro")))
     assert scorer(LapSVC().fit(X, Y), X, Y) == 1
+
+
+def test_what_several_fits_warn_of_is_told_once() -> None:
+    X, groups = make_blobs([30, 30, 30], 5, centers=50 * np.eye(5)[:3], random_state=0)
+    y = np.full(90, -1)
+    for label in (0, 1):  # the third group is a component without a label
+        y[np.flatnonzero(groups == label)[:2]] = label
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rows, _ = labeled_cross_val_predict(LapSVC(), X, y, cv=2)
+    assert len(rows) == 4
+    assert [warning.category for warning in told] == [UnlabeledComponentWarning]
+    assert "In 2 of 2 fits. The first of them: 1 of the graph's 3" in str(told[0].message)
+    assert told[0].filename == __file__

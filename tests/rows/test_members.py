@@ -236,6 +236,7 @@ def _flat_zarr(folder: Path) -> Any:
         (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file is called like"),
         (lambda folder: 3, ValueError, "int is no source of rows. Give a .npy file"),
         (_written("X.csv", b"1,2"), ValueError, "X.csv cannot be read as X in blocks. Give"),
+        (_written("X.csv", b"1,2"), ValueError, "what a reader makes of it, such as polars.read"),
         (
             _written("X.npy", b"1,2"),
             ValueError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import sys
 import tracemalloc
@@ -330,6 +331,24 @@ def test_a_label_that_is_almost_another_is_told(tmp_path: Path) -> None:
         for text in texts
     )
     assert any("only one row has the label 'Arneis' (row 17)" in text for text in texts)
+
+
+def test_a_packed_file_is_told_as_such(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv.gz", gzip.compress(b"x,y\n1,a\n2,b\n"))
+    with pytest.raises(ValueError, match=r"t\.csv\.gz is compressed\. Unpack it"):
+        read_table(path, "y")
+
+
+def test_a_spelling_is_told_once(tmp_path: Path) -> None:
+    labels = ["Barolo"] * 10 + ["barolo"] + ["Barollo"] + ["Barbera"] * 4 + [""]
+    with pytest.warns(LapwingWarning) as told:
+        with_labels(tmp_path, labels, told=True)
+    texts = [str(one.message) for one in told]
+    assert sum("'barolo'" in text for text in texts) == 1
+    assert any(
+        "have the label 'Barollo'" in text or "has the label 'Barollo'" in text for text in texts
+    )
+    assert any("and 11 have 'Barolo'" in text for text in texts)
 
 
 def test_many_bad_columns_are_not_all_listed(tmp_path: Path) -> None:

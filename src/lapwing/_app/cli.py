@@ -3,16 +3,19 @@
 The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
 Exit codes: 0 done; 1 a defect of lapwing; 2 wrong usage or wrong input, told in one line on the
-standard error stream; 130 interrupted by Ctrl-C.
+standard error stream; 130 interrupted, by Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from lapwing._host.optional import require
@@ -37,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, 1, 2 or 130, as said in the module's docstring.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _ended_gently():
         _route_warnings()
         try:
             for module in ("typer", "rich"):
@@ -65,6 +68,19 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"lapwing: please report it with what {_DEBUG_VARIABLE}=1 shows.",
                 _DEFECT,
             )
+
+
+@contextmanager
+def _ended_gently() -> Iterator[None]:
+    """End at SIGTERM as at Ctrl-C, so that locks and files half written are cleared away."""
+    if threading.current_thread() is not threading.main_thread():  # it alone may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _fail(message: str, code: int) -> int:

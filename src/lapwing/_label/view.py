@@ -119,10 +119,8 @@ def _suspicious(doubts: Sequence[Doubt], history: History) -> list[dict[str, Any
 
 
 def _step(batch: Batch, history: History) -> dict[str, Any]:
-    codes = np.unique(batch.codes)
     renaming = batch.renaming
-    if renaming is not None:
-        codes = np.array([renaming.code])
+    codes = np.unique(batch.codes if renaming is None else renaming.code)
     label = None if codes[0] < 0 else history.classes[codes[0]]
     return {
         "batch": batch.number,

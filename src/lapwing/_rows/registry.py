@@ -151,7 +151,10 @@ def open_rows(source: Any, *, columns: Sequence[str] | None = None) -> Rows:
     if not isinstance(source, str | os.PathLike):
         raise ValueError(f"{type(source).__name__} is no source of rows. Give {_KNOWN}.")
     _check_exists(source)
-    raise ValueError(f"{source} cannot be read as X in blocks. Give {_KNOWN}.")
+    raise ValueError(
+        f"{source} cannot be read as X in blocks. Give {_KNOWN}; of any other file what a reader "
+        "makes of it, such as polars.read_csv."
+    )
 
 
 def _check_exists(source: Any) -> None:

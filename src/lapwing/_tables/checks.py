@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
+from lapwing._tables.coding import folded
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
@@ -261,10 +262,19 @@ def warn_of_counts(raw: RawTable) -> None:
                 )
 
 
+def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
+    """Rows of each label; labels that differ in spelling alone, which were told, are the first."""
+    merged: dict[str, tuple[str, int]] = {}
+    for name, count in sorted(ranked.items(), key=lambda item: -item[1]):
+        first, before = merged.get(folded(name), (name, 0))
+        merged[folded(name)] = first, before + count
+    return dict(merged.values())
+
+
 def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
     """Warn of a label that is probably a slip of another, and of a class of one labelled row."""
     values, counts = np.unique(y[labeled], return_counts=True)
-    ranked = dict(zip([str(value) for value in values], counts.tolist(), strict=True))
+    ranked = _one_spelling(dict(zip(map(str, values), counts.tolist(), strict=True)))
 
     def first_row(label: str) -> int:
         return int(np.flatnonzero(labeled & (y.astype(str) == label))[0]) + 1

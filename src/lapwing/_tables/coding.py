@@ -24,6 +24,7 @@ __all__ = [
     "code_labels",
     "code_numbers",
     "code_truth",
+    "folded",
     "hold_fractions",
     "mark_unlabeled",
     "numbers_of",
@@ -269,12 +270,17 @@ def _amount(text: str, decimal: str) -> float | None:
     return plain_number(text) if amount is None else amount.value
 
 
+def folded(name: str) -> str:
+    """A label without what is easily overlooked: capitals, blanks and leading zeros."""
+    plain = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return plain.lstrip("0") or "0"
+
+
 def _warn_of_doubles(classes: list[str], where: str) -> None:
     """Warn of classes that only differ in what is easily overlooked."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in classes:
-        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        alike[folded.lstrip("0") or "0"].append(name)
+        alike[folded(name)].append(name)
     doubles = [names for names in alike.values() if len(names) > 1]
     if doubles:
         shown = "; ".join(" and ".join(map(repr, names)) for names in doubles[:4])

@@ -55,6 +55,7 @@ _MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
     ".mtx": read_matrix_market,
 }
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
 FORMATS = (*TABLES, *_MATRICES, *SVMLIGHT)
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
@@ -154,6 +155,10 @@ def _read_one(source: Source, selection: Selection) -> Part:
         return read_svmlight([source], selection)
     reader = TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
     if reader is None:
+        if source.suffix in _PACKED:
+            raise ValueError(
+                f"{source} is compressed. Unpack it, and give the file that is inside."
+            )
         raise ValueError(
             f"{source}: cannot tell the format from the extension {source.suffix!r}; "
             f"it must be one of {', '.join(FORMATS)}."

@@ -49,11 +49,10 @@ _META = (
     "Meta-estimators that code y anew (stacking, voting, bagging, one-vs-rest) make a class of the "
     "marker: fit this estimator itself."
 )
-_DOMINANT = 0.8  # of the rows
+_DOMINANT, _FEW = 0.8, 0.1  # of the rows
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_FEW = 0.1  # of the rows
 
 
 def refuse_slips(
@@ -126,7 +125,7 @@ def doubt_labels(
             f"y holds both -1 and missing values, and all of these rows ({n_unlabeled}) count as "
             "unlabelled. If -1 is a class, pass unlabeled=None (only missing values mark)."
         )
-    texts = kind_of(classes.tolist()[0]) == "str" and len(classes) <= _MOST_COMPARED
+    texts = kind_of(classes.tolist()[0]) == "str"
     if texts and (slip := near_miss(classes.tolist(), counts.tolist())) is not None:
         ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
         return SimilarLabelsWarning(
@@ -168,11 +167,19 @@ def usual_number(numbers: Array) -> float | None:
 
 
 def near_miss(labels: Sequence[str], counts: Sequence[int]) -> tuple[str, str] | None:
-    """A label of few rows that is written almost as one of many, and that one; None for none.
+    """A label that is probably a slip of another one, and that one; None for none.
 
-    They differ in capitals and blanks, or in a letter of a word of five or more, as Barollo and
-    Barolo do: "group a" and "group b" are no slip.
+    It has blanks around it that the other one has not. Or it is in few rows and written almost as
+    one of many: they differ in capitals and blanks, or in a letter of a word of five or more, as
+    Barollo and Barolo do. "group a" and "group b" are no slip. Of many classes none is told: there
+    are too many pairs.
     """
+    if len(labels) > _MOST_COMPARED:
+        return None
+    known = set(labels)
+    for label in labels:
+        if (bare := label.strip()) != label and bare in known:
+            return label, bare
     for rare, n_rare in zip(labels, counts, strict=True):
         for usual, n_usual in zip(labels, counts, strict=True):
             if n_rare * _TIMES_AS_MANY <= n_usual and _almost_equal(rare, usual):

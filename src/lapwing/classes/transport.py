@@ -77,24 +77,22 @@ def _near(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
     for _ in range(_MOST_SWEEPS):
         if misplaced <= worth:
             break
-        swept = _swept(F, leaders, mass, targets)
-        leaders = _Leaders(F, swept)
+        _sweep(F, leaders, mass, targets)
         left = leaders.misplaced(mass, targets)
         if left < misplaced:
-            offsets = np.asarray(swept - swept.mean())
+            offsets = leaders.offsets - leaders.offsets.mean()
         if left > misplaced - worth:
             break
         misplaced = left
     return offsets
 
 
-def _swept(F: Array, leaders: _Leaders, mass: Array, targets: Array) -> Array:
-    """Offsets that give each class in turn its volume; the leaders follow."""
+def _sweep(F: Array, leaders: _Leaders, mass: Array, targets: Array) -> None:
+    """Give each class in turn the offset at which it has its volume."""
     for k in range(F.shape[1]):
         values = np.ascontiguousarray(F[:, k])
         asked = leaders.among_others(k) - values  # beyond this offset a point falls to the class
         leaders.move(k, values, _price(asked, mass, float(targets[k])))
-    return leaders.offsets
 
 
 class _Leaders:

@@ -100,10 +100,10 @@ def check_length(n: int, n_labels: int) -> None:
 
 
 def _pass(session: Session, y: Any, marker: Any, regression: bool) -> list[_Found]:
-    if not is_collection(y):
-        return [_known(y, None if regression else marker, regression)]
-    chunks = session.client.compute(chunks_of(one_column(y), "y"))
     marker = None if regression else marker
+    if not is_collection(y):
+        return [_known(y, marker, regression)]
+    chunks = session.client.compute(chunks_of(one_column(y), "y"))
     return session.gather(session.each(_known, len(chunks), Each(list(chunks)), marker, regression))
 
 

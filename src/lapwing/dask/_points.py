@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, is_sparse, refuse_misread, texts_told
 from lapwing._host.optional import require
 from lapwing._host.warn import warn
 from lapwing.dask._session import Each, Session
@@ -159,6 +159,7 @@ def _numbers(chunk: Any) -> Array:
             "X has sparse chunks, which are not read on a cluster. Use X.map_blocks(lambda block: "
             "block.toarray()), or fewer features."
         )
+    refuse_misread(chunk)
     block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
     if block.ndim != 2:
         raise ValueError(f"The chunks of X must have two dimensions; one has {block.ndim}.")
@@ -166,8 +167,9 @@ def _numbers(chunk: Any) -> Array:
         raise ValueError("X must hold real numbers only, and it holds complex ones.")
     if block.dtype not in (np.float32, np.float64):
         try:
-            block = block.astype(np.float64)
-        except (TypeError, ValueError) as error:
+            with texts_told(chunk):
+                block = block.astype(np.float64)
+        except TypeError as error:
             raise ValueError(f"X must hold numbers only: {error}.") from error
     return np.ascontiguousarray(block)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import accuracy_score
+from sklearn.utils import _safe_indexing
 
 from lapwing._arrays import Array
 from lapwing._host.optional import require
@@ -19,6 +20,7 @@ from lapwing.classes.labels import as_targets, read_known
 from lapwing.dask._labels import check_length, one_column, table_of
 from lapwing.dask._points import chunks_of, is_array, is_collection
 from lapwing.dask._session import Session
+from lapwing.estimators.template import only_labeled
 
 __all__ = ["accuracy_of", "determination_of"]
 
@@ -145,7 +147,7 @@ def _right(
     labels, labeled = read_known(_labels_of(columns, slices), model.unlabeled, model.classes_)
     if not labeled.any():
         return 0, 0
-    answers = _some(model.predict(chunk), rows)[labeled]
+    answers = model.predict(_labeled_points(chunk, rows, labeled))
     return len(labels), int(accuracy_score(labels, answers, normalize=False))
 
 
@@ -176,10 +178,12 @@ def _errors(
     labeled = ~missing_mask(y)
     if not labeled.any():
         return _Errors(0)
-    y, values = y[labeled], _some(model.predict(chunk), rows)[labeled]
+    y, values = y[labeled], model.predict(_labeled_points(chunk, rows, labeled))
     mean = float(y.mean())
     return _Errors(len(y), mean, float(((y - mean) ** 2).sum()), float(((y - values) ** 2).sum()))
 
 
-def _some(values: Array, rows: Array | None) -> Array:
-    return values if rows is None else values[rows]
+def _labeled_points(chunk: Any, rows: Array | None, labeled: Array) -> Any:
+    """The rows of a chunk that have a label: no others are to be answered."""
+    points, _ = only_labeled(labeled, chunk if rows is None else _safe_indexing(chunk, rows), None)
+    return points

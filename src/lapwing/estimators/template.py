@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lapwing._arrays import MASK_CURE, Array, is_sparse, refuse_gaps, refuse_masked, refuse_times
+from lapwing._arrays import Array, is_sparse, refuse_gaps, refuse_misread, texts_told
 from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
@@ -303,8 +303,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
-        refuse_masked(X, "X", MASK_CURE)
-        refuse_times(X)
+        refuse_misread(X)
         # Every function is evaluated in blocks; not every fit is.
         X = read_points(
             X,
@@ -325,7 +324,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             validate_data(self, X.header, reset=reset, skip_check_array=True)
             X = check_array(X.values, estimator=self, input_name="X", **checks)
         else:
-            X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
+            with texts_told(X):
+                X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
         refuse_gaps(X, getattr(self, "feature_names_in_", None), pairwise=self._pairwise())
         return _canonical(X) if is_sparse(X) else X
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lapwing._arrays import MASK_CURE, Array, refuse_gaps, refuse_masked
+from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
 from lapwing._rows import is_rows
 
 __all__ = [
@@ -119,15 +119,16 @@ def check_points(X: Any, owner: str) -> Any:
     """
     if is_rows(X):
         return X
-    refuse_masked(X, "X", MASK_CURE)
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-        input_name="X",
-        estimator=owner,
-    )
+    refuse_misread(X)
+    with texts_told(X):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            input_name="X",
+            estimator=owner,
+        )
     refuse_gaps(X)
     return X
 

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
-from lapwing.graphs.laplacian import Laplacian, product
+from lapwing.graphs.laplacian import Laplacian, sparse_product
 
 __all__ = ["Diffusion"]
 
@@ -84,7 +84,7 @@ class Diffusion:
 
     def neighbors(self, F: Array) -> Array:
         """W F, values (n, c) summed over neighbours."""
-        return product(self.affinity, F)
+        return sparse_product(self.affinity, F)
 
     def laplacian(self, F: Array) -> Array:
         """L F = (D - W) F."""

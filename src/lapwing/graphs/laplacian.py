@@ -24,7 +24,7 @@ from lapwing._host.threads import available_threads, share
 from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power, check_values
 from lapwing.graphs.scaled import ScaledLaplacian
 
-__all__ = ["Laplacian", "product"]
+__all__ = ["Laplacian", "sparse_product"]
 
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).
@@ -160,7 +160,7 @@ class Laplacian:
         values = np.asarray(values, dtype=dtype, order="C")
         L = self._matrix_in(dtype)
         for _ in range(self.power):
-            values = product(L, values)
+            values = sparse_product(L, values)
         return values
 
     def scaled(self, gamma: float) -> ScaledLaplacian:
@@ -228,7 +228,7 @@ def _laplacian_matrix(W: CSR, normalized: bool, dtype: np.dtype[Any]) -> CSR:
     return cast("CSR", sp.csr_array(diagonal - weights))
 
 
-def product(L: CSR, F: Array) -> Array:
+def sparse_product(L: CSR, F: Array) -> Array:
     """L F, over threads where F is wide: SciPy's kernels release the GIL but use one core."""
     columns = F.shape[1] if F.ndim == 2 else 1
     n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lapwing._arrays import Array, refuse_gaps, refuse_times
+from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
 from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
@@ -188,15 +188,16 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         if is_rows(X):
             validate_data(self, header_of(X), skip_check_array=True)
             return X
-        refuse_times(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-        )
+        refuse_misread(X)
+        with texts_told(X):
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=(np.float64, np.float32),
+                ensure_all_finite=False,
+                ensure_min_samples=2,
+            )
         refuse_gaps(X, getattr(self, "feature_names_in_", None))
         return X
 

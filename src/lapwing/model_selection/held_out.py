@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
+from lapwing._host.warn import heard, warn
 from lapwing.model_selection.reading import read_labels
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold
 
@@ -128,10 +129,11 @@ def labeled_cross_val_predict(
         delayed(_answer)(clone(estimator), X, y, train, test, method, dict(params or {}))
         for train, test in splits
     )
+    _tell([said for _, _, said in answers])
     if method in _BY_CLASS:
-        _check_classes([classes for _, classes in answers])
+        _check_classes([classes for _, classes, _ in answers])
     order = np.argsort(held)
-    return HeldOut(held[order], np.concatenate([values for values, _ in answers])[order])
+    return HeldOut(held[order], np.concatenate([values for values, _, _ in answers])[order])
 
 
 def _splitter(cv: Any, classifier: bool, unlabeled: Any) -> Any:
@@ -151,8 +153,8 @@ def _answer(
     test: Array,
     method: str,
     params: dict[str, Any],
-) -> tuple[Array, list[Any] | None]:
-    """Answers for a test side, and the classes that the fit knew."""
+) -> tuple[Array, list[Any] | None, list[Warning]]:
+    """Answers for a test side, the classes that the fit knew, and what it warned of."""
     n = _num_samples(X)
     for name, value in params.items():
         if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n:
@@ -160,9 +162,21 @@ def _answer(
     # Not plain indices: of a precomputed kernel, columns are left out with the rows.
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
-    estimator.fit(X_train, y_train, **params)
+    with heard() as said:
+        estimator.fit(X_train, y_train, **params)
+        values = np.asarray(getattr(estimator, method)(X_test))
     classes = estimator.classes_.tolist() if is_classifier(estimator) else None
-    return np.asarray(getattr(estimator, method)(X_test)), classes
+    return values, classes, said
+
+
+def _tell(said: list[list[Warning]]) -> None:
+    """Warn once of what several fits warned of: their texts differ in numbers of their own rows."""
+    first: dict[type[Warning], str] = {}
+    for warning in (warning for each in said for warning in each):
+        first.setdefault(type(warning), str(warning))
+    for kind, text in first.items():
+        count = sum(any(type(warning) is kind for warning in each) for each in said)
+        warn(f"In {count} of {len(said)} fits. The first of them: {text}", kind)
 
 
 def _check_classes(known: list[list[Any] | None]) -> None:

@@ -145,21 +145,18 @@ def _obedient(
 def _with_names(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
 ) -> tuple[Balanced, list[Trace]]:
-    """Name the parts anew if that lowers the objective and contradicts no more labels."""
+    """Name the parts anew if that is better."""
     codes = renamed(problem, best.shares.argmax(axis=1))
     if codes is None:
         return best, []
     again = descend(problem, problem.whole(codes), stages[_LAST_FROM:], "after renaming")
-    worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
-    if again.objective < best.objective and not worse:
-        best = again
-    return best, [again.trace]
+    return (again if _better(problem, again, best) else best), [again.trace]
 
 
 def _with_regrowth(
     problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]
 ) -> tuple[Balanced, list[Trace]]:
-    """Grow contradicted classes anew while J falls and no more labels are contradicted."""
+    """Grow contradicted classes anew while that is better."""
     followed: list[Trace] = []
     for _ in range(_REGROWTHS):
         codes = regrown(problem, best, _exact(stages[_PAIRS_FROM:]))
@@ -167,11 +164,16 @@ def _with_regrowth(
             break
         again = descend(problem, problem.whole(codes), stages[_PAIRS_FROM:], "after regrowth")
         followed.append(again.trace)
-        worse = problem.disagreeing(again.shares) > problem.disagreeing(best.shares)
-        if worse or not again.objective < best.objective:
+        if not _better(problem, again, best):
             break
         best = again
     return best, followed
+
+
+def _better(problem: VolumeProblem, again: Balanced, best: Balanced) -> bool:
+    """Whether a repair lowers the objective and contradicts no more labels."""
+    lower = again.objective < best.objective
+    return lower and problem.disagreeing(again.shares) <= problem.disagreeing(best.shares)
 
 
 def _several(problem: VolumeProblem) -> bool:

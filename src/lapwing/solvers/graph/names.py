@@ -12,6 +12,7 @@ linear assignment.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from lapwing._arrays import Array
@@ -33,12 +34,11 @@ def renamed(problem: VolumeProblem, codes: Array) -> Array | None:
     -----
     O(nnz(W_l) + c^3), W_l being the rows of the labelled points.
     """
-    c = problem.n_classes
-    shares = problem.members(codes)
-    # Edges between labelled points stay as they are.
-    open_ = np.ones(problem.n_points, dtype=shares.dtype)
-    open_[problem.index] = 0
-    votes = problem.graph.vote(shares.multiply(open_[:, None]).tocsr(), problem.index)
+    c, free = problem.n_classes, problem.free
+    # Edges between labelled points stay as they are, so the labels have no part in it.
+    ones = np.ones(len(free), dtype=problem.graph.dtype)
+    shares = sp.csr_array((ones, (free, codes[free])), shape=(problem.n_points, c))
+    votes = problem.graph.vote(shares, problem.index)
     # Weight of the edges from the labels of each class (row) to each part.
     agreement = np.zeros((c, c))
     np.add.at(agreement, problem.codes, problem.graph.masses[problem.index, None] * votes)
