@@ -234,6 +234,24 @@ def test_in_double_are_the_same_points_in_float64(make, monkeypatch):
     assert narrow.in_double().features is narrow.features
 
 
+def test_in_single_are_the_same_points_in_float32():
+    wide = objective_on(LinearSpace(points(14)))
+    narrow = wide.in_single()
+    assert narrow.features.space.dtype == np.float32
+    assert narrow.in_single().features is narrow.features
+    at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
+    assert narrow.value(at) == pytest.approx(wide.value(at), rel=1e-6)
+
+
+@pytest.mark.parametrize("why", ["sparse", "far from the origin", "many"])
+def test_what_single_precision_would_lose_or_double_stays(why, monkeypatch):
+    X = points(14) + (1000 if why == "far from the origin" else 0)
+    wide = objective_on(LinearSpace(sp.csr_array(X) if why == "sparse" else X))
+    if why == "many":
+        monkeypatch.setattr("lapwing.objectives.low_density._DOUBLED_BYTES", 100)
+    assert wide.in_single().features is wide.features
+
+
 def test_float32_points_far_from_the_origin_keep_their_norms():
     """Offsets of ten deviations, as grey values have."""
     X = points(40, 30, seed=5) + 10

@@ -112,6 +112,9 @@ class _ClusterFeatures(CenteredFeatures):
         labeled = self.labeled.in_double()
         return replace(self, labeled=labeled, points=self.points.astype(np.float64))
 
+    def in_single(self) -> CenteredFeatures:
+        return self  # as the points were sent
+
     def total(self, task: Any, *others: Any) -> Any:
         """Sum over the blocks what a task makes of their features and of who is unlabelled."""
         return self.points.total(task, self.known, self.center, *others)

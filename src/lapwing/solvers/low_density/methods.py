@@ -141,7 +141,7 @@ def scheduled(
     def run(
         objective: LowDensityObjective, start: Function, settings: Settings, random: bool
     ) -> Minimum:
-        stages = make(objective)
+        stages = make(objective.in_single())  # they end long before its rounding
         if random:
             stages = stages[-kept:]
         # At the first smoothing there is one minimum (errata C11): any start will do.
