@@ -239,7 +239,7 @@ How to fit them is on the pages of the guide on [data larger than memory](../gui
         Section("S3VC by landmarks", ("qn-scaling", "s3vm-landmarks")),
         Section("Fits, and what fits the same points again", ("refits",)),
         Section("Many classes", ("s3vm-many",)),
-        Section("Class volumes", ("volumes-scaling",)),
+        Section("Class volumes", ("volumes-scaling", "volumes-million")),
         Section("Single fits of S3VC", ("s3vm-speed",)),
         Section("Reading a table", ("reading",)),
     ),

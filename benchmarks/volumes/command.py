@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels", type=int, nargs="+", help="labels a class, of those of each set (default: all)"
     )
     add_choice(parser, "--methods", METHODS, "methods, refined and not")
+    add_choice(parser, "--priors", PRIORS, "class priors the methods are told")
     parser.add_argument("--size", type=int, help="most points of a set (default: all)")
     parser.add_argument(
         "--scaling",
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept.mkdir(parents=True, exist_ok=True)
     quick = arguments.quick
     n_draws, size = (2, 600) if quick else (arguments.draws, arguments.size)
-    methods = arguments.methods or METHODS
+    chosen = {"methods": arguments.methods or METHODS, "priors": arguments.priors or PRIORS}
     records: list[Record] = []
     for source in arguments.sets or (_QUICK if quick else SOURCES):
         labels = SOURCES[source].per_class
@@ -96,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not labels:
             continue
         try:
-            records += gather(source, labels, kept, n_draws=n_draws, most=size, methods=methods)
+            records += gather(source, labels, kept, n_draws=n_draws, most=size, **chosen)
         except DataError as error:
             say(f"{source} is left out. {error}")
     if not records:

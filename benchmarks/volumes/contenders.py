@@ -196,20 +196,18 @@ def _both(fitted: Fitted) -> tuple[Contender, Contender]:
 
 
 def unseen(
-    X: Any, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
+    ground: Ground, y: NDArray[np.int64], prior: Any, new: Any, methods: Sequence[str]
 ) -> Iterator[tuple[str, NDArray[np.int64], float]]:
-    """Classes of new points by whole fits: name, classes, seconds of the fit and the prediction."""
-    W = KNNGraph(10, weights="steep").affinity(X)
-    usual = AffinityGraph(KNNGraph(5).affinity(X), power=2)
+    """Classes of new points: name, classes, seconds of fit and `predict` beyond the graph."""
     told = {"class_prior": "unknown" if prior is None else prior}
     models = {
-        method: BalancedGraphClassifier(AffinityGraph(W, power=1), method=method, **told)
+        method: BalancedGraphClassifier(ground.balanced, method=method, **told)
         for method in PARTITIONS
         if method in methods
     }
     lap = {"LapERLS": None, "LapERLS + refine": "cut"}
     models |= {
-        name: LapERLSClassifier(graph=usual, class_prior=prior, refine=wish)
+        name: LapERLSClassifier(graph=ground.usual, class_prior=prior, refine=wish)
         for name, wish in lap.items()
         if "LapERLS" in methods
     }
@@ -217,5 +215,5 @@ def unseen(
         begun = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LapwingWarning)
-            codes = model.fit(X, y).predict(new)
+            codes = model.fit(ground.X, y).predict(new)
         yield name, codes, time.process_time() - begun

@@ -54,6 +54,7 @@ def gather(
     n_draws: int,
     most: int | None,
     methods: Sequence[str] = METHODS,
+    priors: Sequence[str] = PRIORS,
 ) -> list[Record]:
     """Records of a set; those that an earlier run has left are taken from its file."""
     path = folder / f"{source}{'' if most is None else f' {most}'}.jsonl"
@@ -63,7 +64,7 @@ def gather(
     measure = _unseen if source == UNSEEN else _transduced
     lines = Lines(path)
     with step(f"{source}: {len(tasks)} draws of labels"):
-        for record in measure(data, tasks, set(kept), most, methods):
+        for record in measure(data, tasks, set(kept), most, methods, priors):
             kept[record.task, record.method, record.prior] = record
             lines.add(asdict(record))
     wanted = set(tasks)
@@ -74,7 +75,12 @@ Known = set[tuple[Task, str, str]]
 
 
 def _transduced(
-    data: Data, tasks: list[Task], known: Known, most: int | None, methods: Sequence[str]
+    data: Data,
+    tasks: list[Task],
+    known: Known,
+    most: int | None,
+    methods: Sequence[str],
+    priors: Sequence[str],
 ) -> Iterator[Record]:
     rows = points_of(data, tasks[0], most)
     y = data.y[rows]
@@ -83,7 +89,7 @@ def _transduced(
     ground = Ground(data.X[rows])
     for contender in contenders(ground, labels[tasks[0]], methods):
         for task in tasks:
-            for prior in contender.priors:
+            for prior in (each for each in contender.priors if each in priors):
                 if (task, contender.name, prior) in known:
                     continue
                 answer = contender.answer(labels[task], prior_of(y, prior))
@@ -93,18 +99,24 @@ def _transduced(
 
 
 def _unseen(
-    data: Data, tasks: list[Task], known: Known, most: int | None, methods: Sequence[str]
+    data: Data,
+    tasks: list[Task],
+    known: Known,
+    most: int | None,
+    methods: Sequence[str],
+    priors: Sequence[str],
 ) -> Iterator[Record]:
     rows = points_of(data, tasks[0], most)
     assert data.is_test is not None
     new = np.flatnonzero(data.is_test)
+    ground = Ground(data.X[rows])
     for task in tasks:
-        for prior in PRIORS:
+        for prior in priors:
             if any(key[0] == task and key[2] == prior for key in known):
                 continue
             y = drawn(data.y[rows], task, published=False)
             told = prior_of(data.y[rows], prior)
-            for name, codes, seconds in unseen(data.X[rows], y, told, data.X[new], methods):
+            for name, codes, seconds in unseen(ground, y, told, data.X[new], methods):
                 error = _error(data.y[new], codes, np.ones(len(new), dtype=bool))
                 yield Record(task, name, prior, error, seconds)
 

@@ -71,6 +71,11 @@ def test_records_are_kept_and_read_again(
     assert again == found
     assert (tmp_path / f"{source}.jsonl").read_text(encoding="utf-8") == lines
     assert read(tmp_path / "nothing.jsonl") == []
+    (tmp_path / "told").mkdir()
+    some = gather(
+        source, (1,), tmp_path / "told", n_draws=1, most=None, methods=("mbo",), priors=("known",)
+    )
+    assert {each.prior for each in some} == {"known"}
 
 
 def test_every_method_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
