@@ -35,16 +35,16 @@ class Course:
         From coarse to fine.
     reached : Balanced
     traces : tuple of Trace
-        Of all descents.
-    spent : float
-        Products with the graph beside theirs.
+        Of all descents, and of what else took products with the graph.
+    regrown : bool
+        Whether a class was grown anew.
     """
 
     problem: VolumeProblem
     stages: list[Stage]
     reached: Balanced
     traces: tuple[Trace, ...]
-    spent: float = 0.0
+    regrown: bool = False
 
     @property
     def codes(self) -> Array:
@@ -55,6 +55,10 @@ class Course:
         """The same after another descent, there or where it was."""
         reached = found if kept else self.reached
         return replace(self, reached=reached, traces=(*self.traces, found.trace))
+
+    def having_spent(self, n_iter: float) -> Course:
+        """The same after other products with the graph."""
+        return replace(self, traces=(*self.traces, Trace((), round(n_iter))))
 
 
 def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> list[Course]:
@@ -83,7 +87,7 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
         courses.append(_followed(posed, codes, scales))
     even = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
     courses += [_followed(problem, codes, scales, _MIDDLE_FROM) for codes in (begun, even)]
-    courses[-1] = replace(courses[-1], spent=harmonic.n_iter)
+    courses[-1] = courses[-1].having_spent(harmonic.n_iter)
     return courses
 
 

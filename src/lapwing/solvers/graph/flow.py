@@ -26,7 +26,6 @@ strongly, and a partition of more equal volumes may have less of it than the tru
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from lapwing._arrays import Array
@@ -66,17 +65,15 @@ def flow(problem: VolumeProblem) -> Partition:
     credible = partial(most_credible, problem, left_out=left_out)
     courses = courses_of(problem, reach, scales.scales)
     chosen = best_courses(courses, credible, _REPAIRED)
-    mended = [repaired(course, credible) for course in chosen]
+    mended = [after for course in chosen for after in repaired(course)]
     best = best_courses(mended, credible, 1)[0]
     # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(best) if problem.exact else None
     obedient = _obedient(best)
-    # Beside the one that is kept, so that no descent is told twice.
-    others = [each for each in courses if each not in chosen]
-    others += [each for each in mended if each is not best]
-    traces = [trace for each in (*others, obedient) for trace in each.traces]
+    # Once each: courses that are mended go on from others.
+    followed = {id(each): each for c in (*courses, *mended, obedient) for each in c.traces}
+    traces = followed.values()
     n_iter += scales.n_iter + left_out.n_iter + sum(trace.n_iter for trace in traces)
-    n_iter += round(sum(each.spent for each in (*others, obedient)))
     problem, reached = obedient.problem, obedient.reached
     scores = assigned(problem, reached.scores)
     return Partition(
@@ -108,7 +105,7 @@ def _obedient(course: Course) -> Course:
     taken = problem.disagreeing(found.shares) <= most
     for each in followed:
         course = course.tried(each, kept=taken and each is found)
-    return replace(course, spent=course.spent + harmonic.n_iter)
+    return course.having_spent(harmonic.n_iter)
 
 
 def _loosened(course: Course) -> Array:
