@@ -15,7 +15,7 @@ from lapwing.solvers.graph.evidence import (
     table_likelihood,
 )
 from lapwing.solvers.graph.registry import PARTITIONS
-from tests.helpers.volumes import blob_problem
+from tests.helpers.volumes import blob_problem, graph_problem
 
 
 @pytest.mark.parametrize("c", [2, 3, 4])
@@ -79,6 +79,18 @@ def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -
     assert most_credible(problem, [worse, codes], even) == 1
     third = np.array([[200.0, 0.0], [100.0, 100.0]])  # of the second class half are lost
     assert most_credible(problem, [worse, codes], LeftOut(third, np.array([0.5, 0.5]), 0)) == 0
+
+
+@pytest.mark.parametrize("second", [0.01, 0.99])
+def test_where_no_label_was_left_out_none_is_asked(second: float) -> None:
+    """Three equal parts in a row: either cut leaves as much, so the first is as good."""
+    W = np.kron(np.eye(3), np.ones((6, 6)))
+    W[5, 6] = W[6, 5] = W[11, 12] = W[12, 11] = 1
+    problem = graph_problem(W - np.diag(np.diag(W)), {0: 0, 17: 1}, 2)
+    cuts = [np.repeat([0, 0, 1], 6), np.repeat([0, 1, 1], 6)]
+    left_out = LeftOut(np.zeros((2, 2)), np.array([1 - second, second]), 0)
+    assert most_credible(problem, cuts, left_out) == 0
+    assert most_credible(problem, cuts[::-1], left_out) == 0
 
 
 @pytest.mark.parametrize("labels", [1, 4])

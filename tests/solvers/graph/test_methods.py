@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph import courses as courses_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.partition import assigned
@@ -228,14 +228,14 @@ def test_volumes_of_harmonic_functions_are_followed_from_these(
 ) -> None:
     problem, _ = blob_problem(gap=1.0, labels=labels)
     harmonic = problem.whole(PARTITIONS["laplace"].solve(problem).scores.argmax(axis=1))
-    rule, begun = flow_module.descend, []
+    rule, begun = courses_module.descend, []
 
     def watched(posed: VolumeProblem, shares: np.ndarray, *rest: Any) -> Balanced:
         if rest[-1] == "flow":
             begun.append((posed, shares))
         return rule(posed, shares, *rest)
 
-    monkeypatch.setattr(flow_module, "descend", watched)
+    monkeypatch.setattr(courses_module, "descend", watched)
     PARTITIONS["flow"].solve(problem)
     drawn_to_them = [posed for posed, shares in begun if np.array_equal(shares, harmonic)]
     assert bool(drawn_to_them) == (labels > 1)
@@ -249,9 +249,9 @@ def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
 ) -> None:
     rule, seen = flow_module._obedient, []
 
-    def watched(problem: VolumeProblem, best: Balanced, stages: Sequence[Stage]) -> Any:
-        told = rule(problem, best, stages)
-        seen.append((best, told[0]))
+    def watched(course: courses_module.Course) -> courses_module.Course:
+        told = rule(course)
+        seen.append((course.reached, told.reached))
         return told
 
     monkeypatch.setattr(flow_module, "_obedient", watched)

@@ -7,13 +7,18 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph import flow as flow_module
+from lapwing.objectives.volumes import CLAMP, Scale, VolumeProblem
+from lapwing.solvers.graph.courses import courses_of
+from lapwing.solvers.graph.descent import Stage
 from lapwing.solvers.graph.names import renamed
-from lapwing.solvers.graph.registry import PARTITIONS
-from tests.helpers.volumes import blob_problem, graph_problem
+from lapwing.solvers.graph.repairs import repaired
+from lapwing.solvers.graph.resolvent import scales_of_contrast
+from lapwing.solvers.graph.start import first_codes, reach_of
+from tests.helpers.volumes import blob_problem, dense_system, graph_problem
+
+PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
 
 
 def random_problem(seed: int, labels: int) -> VolumeProblem:
@@ -21,54 +26,68 @@ def random_problem(seed: int, labels: int) -> VolumeProblem:
     W = np.triu(rng.uniform(0.1, 1, (24, 24)) * (rng.random((24, 24)) < 0.4), 1)
     rows = rng.choice(24, 4 * labels, replace=False)
     labeled = {int(i): k % 4 for k, i in enumerate(rows)}
-    return graph_problem(W + W.T + 0.01 * (1 - np.eye(24)), labeled, 4)
+    return graph_problem(W + W.T + 0.01 * (1 - np.eye(24)), labeled, 4, PRIOR)
 
 
-def with_labels(problem: VolumeProblem, codes: np.ndarray) -> np.ndarray:
-    codes = codes.copy()
-    codes[problem.index] = problem.codes
-    return codes
+def objective(problem: VolumeProblem, Q: np.ndarray, stage: Stage) -> float:
+    """J but for the entropy, which has no names; by a dense solve and as it is written down."""
+    system, pull, d = dense_system(problem, stage.scale.s)
+    F = np.linalg.solve(system, d[:, None] * Q + pull)
+    W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
+    laplacian = np.diag(W.sum(axis=1)) - W
+    missed = ((F[problem.index] - problem.labels) ** 2).sum(axis=1)
+    value = d @ ((F - Q) ** 2).sum(axis=1) / 2
+    value += stage.scale.s * np.trace(F.T @ laplacian @ F) / 2
+    value += CLAMP * d[problem.index] @ missed / 2
+    value += d @ (1 - (Q**2).sum(axis=1)) / 2
+    value /= stage.scale.contrast * d.sum()
+    if np.isfinite(stage.softness):
+        v = Q.mean(axis=0)
+        value += stage.softness * float(v @ np.log(v / problem.prior))
+    return float(value)
 
 
+@pytest.mark.parametrize("softness", [0.05, np.inf])
 @pytest.mark.parametrize("labels", [1, 3])
-def test_names_have_the_least_cut_of_all(labels: int) -> None:
+def test_names_have_the_least_objective_of_all(labels: int, softness: float) -> None:
     changed = []
+    stage = Stage(Scale(2.0, 0.7), 0.1, softness)
     for seed in range(6):
         problem = random_problem(seed, labels)
-        codes = np.random.default_rng(seed).integers(4, size=24)
-        cuts = [
-            problem.graph.cut(with_labels(problem, np.array(names)[codes]))
-            for names in permutations(range(4))
-        ]
-        found = renamed(problem, codes)
-        best = with_labels(problem, codes) if found is None else found
-        assert_array_equal(best[problem.index], problem.codes)
-        assert problem.graph.cut(best) == pytest.approx(min(cuts))
+        Q = np.random.default_rng(seed).dirichlet(np.full(4, 0.3), size=24)
+        Q[problem.index] = problem.labels
+        values = []
+        for names in permutations(range(4)):
+            other = Q[:, names].copy()
+            other[problem.index] = problem.labels
+            values.append(objective(problem, other, stage))
+        found = renamed(problem, Q, stage)
+        best = Q if found is None else found
+        assert_array_equal(best[problem.index], problem.labels)
+        assert_allclose(objective(problem, best, stage), min(values), rtol=1e-6)
         if found is not None:
-            assert problem.graph.cut(found) < cuts[0]
-            assert renamed(problem, found) is None
+            assert objective(problem, found, stage) < values[0]
+            assert renamed(problem, found, stage) is None
         changed.append(found is not None)
     assert any(changed)
 
 
 def test_right_names_stay() -> None:
     problem, codes = blob_problem()
-    assert renamed(problem, codes) is None
+    assert renamed(problem, problem.whole(codes), Stage(Scale(2.0, 0.7), 0.1, 0.3)) is None
 
 
-def test_parts_under_each_others_names_are_found_in_a_flow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_parts_under_each_others_names_are_found_in_a_flow() -> None:
     """A label amid another class begins that one; the others' names follow from their labels."""
     problem, codes = blob_problem((60, 60, 60), gap=7.0, labels=3)
-    right = flow_module._chosen
-
-    def confused(*arguments):  # type: ignore[no-untyped-def]
-        course, traces, spent = right(*arguments)
-        turned = replace(course.reached, shares=course.reached.shares[:, [1, 2, 0]], objective=9.0)
-        return replace(course, reached=turned), traces, spent
-
-    monkeypatch.setattr(flow_module, "_chosen", confused)
-    found = PARTITIONS["flow"].solve(problem)
-    assert (found.scores.argmax(axis=1) != codes).mean() < 0.02
-    assert [stage.name for stage in found.history].count("after renaming")
+    reach, _ = reach_of(problem)
+    begun = first_codes(problem, reach)
+    scales = scales_of_contrast(problem, problem.whole(begun), (0.3, 0.45, 0.6, 0.75, 0.85, 0.92))
+    course = courses_of(problem, reach, scales.scales)[0]
+    turned = replace(course.reached, shares=course.reached.shares[:, [1, 2, 0]], objective=9.0)
+    confused = replace(course, reached=turned)
+    assert (turned.shares.argmax(axis=1) != codes).mean() > 0.9
+    found = repaired(confused)[0]
+    assert (found.codes != codes).mean() < 0.02
+    told = [stage.name for trace in found.traces for stage in trace.history]
+    assert told.count("after renaming")

@@ -115,13 +115,14 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
     left_out : LeftOut
     """
     c, scores = problem.n_classes, []
+    asked = bool(left_out.counts.any())
     # One label more, over all entries: no pair of classes is impossible.
     counts = left_out.counts + 1 / c**2
     for codes in partitions:
         volumes = problem.volumes(problem.whole(codes))
         cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
         belief = relative_entropy(volumes, problem.prior)
-        told = table_likelihood(counts, volumes, left_out.volumes)
+        told = table_likelihood(counts, volumes, left_out.volumes) if asked else 0.0
         scores.append(np.log(cut) + belief - told)
     return int(np.argmin(scores))
 

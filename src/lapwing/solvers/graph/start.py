@@ -9,7 +9,7 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["SOFTEST", "first_codes", "reach_of", "temperature_of"]
+__all__ = ["SOFTEST", "first_codes", "reach_of", "scaled", "temperature_of"]
 
 SOFTEST = 0.7  # softness of volumes that are not known, to begin with
 _LEAK = 1e-3
@@ -33,8 +33,13 @@ def reach_of(problem: VolumeProblem) -> tuple[Array, int]:
     mean = problem.weights @ labels / problem.weights.sum()
     source[problem.index] = problem.weights[:, None] * (labels - mean)
     solved = shifted_solve(graph, _LEAK * graph.masses, 1.0, source, tol=_TOL, max_iter=_MAX_ITER)
-    unit = float(solved.x.std(dtype=np.float64)) * np.sqrt(problem.n_classes)
-    return solved.x / graph.dtype.type(unit if unit > 0 else 1.0), solved.n_iter
+    return scaled(solved.x), solved.n_iter
+
+
+def scaled(values: Array) -> Array:
+    """Values (n, c) at a size of about one, as first classes are taken of."""
+    unit = float(values.std(dtype=np.float64)) * np.sqrt(values.shape[1])
+    return np.asarray(values / values.dtype.type(unit if unit > 0 else 1.0))
 
 
 def first_codes(problem: VolumeProblem, reach: Array) -> Array:

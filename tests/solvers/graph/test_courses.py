@@ -1,0 +1,133 @@
+"""Descents from several starts, which of them is believed, and what repairs may change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+from lapwing.datasets import mask_labels
+from lapwing.graphs import KNNGraph
+from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.graph import flow as flow_module
+from lapwing.solvers.graph import repairs as repairs_module
+from lapwing.solvers.graph.courses import Course, best_courses, courses_of
+from lapwing.solvers.graph.descent import Balanced
+from lapwing.solvers.graph.evidence import count_left_out, most_credible
+from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.graph.repairs import repaired
+from lapwing.solvers.graph.resolvent import scales_of_contrast
+from lapwing.solvers.graph.start import first_codes, reach_of
+from tests.helpers.volumes import blob_problem, graph_problem
+
+CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
+
+
+def courses(problem: VolumeProblem) -> list[Course]:
+    reach, _ = reach_of(problem)
+    begun = problem.whole(first_codes(problem, reach))
+    return courses_of(problem, reach, scales_of_contrast(problem, begun, CONTRASTS).scales)
+
+
+def first(partitions: Sequence[np.ndarray]) -> int:
+    return 0
+
+
+def last(partitions: Sequence[np.ndarray]) -> int:
+    return len(partitions) - 1
+
+
+@pytest.mark.parametrize(("labels", "number"), [(1, 4), (2, 5)])
+def test_unknown_volumes_are_followed_from_several_starts(labels: int, number: int) -> None:
+    problem, _ = blob_problem(gap=2.0, labels=labels)
+    found = courses(problem)
+    assert len(found) == number
+    for course in found[-2:]:  # from a middle scale, for the volumes of the prior
+        assert_allclose(course.problem.prior, problem.prior)
+        assert len(course.traces[0].history) == len(CONTRASTS) - 2
+    assert all(len(course.traces[0].history) == len(CONTRASTS) for course in found[:-2])
+
+
+def test_known_volumes_are_followed_once() -> None:
+    problem, _ = blob_problem(gap=2.0, prior=(1 / 3,) * 3, exact=True)
+    assert len(courses(problem)) == 1
+
+
+def test_courses_come_in_the_order_of_belief() -> None:
+    found = courses(blob_problem(gap=2.0)[0])
+    assert best_courses(found, last, 3) == found[:0:-1]
+    assert best_courses(found, first, 99) == found
+
+
+def test_the_most_credible_of_what_was_mended_is_kept_and_nothing_told_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, _ = blob_problem((40, 30, 20, 30), gap=3.0, seed=1)
+    seen: list[Course] = []
+
+    def watched(course: Course) -> list[Course]:
+        found = repaired(course)
+        seen.extend(found)
+        return found
+
+    monkeypatch.setattr(flow_module, "repaired", watched)
+    partition = PARTITIONS["flow"].solve(problem)
+    left_out = count_left_out(problem, first_codes(problem, reach_of(problem)[0]))
+    best = most_credible(problem, [course.codes for course in seen], left_out)
+    assert_array_equal(partition.scores.argmax(axis=1), seen[best].codes)
+    assert [stage.name for stage in partition.history].count("flow") == 2 * 6 + 2 * 4
+
+
+def test_no_repair_raises_the_objective() -> None:
+    for seed in range(2):
+        for course in courses(blob_problem((40, 30, 20), gap=2.0, seed=seed)[0]):
+            for found in repaired(course):
+                assert found.reached.objective <= course.reached.objective
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_class_grown_anew_is_kept_beside_the_same_without_it(
+    monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    """At known volumes the objective alone decides: it is the cut then."""
+    problem, codes = blob_problem((60, 60, 60), gap=7.0, prior=(1 / 3,) * 3, exact=exact)
+    begin = courses(problem)[0]
+    rule = repairs_module.descend
+    grown: list[Balanced] = []
+
+    def lowered(posed: VolumeProblem, shares: np.ndarray, *rest: Any) -> Balanced:
+        found = rule(posed, shares, *rest)
+        if rest[-1] == "after regrowth":
+            found = replace(found, objective=begin.reached.objective - 1)
+            grown.append(found)
+        return found
+
+    monkeypatch.setattr(repairs_module, "descend", lowered)
+    monkeypatch.setattr(repairs_module, "regrown", lambda *_: None if grown else codes)
+    monkeypatch.setattr(repairs_module, "renamed", lambda *_: None)
+    found = repaired(begin)
+    assert found[0].reached is grown[0]
+    assert [course.regrown for course in found] == ([True] if exact else [True, False])
+
+
+def test_a_finer_start_mends_what_the_coarse_scales_confuse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Digits: a draw where the descents from the coarsest scale put classes under one name."""
+    X, truth = (part[:600] for part in load_digits(return_X_y=True))
+    y = mask_labels(truth, 1, random_state=11)
+    labeled = {int(i): int(y[i]) for i in np.flatnonzero(y >= 0)}
+    W = KNNGraph(10, weights="steep").affinity(X)
+    problem = graph_problem(W, labeled, 10, dtype=np.float32)
+    solve = PARTITIONS["flow"].solve
+    wrong = (solve(problem).scores.argmax(axis=1) != truth).mean()
+    rule = flow_module.courses_of
+    monkeypatch.setattr(flow_module, "courses_of", lambda *given: rule(*given)[:2])
+    coarse = (solve(problem).scores.argmax(axis=1) != truth).mean()
+    assert wrong < 0.09
+    assert coarse > wrong + 0.05
