@@ -234,7 +234,8 @@ def test_in_double_are_the_same_points_in_float64(make, monkeypatch):
     assert narrow.in_double().features is narrow.features
 
 
-def test_in_single_are_the_same_points_in_float32():
+def test_in_single_are_the_same_points_in_float32(monkeypatch):
+    monkeypatch.setattr("lapwing.objectives.low_density._CACHED_BYTES", 0)
     wide = objective_on(LinearSpace(points(14)))
     narrow = wide.in_single()
     assert narrow.features.space.dtype == np.float32
@@ -243,10 +244,12 @@ def test_in_single_are_the_same_points_in_float32():
     assert narrow.value(at) == pytest.approx(wide.value(at), rel=1e-6)
 
 
-@pytest.mark.parametrize("why", ["sparse", "far from the origin", "many"])
-def test_what_single_precision_would_lose_or_double_stays(why, monkeypatch):
+@pytest.mark.parametrize("why", ["sparse", "far from the origin", "many", "few"])
+def test_what_single_precision_would_lose_or_not_speed_up_stays(why, monkeypatch):
     X = points(14) + (1000 if why == "far from the origin" else 0)
     wide = objective_on(LinearSpace(sp.csr_array(X) if why == "sparse" else X))
+    if why != "few":
+        monkeypatch.setattr("lapwing.objectives.low_density._CACHED_BYTES", 0)
     if why == "many":
         monkeypatch.setattr("lapwing.objectives.low_density._DOUBLED_BYTES", 100)
     assert wide.in_single().features is wide.features

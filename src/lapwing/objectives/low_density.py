@@ -33,6 +33,7 @@ from lapwing.spaces.linear import LinearSpace
 __all__ = ["CenteredFeatures", "Function", "LowDensityObjective", "mean_ranks", "weighted_ranks"]
 
 _DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, or the other way round
+_CACHED_BYTES = 2**20  # of features that a core's own memory may hold
 # Of |phi(x)|^2 + |mu|^2, what must be left of |phi(x) - mu|^2 for single precision: four digits.
 _CENTERED = 1e-3
 
@@ -82,16 +83,18 @@ class CenteredFeatures:
         return replace(self, space=LinearSpace(features.astype(np.float64)))
 
     def in_single(self) -> CenteredFeatures:
-        """The same in float32, if they are dense, few, and not far from the origin; or as is.
+        """The same in float32, if that takes half of the time and loses little; or as is.
 
-        Products with them take half of the time: they wait for the memory.
+        Products with dense features wait for the memory, unless these are so few that a cache holds
+        them. Far from the origin the digits of phi(x) - mu would be lost, and of many features a
+        copy would take too much memory.
         """
         features = self.space.features
         if is_read(features) or is_sparse(features) or self.space.dtype != np.float64:
             return self
         left = self.squared_norms
         near = np.all((left == 0) | (left > _CENTERED * self._sizes))
-        if not near or 8 * features.size > _DOUBLED_BYTES:
+        if not near or not _CACHED_BYTES < features.nbytes <= _DOUBLED_BYTES:
             return self
         return replace(self, space=LinearSpace(features.astype(np.float32)))
 
