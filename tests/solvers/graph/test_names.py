@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import CLAMP, Scale, VolumeProblem
-from lapwing.solvers.graph.courses import courses_of
+from lapwing.solvers.graph.courses import SOFTNESS, courses_of
 from lapwing.solvers.graph.descent import Stage
 from lapwing.solvers.graph.names import renamed
 from lapwing.solvers.graph.repairs import repaired
@@ -91,3 +91,24 @@ def test_parts_under_each_others_names_are_found_in_a_flow() -> None:
     assert (found.codes != codes).mean() < 0.02
     told = [stage.name for trace in found.traces for stage in trace.history]
     assert told.count("after renaming")
+
+
+def test_names_are_judged_by_volumes_that_are_held_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """J has no part for these: a name would cost nothing there, whatever the size of its part."""
+    problem, codes = blob_problem((60, 30, 30), prior=np.array([0.5, 0.25, 0.25]), exact=True)
+    reach, _ = reach_of(problem)
+    begun = first_codes(problem, reach)
+    scales = scales_of_contrast(problem, problem.whole(begun), (0.3, 0.45, 0.6, 0.75, 0.85, 0.92))
+    (course,) = courses_of(problem, reach, scales.scales)
+    asked = []
+
+    def watched(problem: VolumeProblem, shares: np.ndarray, stage: Stage) -> np.ndarray | None:
+        asked.append(stage)
+        return renamed(problem, shares, stage)
+
+    monkeypatch.setattr("lapwing.solvers.graph.repairs.renamed", watched)
+    (found,) = repaired(course)
+    assert (found.codes != codes).mean() < 0.02
+    assert asked
+    assert all(stage.scale == course.stages[-1].scale for stage in asked)
+    assert {stage.softness for stage in asked} == {SOFTNESS[-1]}

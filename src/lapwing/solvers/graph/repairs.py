@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lapwing.solvers.graph.courses import Course
+from lapwing.solvers.graph.courses import SOFTNESS, Course
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.names import renamed
 from lapwing.solvers.graph.regrow import regrown
@@ -69,7 +69,7 @@ def _with_names(course: Course) -> Course:
     """Name the parts anew while that lowers the objective and contradicts no more labels."""
     problem, stages = course.problem, course.stages
     for _ in range(_ROUNDS):
-        shares = renamed(problem, course.reached.shares, stages[-1])
+        shares = renamed(problem, course.reached.shares, _soft(stages[-1]))
         if shares is None:
             break
         # At the finest scale alone J falls for certain; the others may find more.
@@ -119,6 +119,15 @@ def _better(course: Course, again: Balanced) -> bool:
     before = course.problem.disagreeing(course.reached.shares)
     worse = course.problem.disagreeing(again.shares) > before
     return again.objective < course.reached.objective and not worse
+
+
+def _soft(stage: Stage) -> Stage:
+    """The same with volumes that are not known.
+
+    Volumes that are held say which part is which, but have no part in J. Without them two of twenty
+    draws of Uspst, one label a class, took wrong names: 22.6 and 26.6 % errors, not 5.7 and 5.5.
+    """
+    return replace(stage, softness=SOFTNESS[-1])
 
 
 def _exact(stages: Sequence[Stage]) -> list[Stage]:
