@@ -119,12 +119,13 @@ def errors(records: Sequence[Record], found: Sequence[Outcome]) -> Table:
             _hindsight([records[i] for i in places], names),
         ]
         means = [mean_over_sets(values, tasks) for values in (*of_family, *rules)]
-        rows.append([f"{per_class}, {drawing}", *(f"{100 * mean:.1f}" for mean in means)])
+        shown = ["-" if np.isnan(mean) else f"{100 * mean:.1f}" for mean in means]
+        rows.append([f"{per_class}, {drawing}", *shown])
     rules_shown = ["larger of both", "compare", "best in hindsight"]
     header = ["labels a class", *names, *rules_shown]
     notes = [
         "In hindsight: the candidate with the smallest mean error of each set. Sparse sets and "
-        "those with more features than points have linear machines.",
+        "those with more features than points have linear machines. -: not tried on every set.",
     ]
     return Table("Errors (%) on the unlabelled points, mean over the sets", header, rows, notes)
 
@@ -185,13 +186,14 @@ def _in_order_of(records: Sequence[Record], found: Sequence[Outcome]) -> list[Re
 
 
 def _error_of(record: Record, name: str) -> float:
-    return next(row.error for row in record.rows if family(row) == name)
+    return next((row.error for row in record.rows if family(row) == name), np.nan)
 
 
 def _hindsight(records: Sequence[Record], names: Sequence[str]) -> list[float]:
     found = []
     for record in records:
         same = [other for other in records if other.task.source == record.task.source]
-        best = min(names, key=lambda name: np.mean([_error_of(other, name) for other in same]))
+        tried = [name for name in names if not np.isnan(_error_of(record, name))]
+        best = min(tried, key=lambda name: np.mean([_error_of(other, name) for other in same]))
         found.append(_error_of(record, best))
     return found

@@ -56,8 +56,8 @@ PIECES: tuple[Piece, ...] = (
     Piece("tuning-cost", "tuning --tables cost", 3),
     Piece("tuning-errors", "tuning --tables errors values --draws 3", 40),
     Piece("calibration", "calibration --draws 10", 40),
-    # S3VC of ten classes and more takes minutes a draw: the sets of two classes have six draws.
-    Piece("choosing", f"choosing --draws 6 --sets {_TWO_CLASSES}", 30),
+    # S3VC of ten classes and more takes a minute a draw: only the sets of two classes.
+    Piece("choosing", f"choosing --sets {_TWO_CLASSES}", 30),
     Piece("volumes-small", f"volumes --sets {_VOLUMES} --draws 5", 40),
     Piece("volumes-safety", f"volumes --sets {_VOLUMES} --methods laplace poisson mbo flow", 15),
     Piece(

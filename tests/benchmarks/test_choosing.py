@@ -107,3 +107,16 @@ def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch)
     assert [line[0] for line in table.rows] == ["3, equal"]
     assert table.rows[0][-1] == table.rows[0][1]
     assert estimates(outcomes(made)).rows[0][:2] == ["3, equal", "8"]
+
+
+def test_a_method_that_some_sets_did_not_try_has_no_mean_over_all() -> None:
+    """`BalancedGraphClassifier` is tried from three classes on."""
+    alone = row("LapSVC(gamma_I=0)", LABELS_ALONE, 0.4, 4)
+    made = [
+        record("digit1", 0, alone, row("S3VC()", CLUSTERS, 0.3)),
+        record("uspst", 0, alone, row("S3VC()", CLUSTERS, 0.2), row("Balanced()", CLUSTERS, 0.1)),
+    ]
+    table = errors(made, outcomes(made))
+    shown = dict(zip(table.header, table.rows[0], strict=True))
+    assert (shown["S3VC"], shown["Balanced"]) == ("25.0", "-")
+    assert shown["best in hindsight"] == "20.0"
