@@ -92,9 +92,10 @@ class CenteredFeatures:
         features = self.space.features
         if is_read(features) or is_sparse(features) or self.space.dtype != np.float64:
             return self
+        if not _CACHED_BYTES < features.nbytes <= _DOUBLED_BYTES:
+            return self
         left = self.squared_norms
-        near = np.all((left == 0) | (left > _CENTERED * self._sizes))
-        if not near or not _CACHED_BYTES < features.nbytes <= _DOUBLED_BYTES:
+        if not np.all((left == 0) | (left > _CENTERED * self._sizes)):
             return self
         return replace(self, space=LinearSpace(features.astype(np.float32)))
 
