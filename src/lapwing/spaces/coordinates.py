@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import is_sparse, row_blocks
 from lapwing.linalg import column_dot
@@ -47,7 +48,8 @@ class Coordinates:
 
     def gram(self) -> Array:
         if is_sparse(self.features):
-            return np.asarray((self.features @ self.features.T).toarray(), dtype=np.float64)
+            products = safe_sparse_dot(self.features, self.features.T, dense_output=True)
+            return np.asarray(products, dtype=np.float64)
         Z = np.vstack([np.asarray(block, dtype=np.float64) for _, block in self.blocks()])
         return np.asarray(Z @ Z.T)
 

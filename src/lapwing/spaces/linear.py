@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, is_sparse
 from lapwing._rows import PickedRows, is_rows, rows_of
@@ -78,7 +79,10 @@ class LinearSpace(Coordinates):
         if not (few and is_sparse(X)):
             return same_coordinates(replace(self, X=X))
         products = self._products
-        gram = (X @ X.T).toarray() if products is None else products[np.ix_(rows, rows)]
+        if products is None:
+            gram = safe_sparse_dot(X, X.T, dense_output=True)
+        else:
+            gram = products[np.ix_(rows, rows)]
         return factored_restriction(X, gram, self.function)
 
     def points(self, rows: Array) -> Any:
@@ -92,7 +96,9 @@ class LinearSpace(Coordinates):
     def _products(self) -> Array | None:
         """Inner products of all points, if they are few: many restrictions ask for them."""
         n = self.n_points
-        return (self.X @ self.X.T).toarray() if 8 * n * n <= _KEPT_BYTES else None
+        if 8 * n * n > _KEPT_BYTES:
+            return None
+        return np.asarray(safe_sparse_dot(self.X, self.X.T, dense_output=True))
 
     def function(self, coef: Array, intercept: Array) -> LinearFunction:
         w = coef.astype(self.dtype, copy=False)

@@ -105,7 +105,7 @@ class _Problem:
         return projected_gradient(self.objective, self.unpack(z), self.gradient_at(z))
 
     def _go_to(self, z: Array) -> None:
-        if not np.array_equal(z, self.last):
+        if (z != self.last).any():  # `array_equal` takes three times as long
             self._evaluate(z)
 
     def _evaluate(self, z: Array) -> None:
