@@ -190,3 +190,12 @@ def test_work_that_shares_in_its_turn_does_not_wait_for_itself() -> None:
     outer.start()
     outer.join(timeout=20)
     assert done == [0, 6, 12, 18, 24, 30]
+
+
+def test_the_only_block_stays_in_its_thread_and_is_shared_inside() -> None:
+    together = threading.Barrier(2, timeout=10)
+
+    def outer(number: int) -> list[int]:
+        return [number, *share(2, lambda _: together.wait() * 0, range(2))]
+
+    assert share(2, outer, [7]) == [[7, 0, 0]]

@@ -58,7 +58,10 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     # A thread of a pool that waited for others of it would wait for itself.
     if n_threads == 1 or getattr(_sharing, "now", False):
         return list(map(work, *blocks))
-    return list(_pool(n_threads).map(work, *blocks))
+    calls = list(zip(*blocks, strict=False))
+    if len(calls) == 1:  # stays in this thread, and so can share in its turn
+        return [work(*calls[0])]
+    return list(_pool(n_threads).map(lambda call: work(*call), calls))
 
 
 @cache

@@ -237,7 +237,15 @@ def sparse_product(L: CSR, F: Array) -> Array:
     out = np.empty(F.shape, dtype=F.dtype)
 
     def multiply(rows: slice) -> None:
-        out[rows] = L[rows] @ F
+        out[rows] = _some_rows(L, rows) @ F
 
     share(n_threads, multiply, even_blocks(L.indptr, n_threads))
     return out
+
+
+def _some_rows(L: CSR, rows: slice) -> CSR:
+    """Consecutive rows; what they hold is not copied, which slicing would do."""
+    entries = slice(L.indptr[rows.start], L.indptr[rows.stop])
+    indptr = L.indptr[rows.start : rows.stop + 1] - L.indptr[rows.start]
+    part = (L.data[entries], L.indices[entries], indptr)
+    return cast("CSR", sp.csr_array(part, shape=(len(indptr) - 1, L.shape[1])))

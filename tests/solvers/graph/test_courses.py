@@ -14,10 +14,11 @@ from sklearn.datasets import load_digits
 from lapwing.datasets import mask_labels
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.graph import descent as descent_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import repairs as repairs_module
 from lapwing.solvers.graph.courses import Course, best_courses, courses_of
-from lapwing.solvers.graph.descent import Balanced
+from lapwing.solvers.graph.descent import Balanced, side_by_side
 from lapwing.solvers.graph.evidence import count_left_out, most_credible
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.graph.repairs import repaired
@@ -53,6 +54,37 @@ def test_unknown_volumes_are_followed_from_several_starts(labels: int, number: i
     assert all(len(course.traces[0].history) == len(CONTRASTS) for course in found[:-2])
 
 
+def test_threads_that_share_the_descents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, _ = blob_problem((40, 30, 20, 30), gap=3.0, labels=2, seed=1)
+    monkeypatch.setattr(descent_module, "_SMALL", 0)
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr(descent_module, "available_threads", lambda n=n_threads: n)
+        found.append(PARTITIONS["flow"].solve(problem))
+    assert_array_equal(found[0].scores, found[1].scores)
+    told = [[(stage.name, stage.objective) for stage in each.history] for each in found]
+    assert told[0] == told[1]
+    assert found[0].n_iter == found[1].n_iter
+
+
+@pytest.mark.parametrize("limit", ["_SMALL", "_LARGE"])
+def test_few_and_very_many_points_are_descended_with_by_one_thread(
+    monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    problem, _ = blob_problem()
+    entries = problem.n_points * problem.n_classes
+    limits = {"_SMALL": 0, "_LARGE": entries, limit: entries + (1 if limit == "_SMALL" else -1)}
+    asked = []
+    monkeypatch.setattr(descent_module, "available_threads", lambda: 2)
+    monkeypatch.setattr(descent_module, "share", lambda n, work, *rest: asked.append(n))
+    for name, entry in limits.items():
+        monkeypatch.setattr(descent_module, name, entry)
+    side_by_side(problem, abs, [1, 2])
+    monkeypatch.setattr(descent_module, limit, entries)
+    side_by_side(problem, abs, [1, 2])
+    assert asked == [1, 2]
+
+
 def test_known_volumes_are_followed_once() -> None:
     problem, _ = blob_problem(gap=2.0, prior=(1 / 3,) * 3, exact=True)
     assert len(courses(problem)) == 1
@@ -60,8 +92,27 @@ def test_known_volumes_are_followed_once() -> None:
 
 def test_courses_come_in_the_order_of_belief() -> None:
     found = courses(blob_problem(gap=2.0)[0])
+    one = found[0]
+    others = [having(one, changed) for changed in (3, 6, 9)]
+    found = [one, *others]
     assert best_courses(found, last, 3) == found[:0:-1]
     assert best_courses(found, first, 99) == found
+
+
+def test_a_partition_that_two_courses_found_is_mended_once() -> None:
+    """And no less credible one takes the place of the second."""
+    one = courses(blob_problem(gap=2.0)[0])[0]
+    same, other = having(one, 0), having(one, 5)
+    assert best_courses([one, same, other], first, 2) == [one]
+    assert best_courses([one, same, other], first, 3) == [one, other]
+
+
+def having(course: Course, changed: int) -> Course:
+    """The same course, but some points without a label have another class."""
+    scores = course.reached.scores.copy()
+    rows = course.problem.free[:changed]
+    scores[rows] = np.roll(scores[rows], 1, axis=1)
+    return replace(course, reached=replace(course.reached, scores=scores))
 
 
 def test_the_most_credible_of_what_was_mended_is_kept_and_nothing_told_twice(

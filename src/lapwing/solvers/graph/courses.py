@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import Scale, VolumeProblem
-from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend
+from lapwing.solvers.graph.descent import Balanced, Stage, Trace, descend, side_by_side
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.start import SOFTEST, first_codes, scaled, temperature_of
@@ -18,6 +20,7 @@ __all__ = ["SOFTNESS", "Course", "Credible", "best_courses", "courses_of", "seve
 
 SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
 _MIDDLE_FROM = 2
+_SAME = 1e-3  # part of the points: courses that differ in fewer end alike
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
 
 Credible = Callable[[Sequence[Array]], int]
@@ -74,28 +77,38 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
     """
     begun = first_codes(problem, reach)
     if problem.exact:
-        return [_followed(problem, begun, scales)]
-    harmonic = laplace(problem)
+        return [_followed(scales, problem, begun, 0)]
     poisson = problem.with_prior(_drawn(problem, reach.argmax(axis=1)), exact=False)
-    courses = [
-        _followed(problem, begun, scales),
-        _followed(poisson, first_codes(poisson, reach), scales),
+    followed = partial(_followed, scales)
+    jobs: list[Callable[[], list[Course]]] = [
+        lambda: [followed(problem, begun, 0)],
+        lambda: [followed(poisson, first_codes(poisson, reach), 0)],
+        lambda: _from_harmonic(scales, problem),
+        lambda: [followed(problem, begun, _MIDDLE_FROM)],
     ]
+    return list(chain.from_iterable(side_by_side(problem, lambda job: job(), jobs)))
+
+
+def _from_harmonic(scales: Sequence[Scale], problem: VolumeProblem) -> list[Course]:
+    """From harmonic functions: at their own volumes where these say something, and evened."""
+    harmonic = laplace(problem)
+    courses = []
     if several(problem):
         codes = harmonic.scores.argmax(axis=1)
         posed = problem.with_prior(_drawn(problem, codes), exact=False)
-        courses.append(_followed(posed, codes, scales))
+        courses.append(_followed(scales, posed, codes, 0))
     even = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
-    courses += [_followed(problem, codes, scales, _MIDDLE_FROM) for codes in (begun, even)]
-    courses[-1] = courses[-1].having_spent(harmonic.n_iter)
-    return courses
+    course = _followed(scales, problem, even, _MIDDLE_FROM)
+    return [*courses, course.having_spent(harmonic.n_iter)]
 
 
 def best_courses(courses: Sequence[Course], credible: Credible, wanted: int) -> list[Course]:
-    """So many that are believed most, in this order; all that are given if they are fewer."""
+    """At most so many that are believed most, in this order, each partition once."""
     left, found = list(courses), list[Course]()
-    while left and len(found) < wanted:
-        found.append(left.pop(credible([course.codes for course in left])))
+    for _ in range(min(wanted, len(left))):
+        course = left.pop(credible([course.codes for course in left]))
+        if all((course.codes != other.codes).mean() > _SAME for other in found):
+            found.append(course)
     return found
 
 
@@ -110,9 +123,7 @@ def _drawn(problem: VolumeProblem, codes: Array) -> Array:
     return np.asarray(_TRUST * found + (1 - _TRUST) * problem.prior)
 
 
-def _followed(
-    problem: VolumeProblem, codes: Array, scales: Sequence[Scale], first: int = 0
-) -> Course:
+def _followed(scales: Sequence[Scale], problem: VolumeProblem, codes: Array, first: int) -> Course:
     stages = _stages(problem, scales)
     reached = descend(problem, problem.whole(codes), stages[first:], "flow")
     return Course(problem, stages, reached, (reached.trace,))

@@ -11,22 +11,29 @@ taken. The coarse scales see the large structure and few minima, the fine ones t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._host.threads import available_threads, share
 from lapwing.classes.balance import Balance, balance
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.graph.partition import Descent
 from lapwing.solvers.graph.resolvent import resolvent
 
-__all__ = ["Balanced", "Stage", "Trace", "descend"]
+__all__ = ["Balanced", "Stage", "Trace", "descend", "side_by_side"]
+
+T = TypeVar("T")
 
 _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well
 _STILL = 1e-3  # part of the shares
 _VOLUMES = 1e-7  # tolerance of a balance
+# Entries of the shares, of which a descent takes a dozen such arrays. Beyond, threads share every
+# product with the graph instead (`lapwing.graphs.laplacian.sparse_product`).
+_SMALL, _LARGE = 25_000, 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +131,25 @@ def descend(problem: VolumeProblem, shares: Array, stages: Sequence[Stage], name
         point.n_iter,
         point.change,
     )
+
+
+def side_by_side(
+    problem: VolumeProblem, work: Callable[..., T], *arguments: Iterable[Any]
+) -> list[T]:
+    """Results of work that descends by itself, as `map` has them; threads share it.
+
+    Not of few points, where the interpreter is most of the time, nor of so many that the arrays of
+    one descent fill the memory.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    work : callable
+    *arguments : iterables
+    """
+    entries = problem.n_points * problem.n_classes
+    n_threads = available_threads() if _SMALL <= entries <= _LARGE else 1
+    return share(n_threads, work, *arguments)
 
 
 @dataclass(frozen=True, eq=False)

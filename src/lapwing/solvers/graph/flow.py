@@ -27,6 +27,7 @@ strongly, and a partition of more equal volumes may have less of it than the tru
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 
 from lapwing._arrays import Array
 from lapwing.classes.balance import balance
@@ -39,7 +40,7 @@ from lapwing.solvers.graph.courses import (
     courses_of,
     several,
 )
-from lapwing.solvers.graph.descent import descend
+from lapwing.solvers.graph.descent import descend, side_by_side
 from lapwing.solvers.graph.evidence import count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
@@ -65,7 +66,7 @@ def flow(problem: VolumeProblem) -> Partition:
     credible = partial(most_credible, problem, left_out=left_out)
     courses = courses_of(problem, reach, scales.scales)
     chosen = best_courses(courses, credible, _REPAIRED)
-    mended = [after for course in chosen for after in repaired(course)]
+    mended = list(chain.from_iterable(side_by_side(problem, repaired, chosen)))
     best = best_courses(mended, credible, 1)[0]
     # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(best) if problem.exact else None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +21,7 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
-from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.descent import Balanced, Stage, descend, side_by_side
 from lapwing.solvers.graph.pairs import present_pair
 from lapwing.solvers.graph.resolvent import shifted_solve
 
@@ -105,23 +106,20 @@ def _best_split(
 ) -> tuple[Array | None, int]:
     """The split of least energy, None if it is the present one; products with the part."""
     vectors, n_iter = smooth_functions(part.graph, _FUNCTIONS, present, stages[0].scale.s)
-    followed = _followed(part, present, stages)
-    least, best = followed.objective, None
-    n_iter += followed.n_iter
-    for vector in vectors.T:
-        found = _followed(part, split_at_volumes(part, vector), stages)
-        n_iter += found.n_iter
-        if found.objective < least:
-            least, best = found.objective, found.shares.argmax(axis=1)
-    if best is not None and (best == present).mean() > 1 - _SAME:
-        best = None
-    return best, n_iter
+    splits = [present, *(split_at_volumes(part, vector) for vector in vectors.T)]
+    found = side_by_side(part, partial(_followed, part, stages), splits)
+    n_iter += sum(each.n_iter for each in found)
+    best = min(found, key=lambda each: each.objective)
+    codes = best.shares.argmax(axis=1)
+    if best is found[0] or (codes == present).mean() > 1 - _SAME:
+        return None, n_iter
+    return codes, n_iter
 
 
 _SAME = 1e-3  # part of the points that a descent may still move
 
 
-def _followed(part: VolumeProblem, codes: Array, stages: Sequence[Stage]) -> Balanced:
+def _followed(part: VolumeProblem, stages: Sequence[Stage], codes: Array) -> Balanced:
     return descend(part, part.whole(codes), stages, "pair")
 
 
