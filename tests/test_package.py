@@ -49,7 +49,7 @@ PUBLIC = {
         Candidate Comparison Evidence HeldOut LabeledKFold LabeledShuffleSplit
         LabeledStratifiedKFold LeaveOneLabelOut LeaveOneOut Reproducibility SureRows calibrate
         compare default_candidates labeled_cross_val_predict labeled_scorer leave_one_out
-        reproducibility sure_rows
+        reproducibility rows_to_label sure_rows
     """,
     "lapwing.dask": """
         DaskAnchorGraphClassifier DaskEigenfunctionClassifier DaskLapERLSClassifier

@@ -2,8 +2,9 @@
 
 The first table starts with one label a class and asks for five rows at a time, by three rules:
 random rows, the rows whose two largest decision values are closest, and `suggest`. It has the mean
-error on the unlabelled points over all label numbers, and the last one. The second compares
-`add_labels` with a fit.
+error on the unlabelled points over all label numbers, and the last one. The second starts without
+any label, and counts the classes that the first rows show. The third compares `add_labels` with a
+fit.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
 from lapwing import LapERLSClassifier, LapRLSClassifier, LapSVC
+from lapwing.model_selection import rows_to_label
 
 MOST = 1500
 BATCH = 5
 FEW_CLASSES = 5
 BUDGET_FEW, BUDGET_MANY = 40, 60  # rows asked for, beside those of the start
+RANDOM = 200  # draws of first rows
 LIMIT = 0.1  # seconds of one more label at 20,000 points
 
 Rule = Callable[[LapRLSClassifier, Any, np.random.Generator], Any]
@@ -39,6 +42,16 @@ class Course(NamedTuple):
     rule: str
     mean: float
     last: float
+
+
+class First(NamedTuple):
+    """Classes that the first rows show, by `rows_to_label` and drawn at random in the mean."""
+
+    name: str
+    classes: int
+    rows: int
+    told: int
+    drawn: float
 
 
 class Update(NamedTuple):
@@ -87,16 +100,19 @@ def run(arguments: argparse.Namespace) -> int:
     sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     courses: list[Course] = []
+    firsts: list[First] = []
     for name in sets:
         with step(name):
             courses += measure_courses(name, draws)
+            firsts += measure_first(name)
     with step("updates"):
         updates = measure_updates(5000 if arguments.quick else 20_000)
     raw = {
         "courses": [course._asdict() for course in courses],
+        "first": [first._asdict() for first in firsts],
         "updates": [update._asdict() for update in updates],
     }
-    tables = [_course_table(courses), _update_table(updates)]
+    tables = [_course_table(courses), _first_table(firsts), _update_table(updates)]
     write_results(arguments.output, "labelling", tables, raw)
     means = {rule: _mean(courses, rule) for rule in RULES}
     return 0 if means["suggest"] < means["random"] and updates[-1].update <= LIMIT else 1
@@ -131,6 +147,18 @@ def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
             open_rows = ~model.labeled_
             errors.append(float((model.transduction_ != truth)[open_rows].mean()))
     return errors
+
+
+def measure_first(name: str) -> list[First]:
+    """Classes among as many rows as there are classes, and among twice as many."""
+    X, truth = sampled(name, MOST)
+    rng = np.random.default_rng(0)
+    found = []
+    for rows in np.array([1, 2]) * len(np.unique(truth)):
+        drawn = [len(set(rng.choice(truth, rows, replace=False))) for _ in range(RANDOM)]
+        told = len(set(truth[rows_to_label(X, k=int(rows))]))
+        found.append(First(name, len(np.unique(truth)), int(rows), told, float(np.mean(drawn))))
+    return found
 
 
 def measure_updates(n: int) -> list[Update]:
@@ -176,6 +204,15 @@ def _course_table(courses: list[Course]) -> Table:
             f"From one label a class, {BATCH} rows at a time: {BUDGET_FEW} rows, or {BUDGET_MANY} "
             f"from {FEW_CLASSES} classes on. LapRLSClassifier()."
         ],
+    )
+
+
+def _first_table(firsts: list[First]) -> Table:
+    rows = [(f.name, f"{f.classes}", f"{f.rows}", f"{f.told}", f"{f.drawn:.1f}") for f in firsts]
+    return Table(
+        "Before the first label: classes that the first rows show",
+        ("set", "classes", "rows", "rows_to_label", "random"),
+        rows,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +14,8 @@ from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
-from lapwing.graphs import build_laplacian, default_graph
-from lapwing.graphs.design import cover
-from lapwing.problem import distinct_rows
+from lapwing.graphs import default_graph
+from lapwing.model_selection.next_rows import telling_rows
 
 __all__ = ["Suggestion", "suggest"]
 
@@ -95,8 +93,8 @@ def suggest(
         rows = estimator.suggest(request.n_rows)
     else:
         graph = usual if estimator.graph is None else estimator.graph
-        rows = _cover(
-            graph, before.points, table.labeled, request.n_rows, regression=method.regression
+        rows = telling_rows(
+            before.points, table.labeled, request.n_rows, graph, regression=method.regression
         )
     if not len(rows):
         raise ValueError(
@@ -105,14 +103,3 @@ def suggest(
         )
     seconds = time.perf_counter() - start
     return Suggestion(request, table, rows, fitted, before.words, seconds)
-
-
-def _cover(
-    graph: Any, points: Any, labeled: NDArray[np.bool_], n_rows: int, *, regression: bool
-) -> NDArray[np.intp]:
-    """Rows that say most about all others by the graph; equal rows are one point."""
-    first, vertex = distinct_rows(points)
-    counts = np.bincount(vertex).astype(np.float64)
-    laplacian = build_laplacian(graph, points[first], regression=regression)
-    chosen = cover(laplacian, np.unique(vertex[labeled]), n_rows, counts)
-    return np.asarray(first[chosen], dtype=np.intp)

@@ -8,6 +8,7 @@ scores take them as ``cv``. `labeled_scorer` makes a scorer that leaves unlabell
 `leave_one_out` and `reproducibility` say how far an answer can be trusted. They fit an estimator
 again and again to the same points, which costs little more than one fit where the family allows it.
 `compare` asks both of the families of methods, and says which to use and what to expect of it.
+`rows_to_label` names the rows to label next, with a model or before there is any label.
 """
 
 from lapwing._host.publish import publish as _publish
@@ -16,6 +17,7 @@ from lapwing.model_selection.comparison import Comparison, compare
 from lapwing.model_selection.evidence import Evidence
 from lapwing.model_selection.held_out import HeldOut, labeled_cross_val_predict
 from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
+from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
 from lapwing.model_selection.scorers import labeled_scorer
 from lapwing.model_selection.sharpening import calibrate
@@ -46,6 +48,7 @@ __all__ = [
     "labeled_scorer",
     "leave_one_out",
     "reproducibility",
+    "rows_to_label",
     "sure_rows",
 ]
 
