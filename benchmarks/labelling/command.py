@@ -3,8 +3,9 @@
 The first table starts with one label a class and asks for five rows at a time, by three rules:
 random rows, the rows whose two largest decision values are closest, and `suggest`. It has the mean
 error on the unlabelled points over all label numbers, and the last one. The second starts without
-any label, and counts the classes that the first rows show. The third compares `add_labels` with a
-fit.
+any label, and counts the classes that the first rows show. The third fits `S3VC` again for each
+five rows, on the sets of two classes, and asks `rows_to_label`. The last one compares `add_labels`
+with a fit.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from benchmarks.shared.labels import UNLABELED, draw_covering
 from benchmarks.shared.output import RESULTS, step, write_results
 from benchmarks.shared.sampled import SETS, sampled
 from benchmarks.shared.tables import Table
-from lapwing import LapERLSClassifier, LapRLSClassifier, LapSVC
+from lapwing import S3VC, LapERLSClassifier, LapRLSClassifier, LapSVC
 from lapwing.model_selection import rows_to_label
 
 MOST = 1500
 BATCH = 5
 FEW_CLASSES = 5
 BUDGET_FEW, BUDGET_MANY = 40, 60  # rows asked for, beside those of the start
+AGAIN_BUDGET, AGAIN_MOST = 20, 800  # rows asked for, and points, where a fit is done again
 RANDOM = 200  # draws of first rows
 LIMIT = 0.1  # seconds of one more label at 20,000 points
 
@@ -42,6 +44,13 @@ class Course(NamedTuple):
     rule: str
     mean: float
     last: float
+
+
+AGAIN = {
+    "random": lambda X, y, model, rng: rng.choice(np.flatnonzero(y < 0), BATCH, replace=False),
+    "graph alone": lambda X, y, model, rng: rows_to_label(X, y, BATCH),
+    "graph and model": lambda X, y, model, rng: rows_to_label(X, y, BATCH, model=model),
+}
 
 
 class First(NamedTuple):
@@ -100,19 +109,27 @@ def run(arguments: argparse.Namespace) -> int:
     sets = arguments.sets or (SETS[:2] if arguments.quick else SETS)
     draws = min(arguments.draws, 2) if arguments.quick else arguments.draws
     courses: list[Course] = []
+    again: list[Course] = []
     firsts: list[First] = []
     for name in sets:
         with step(name):
             courses += measure_courses(name, draws)
             firsts += measure_first(name)
+            again += measure_again(name, draws)
     with step("updates"):
         updates = measure_updates(5000 if arguments.quick else 20_000)
     raw = {
         "courses": [course._asdict() for course in courses],
+        "again": [course._asdict() for course in again],
         "first": [first._asdict() for first in firsts],
         "updates": [update._asdict() for update in updates],
     }
-    tables = [_course_table(courses), _first_table(firsts), _update_table(updates)]
+    tables = [
+        _course_table(courses),
+        _first_table(firsts),
+        *([_again_table(again)] if again else []),
+        _update_table(updates),
+    ]
     write_results(arguments.output, "labelling", tables, raw)
     means = {rule: _mean(courses, rule) for rule in RULES}
     return 0 if means["suggest"] < means["random"] and updates[-1].update <= LIMIT else 1
@@ -146,6 +163,38 @@ def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
             model.add_labels(rows, truth[rows])
             open_rows = ~model.labeled_
             errors.append(float((model.transduction_ != truth)[open_rows].mean()))
+    return errors
+
+
+def measure_again(name: str, draws: int) -> list[Course]:
+    """All rules of `AGAIN` on a set of two classes; nothing on others."""
+    X, truth = sampled(name, AGAIN_MOST)
+    if len(np.unique(truth)) > 2:
+        return []
+    kernel = "linear" if X.shape[1] > len(X) else "rbf"
+    found = []
+    for label, rule in AGAIN.items():
+        errors = np.array([again_of(X, truth, kernel, rule, draw) for draw in range(draws)])
+        mean = errors.mean(axis=0)
+        found.append(Course(name, label, 100 * float(mean.mean()), 100 * float(mean[-1])))
+    return found
+
+
+def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int) -> list[float]:
+    """Errors of `S3VC` on the unlabelled points after each batch."""
+    rng = np.random.default_rng(seed)
+    first = draw_covering(np.arange(len(truth)), truth, 2, rng)
+    y = np.full(len(truth), UNLABELED)
+    y[first] = truth[first]
+    errors = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a balance that few labels contradict, say
+        model = S3VC(kernel).fit(X, y)
+        for _ in range(AGAIN_BUDGET // BATCH):
+            rows = rule(X, y, model, rng)
+            y[rows] = truth[rows]
+            model = S3VC(kernel).fit(X, y)
+            errors.append(float((model.transduction_ != truth)[y < 0].mean()))
     return errors
 
 
@@ -190,21 +239,33 @@ def _mean(courses: list[Course], rule: str) -> float:
 
 
 def _course_table(courses: list[Course]) -> Table:
+    return _table_of_courses(
+        "Error on the unlabelled points while labels come in, % (at the end)",
+        courses,
+        list(RULES),
+        f"From one label a class, {BATCH} rows at a time: {BUDGET_FEW} rows, or {BUDGET_MANY} "
+        f"from {FEW_CLASSES} classes on. LapRLSClassifier().",
+    )
+
+
+def _again_table(courses: list[Course]) -> Table:
+    return _table_of_courses(
+        "The same by S3VC, which is fitted again, and rows_to_label, % (at the end)",
+        courses,
+        list(AGAIN),
+        f"From one label a class, {BATCH} rows at a time, {AGAIN_BUDGET} in all; two classes, "
+        f"at most {AGAIN_MOST} points.",
+    )
+
+
+def _table_of_courses(title: str, courses: list[Course], rules: list[str], note: str) -> Table:
     rows = []
     for name in dict.fromkeys(course.name for course in courses):
         of_set = {course.rule: course for course in courses if course.name == name}
-        cells = (f"{of_set[rule].mean:.1f} ({of_set[rule].last:.1f})" for rule in RULES)
+        cells = (f"{of_set[rule].mean:.1f} ({of_set[rule].last:.1f})" for rule in rules)
         rows.append((name, *cells))
-    rows.append(("mean", *(f"{_mean(courses, rule):.1f}" for rule in RULES)))
-    return Table(
-        "Error on the unlabelled points while labels come in, % (at the end)",
-        ("set", *RULES),
-        rows,
-        [
-            f"From one label a class, {BATCH} rows at a time: {BUDGET_FEW} rows, or {BUDGET_MANY} "
-            f"from {FEW_CLASSES} classes on. LapRLSClassifier()."
-        ],
-    )
+    rows.append(("mean", *(f"{_mean(courses, rule):.1f}" for rule in rules)))
+    return Table(title, ("set", *rules), rows, [note])
 
 
 def _first_table(firsts: list[First]) -> Table:
