@@ -171,7 +171,7 @@ def measure_again(name: str, draws: int) -> list[Course]:
     X, truth = sampled(name, AGAIN_MOST)
     if len(np.unique(truth)) > 2:
         return []
-    kernel = "linear" if X.shape[1] > len(X) else "rbf"
+    kernel = "linear" if X.shape[1] > X.shape[0] else "rbf"
     found = []
     for label, rule in AGAIN.items():
         errors = np.array([again_of(X, truth, kernel, rule, draw) for draw in range(draws)])
