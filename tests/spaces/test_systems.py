@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from lapwing.spaces import FullKernelSpace, LinearSpace
+from lapwing._rows import ArrayRows
+from lapwing.spaces import FullKernelSpace, LinearSpace, systems
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
 from tests.helpers.spaces import MAKERS, N, applied, penalty, point_weights, random
@@ -144,3 +147,25 @@ def test_systems_forecast_their_memory(name, monkeypatch):
         known.space.system(applied(S), 0.1, False)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
     known.space.system(applied(S), 0.1, False)
+
+
+def test_columns_of_a_design_on_disk_are_held_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At most sixteen of many points, and the same matrix as in memory."""
+    X = np.random.default_rng(0).standard_normal((50, 40))
+    on_disk = LinearSpace(ArrayRows(X)).features
+    widths: list[int] = []
+
+    def smooth(block: Any) -> Any:
+        widths.append(block.shape[1])
+        return 2 * block
+
+    monkeypatch.setattr(systems, "_READ_BYTES", 0)
+    weights = np.r_[np.ones(5), np.zeros(45)]
+    u = X[:, :1] * weights[:, None]
+    found = systems.PrimalSystem(on_disk, smooth, 0.1, True).factor(weights)(u)
+    assert max(widths) == 16
+    expected = systems.PrimalSystem(X, lambda block: 2 * block, 0.1, True).factor(weights)(u)
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-10)
+    np.testing.assert_allclose(found.intercept, expected.intercept, atol=1e-10)

@@ -46,7 +46,9 @@ __all__ = [
     "expansion_system",
 ]
 
-_READ_BYTES = 2**29  # of columns of a design on disk
+# Columns of a design on disk, for each of which it is read twice. With what smoothing takes they
+# are held three times: 400 bytes a point, as the graph. Of few points they are more.
+_READ_COLUMNS, _READ_BYTES = 16, 2**27
 # Digits that the expansion may lose to cancellation before feature coordinates take over.
 _RESIDUAL_TOLERANCE = 1e-9
 # Columns by which many are judged: it is the matrix that loses the digits, of every column.
@@ -261,7 +263,7 @@ class PrimalSystem:
         base = np.zeros((size, size))
         if smoothness is not None:
             # Each of these takes two passes over a design that is read from disk.
-            budget = _READ_BYTES if is_read(Phi) else BLOCK_BYTES
+            budget = max(_READ_BYTES, 8 * n * _READ_COLUMNS) if is_read(Phi) else BLOCK_BYTES
             for columns in row_blocks(d, 8 * n, budget):
                 block = Phi[:, columns]
                 block = block.toarray() if is_sparse(block) else block
