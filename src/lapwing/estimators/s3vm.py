@@ -228,9 +228,10 @@ class S3VC(SemiSupervisedClassifier):
     intrinsic norm is that of h, without the bias, as the deformed kernel of [1]_ has it.
 
     An evaluation is a product with the features and one with their transpose; the full kernel is
-    factored once, n^3 / 3. Pairs of classes are shared between threads (as many as joblib counts
-    cores, within OMP_NUM_THREADS) and factor their own points; all rounds but the last stop near
-    a minimum. Pairs that will take minutes are announced by a `LongFitWarning`.
+    factored once, n^3 / 3. Pairs of classes of some 550 points and more are shared between threads
+    (as many as joblib counts cores, within OMP_NUM_THREADS) and factor their own points; all rounds
+    but the last stop near a minimum. Pairs that will take minutes are announced by a
+    `LongFitWarning`.
 
     References
     ----------
