@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from lapwing import LapRLSClassifier, LapSVC
+from lapwing import S3VC, LapRLSClassifier, LapSVC
+from lapwing.estimators.progress import Progress
 from tests.helpers.answers import scores
 from tests.helpers.callbacks import Iterates
 from tests.helpers.data import labeled_clusters
@@ -59,3 +60,11 @@ def test_a_callback_sees_the_kernel_of_this_fit_and_not_of_the_last() -> None:
     fresh = Iterates(X)
     LapSVC("rbf", solver="pcg", gamma_A=0.1).set_callbacks(fresh).fit(X, y)
     np.testing.assert_array_equal(record.scores[0], fresh.scores[0])
+
+
+def test_iterations_that_nobody_hears_of_leave_nothing_behind() -> None:
+    """Scikit-learn's contexts keep each of those below them."""
+    progress = Progress(S3VC(), 1, None, None)
+    with progress.stage("solve", None) as tick:
+        assert not any(tick(lambda: {}) for _ in range(9))
+    assert [context.task_name for context in progress._context] == ["fit", "solve"]

@@ -55,7 +55,12 @@ class Progress:
         context = self._context.subcontext(task_name=name, max_subtasks=max_steps)
         context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
+        # Every context is kept by the one above: where nobody listens, iterations make none.
+        heard = bool(getattr(self._estimator, "_skl_callbacks", ()))
+
         def tick(attributes: Attributes) -> bool:
+            if not heard:
+                return False
             step = context.subcontext(task_name="iteration")
             step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
             return bool(

@@ -24,7 +24,6 @@ __all__ = ["LinearSpace"]
 # many times that of the features: a product with 500 dense rows of 500 costs less than what L-BFGS
 # does with vectors of 20,000.
 _WIDE = 20
-_KEPT_BYTES = 2**28  # of inner products
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +77,8 @@ class LinearSpace(Coordinates):
         few = len(rows) < self.n_coef and len(rows) ** 2 < _WIDE * self.n_coef
         if not (few and is_sparse(X)):
             return same_coordinates(replace(self, X=X))
-        products = self._products
-        if products is None:
-            gram = safe_sparse_dot(X, X.T, dense_output=True)
-        else:
-            gram = products[np.ix_(rows, rows)]
+        # Not picked out of the products of all points: those are far apart in memory.
+        gram = safe_sparse_dot(X, X.T, dense_output=True)
         return factored_restriction(X, gram, self.function)
 
     def points(self, rows: Array) -> Any:
@@ -91,14 +87,6 @@ class LinearSpace(Coordinates):
             return self.X[rows]
         few = len(rows) * self.n_coef * self.dtype.itemsize <= BLOCK_BYTES
         return rows_of(self.X, rows) if few else PickedRows(self.X, rows)
-
-    @cached_property
-    def _products(self) -> Array | None:
-        """Inner products of all points, if they are few: many restrictions ask for them."""
-        n = self.n_points
-        if 8 * n * n > _KEPT_BYTES:
-            return None
-        return np.asarray(safe_sparse_dot(self.X, self.X.T, dense_output=True))
 
     def function(self, coef: Array, intercept: Array) -> LinearFunction:
         w = coef.astype(self.dtype, copy=False)
