@@ -421,6 +421,11 @@ def test_intervals_hold_the_truth() -> None:
         ([alone(), row(error=0.2)], (10, 10), "The unlabelled rows do not help"),
         ([alone(error=0.45)], (10, 10), "Nothing here follows the classes: label more rows, or"),
         ([row(error=0.45, n_left_out=0)], (1, 1), "These labels are too few to say"),
+        (
+            [row(), alone(error=0.02, objection="gives the class 'b' to 2.0 % of the rows")],
+            (10, 10),
+            "Of these candidates graph is the best: neighbours have the same class.",
+        ),
         ([row(objection="contradicts 30 %")], (10, 10), "No candidate keeps all classes"),
         ([row(reproducibility=math.nan)], (50, 50), "Every row has a label"),
         ([row("mine", "classes are topics")], (10, 10), "Of these candidates mine is the best"),
@@ -453,6 +458,24 @@ def test_verdicts(table: Any, counts: Any, said: str) -> None:
 def test_caveats(made: Evidence, asked: Setting, said: str) -> None:
     assert said in " ".join(caveats([made], asked))
     assert said not in " ".join(caveats([row()], setting(11, 11))) or asked.counts[0] == 10
+
+
+def test_a_far_better_estimate_that_is_not_chosen_is_told() -> None:
+    """A class may be as rare as the answer that was not chosen has it."""
+    objection = "gives the class 'b' to 2.0 % of the rows"
+    chosen, barred = row(error=0.3), row("rare", error=0.12, objection=objection)
+    said = " ".join(
+        caveats([chosen, row("worse", error=0.15, objection="-"), barred], setting(9, 9))
+    )
+    assert (
+        "rare would be at 12 %, and is not chosen as it gives the class 'b' to 2.0 % of the rows. "
+        "If that may be right, use it, or give the classes' sizes." in said
+    )
+    near = row("rare", error=0.25, objection=objection)
+    assert "would be at" not in " ".join(caveats([chosen, near], setting(9, 9)))
+    few = row(error=0.3, n_left_out=0)
+    assert "would be at" not in " ".join(caveats([few, barred], setting(1, 1)))
+    assert "would be at" not in " ".join(caveats([barred], setting(9, 9)))
 
 
 # --- together -------------------------------------------------------------------------------------

@@ -216,7 +216,8 @@ def test_a_column_can_be_insisted_on(tmp_path: Path) -> None:
     said = str(caught.value)
     assert "2 things are in the way" in said
     assert "column 'Name' cannot be used: names the rows: 120 different values" in said
-    assert "column 'Bemerkung' cannot be used: free text" in said
+    assert "column 'Bemerkung' cannot be used: free text. Texts have to become numbers" in said
+    assert said.count("Leave it out of --keep") == 1
     with pytest.raises(ValueError, match=r"no column 'Nmae' \(--keep\)\. Did you mean 'Name'"):
         read(path, LABEL, keep=("Nmae",))
     with pytest.raises(ValueError, match="--keep is of no use with --strict"):

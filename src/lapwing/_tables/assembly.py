@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from lapwing._tables.cells import Cells, join_cells
 from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, quoted
 from lapwing._tables.judging import (
+    FREE_TEXT,
     MAX_VALUES,
+    TEXTS_AS_NUMBERS,
     Habits,
     Unusable,
     date_evidence,
@@ -157,9 +159,10 @@ def _insist(
         elif verdict.forced is not None:
             readings.append(verdict.forced)
         else:
+            cure = "Leave it out of --keep and --features, or write it in another way."
+            cure = TEXTS_AS_NUMBERS if verdict.reason == FREE_TEXT else cure
             obstacles.append(
-                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. Leave it "
-                "out of --keep and --features, or write it in another way."
+                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}"
             )
     return readings, left_out, obstacles
 

@@ -58,6 +58,11 @@ _MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
 _MAX_BAD = 0.1  # of the cells; more is another kind of column
 _MIN_DISTINCT = 0.95  # of the cells of a column that names rows
 _MIN_WORDS = 4  # of a cell of free text, on average
+FREE_TEXT = "free text"
+TEXTS_AS_NUMBERS = (
+    "Texts have to become numbers first: embeddings, as columns of this table, or word counts "
+    "(TfidfVectorizer of scikit-learn), as a sparse file .mtx with --labels FILE."
+)
 _ID_NAME = re.compile(
     r"(?:^|[\W_])(?:id|nr|no|key|index|idx|guid|uuid)\.?$|(?:nummer|number|schlüssel)$",
     re.IGNORECASE,
@@ -360,7 +365,7 @@ def _why_many(spelled: list[str], n_values: int) -> str:
     if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > len(spelled):
         return "e-mail or web addresses"
     if sum(len(text.split()) for text in spelled) >= _MIN_WORDS * len(spelled):
-        return "free text"
+        return FREE_TEXT
     if distinct:
         return f"names the rows: {n_values} different values in {len(spelled)} rows"
     return f"{n_values} different values of text; up to {MAX_VALUES} are one-hot encoded"

@@ -73,6 +73,9 @@ def rows_to_label(
 
     Notes
     -----
+    Labels of rows that were chosen so do not show how large the classes are. `S3VC` takes the
+    shares of the classes from the labels: if you know them, give ``balance=``.
+
     Greedy reduction of the variance on the graph's smoothest eigenvectors [1]_, times how unsure an
     answer is: one less the difference of the two largest of `transduction_proba_`, in the manner
     of [2]_. A graph and some hundred of its eigenvectors are computed in every call: 2 s for 20,000
@@ -188,7 +191,7 @@ def _seen_by_the_last(model: Any, points: Any) -> tuple[Any, Any]:
     if not isinstance(model, SemiSupervisedEstimator):
         raise TypeError(
             f"{type(model).__name__} is no estimator of lapwing: it does not say which rows it was "
-            "fitted to. Give none, and the rows cover the data."
+            "fitted to. Of a search give best_estimator_. Without a model the rows cover the data."
         )
     check_is_fitted(model)
     return points, model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class Reproducibility:
     draws: Array
     of_class: Array
     of_class_standard_error: Array
-    of_rows: Array
+    of_rows: Array = field(repr=False)
     classes: Array
 
 

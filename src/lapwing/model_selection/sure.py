@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,8 @@ class SureRows:
         Between which it lies with a probability of 90 %; NaN if there are none.
     """
 
-    sure: Array
-    probability: Array
+    sure: Array = field(repr=False)
+    probability: Array = field(repr=False)
     threshold: float
     precision: float
     interval: tuple[float, float]
@@ -112,7 +112,7 @@ def sure_rows(model: Any, X: Any = None, *, precision: float = 0.99) -> SureRows
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} is no classifier of lapwing: it does not say how sharp its "
-            "probabilities are."
+            "probabilities are. Of a search give best_estimator_."
         )
     check_is_fitted(last)
     if X is None:

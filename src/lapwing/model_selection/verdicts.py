@@ -24,6 +24,7 @@ _AS_GUESSING = 0.7
 _NOTHING_FOUND = 0.8
 # A smaller gain over the labels alone is within what either estimate may be wrong by.
 _GAIN = 0.03
+_FAR = 0.1
 # How probable a gain must be to be called one.
 _SURE = 0.9
 # Below so many left-out labels, most of the estimate is the reproducibility.
@@ -56,7 +57,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
     setting : Setting
     """
     chosen = table[0]
-    alone = [row for row in table if row.assumption == LABELS_ALONE]
+    alone = [row for row in table if row.assumption == LABELS_ALONE and row.admitted]
     use = f"Use {chosen.name}."
     if not chosen.admitted:
         return (
@@ -153,12 +154,26 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
             f"The labels alone contradict the answer on {100 * chosen.contradiction:.0f} % more of "
             "the rows than they would if it were right."
         )
+    if (barred := _barred(table)) is not None:
+        found.append(
+            f"{barred.name} would be at {100 * barred.error:.0f} %, and is not chosen as it "
+            f"{barred.objection}. If that may be right, use it, or give the classes' sizes."
+        )
     if setting.n_used < setting.n_samples:
         found.append(
             f"The evidence is of {setting.n_used} of the {setting.n_samples} rows, with all "
             "labelled ones among them. On all rows methods that join neighbours do better."
         )
     return tuple(found)
+
+
+def _barred(table: Sequence[Evidence]) -> Evidence | None:
+    """The best of those that are not to be chosen, where it is far better than the choice."""
+    barred = [row for row in table if not row.admitted]
+    if not table[0].admitted or not barred or table[0].n_left_out < FEW_LEFT_OUT:
+        return None
+    best = min(barred, key=attrgetter("error"))
+    return best if best.error < table[0].error - _FAR else None
 
 
 def _probability_better(row: Evidence, other: Evidence) -> float:
