@@ -19,6 +19,8 @@ from lapwing._host.threads import (
     share,
     single_blas_thread,
 )
+from lapwing._host.warn import heard, warn
+from lapwing.exceptions import LapwingWarning
 
 
 def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,3 +201,16 @@ def test_the_only_block_stays_in_its_thread_and_is_shared_inside() -> None:
         return [number, *share(2, lambda _: together.wait() * 0, range(2))]
 
     assert share(2, outer, [7]) == [[7, 0, 0]]
+
+
+def test_what_the_caller_has_set_holds_in_the_threads() -> None:
+    def divided(zero: float) -> tuple[str, float]:
+        warn("small", LapwingWarning)
+        return threading.current_thread().name, float(np.float64(1) / zero)
+
+    with np.errstate(divide="ignore"), heard() as said:
+        found = share(2, divided, [0.0, -0.0, 0.0])
+    names, quotients = zip(*found, strict=True)
+    assert all(name.startswith("lapwing") for name in names)
+    assert quotients == (np.inf, -np.inf, np.inf)
+    assert [str(warning) for warning in said] == ["small"] * 3

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -61,7 +62,9 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     calls = list(zip(*blocks, strict=False))
     if len(calls) == 1:  # stays in this thread, and so can share in its turn
         return [work(*calls[0])]
-    return list(_pool(n_threads).map(lambda call: work(*call), calls))
+    # NumPy's error state and who hears warnings are the caller's. A context runs once at a time.
+    contexts = [copy_context() for _ in calls]
+    return list(_pool(n_threads).map(lambda c, call: c.run(work, *call), contexts, calls))
 
 
 @cache
