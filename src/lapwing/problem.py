@@ -17,7 +17,14 @@ from sklearn.utils.validation import _check_sample_weight
 from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
 from lapwing._rows import PickedRows, blocks_of, is_rows, rows_of
 
-__all__ = ["Problem", "check_weight_sizes", "check_weights", "distinct_rows", "make_problem"]
+__all__ = [
+    "Problem",
+    "check_weight_sizes",
+    "check_weights",
+    "distinct_rows",
+    "make_problem",
+    "some_rows",
+]
 
 # Of hashes, fixed: the same rows have the same ones in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD
@@ -172,13 +179,13 @@ def make_problem(
     rows = np.flatnonzero(kept)
     position = np.arange(len(rows))
     if merge:
-        first, position = distinct_rows(_some_rows(X, rows))
+        first, position = distinct_rows(some_rows(X, rows))
         rows = rows[first]
     vertex = np.full(n_rows, -1, dtype=np.intp)
     vertex[kept] = position
     points = X
     if len(rows) < n_rows:
-        points = _submatrix(X, rows) if pairwise else _some_rows(X, rows)
+        points = _submatrix(X, rows) if pairwise else some_rows(X, rows)
     observed = np.flatnonzero(labeled & kept)
     index, values, summed = _merge_observations(
         vertex[observed], targets[observed], weights[observed]
@@ -186,7 +193,7 @@ def make_problem(
     return Problem(points, vertex, rows, index, values, summed, labeled, weights)
 
 
-def _some_rows(X: Any, rows: Array) -> Any:
+def some_rows(X: Any, rows: Array) -> Any:
     """Points by their numbers, ascending; all of them are X itself."""
     if len(rows) == X.shape[0]:
         return X

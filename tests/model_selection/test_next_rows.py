@@ -5,17 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsTransformer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from lapwing import S3VC, FewLabelClassifier, KNNGraph, LapRLSRegressor, LapSVC
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    BalancedGraphClassifier,
+    FewLabelClassifier,
+    KNNGraph,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVC,
+)
+from lapwing.dask import DaskLapERLSClassifier
 from lapwing.datasets import mask_labels
+from lapwing.estimators import points as points_module
+from lapwing.exceptions import NothingUnlabeledWarning
 from lapwing.model_selection import Candidate, rows_to_label
 
 CENTERS = [[-6, -6], [-6, 6], [6, -6], [6, 6]]
@@ -120,12 +137,140 @@ def test_what_does_not_fit_together_is_refused(clusters: tuple[Any, Any], labels
     X = clusters[0]
     with pytest.raises(TypeError, match="SVC is no estimator of lapwing"):
         rows_to_label(X, k=2, model=SVC())
+    with pytest.raises(TypeError, match="DaskLapERLSClassifier is no estimator of lapwing that"):
+        rows_to_label(X, k=2, model=DaskLapERLSClassifier())
     with pytest.raises(NotFittedError):
         rows_to_label(X, k=2, model=S3VC())
     model = S3VC().fit(X, labels)
     with pytest.raises(ValueError, match=r"X has 100 rows and the model was fitted to 120"):
         rows_to_label(X[:100], k=2, model=model)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="X has 120 rows, but y has 50 entries"):
         rows_to_label(X, labels[:50], k=2)
+    with pytest.raises(TypeError, match=r"y=5 must have an entry for each row.*X, k=5"):
+        rows_to_label(X, 5)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    named = S3VC().fit(frame, labels)
+    with pytest.raises(ValueError, match="feature names should match"):
+        rows_to_label(frame[["b", "a"]], k=2, model=named)
     with pytest.raises(ValueError, match="X contains NaN in 58 places"):
         rows_to_label(np.where(X > 6, np.nan, X), k=2)
+
+
+def test_the_first_step_of_a_pipeline_reads_x_as_in_its_fit(
+    clusters: tuple[Any, Any], labels: Any
+) -> None:
+    frame = pd.DataFrame(clusters[0], columns=["a", "b"]).assign(kind=["x", "y"] * 60)
+    frame.loc[3, "a"] = np.nan
+    seen = make_column_transformer((SimpleImputer(), ["a", "b"]), (OneHotEncoder(), ["kind"]))
+    model = make_pipeline(seen, LapSVC()).fit(frame, labels)
+    expected = rows_to_label(seen.transform(frame), k=5, model=model[-1])
+    assert_array_equal(rows_to_label(frame, k=5, model=model), expected)
+
+
+def test_a_matrix_is_about_all_rows(clusters: tuple[Any, Any], labels: Any) -> None:
+    X, y = np.vstack([clusters[0], clusters[0][:9]]), np.append(labels, [0] + [-1] * 8)
+    W = KNNGraph(5).affinity(np.vstack([clusters[0], clusters[0][:9] + 50]))
+    model = LapSVC(graph=W).fit(X, y)
+    far = rows_to_label(X, k=5, graph=W)
+    assert (far >= 120).any()
+    assert_array_equal(far, rows_to_label(X, k=5, graph=AffinityGraph(W)))
+    K = rbf_kernel(X)
+    of_kernel = LapSVC("precomputed", graph=W).fit(K, y)
+    of_kernel.transduction_proba_ = model.transduction_proba_
+    expected = rows_to_label(X, k=5, model=model)
+    assert_array_equal(rows_to_label(K, k=5, model=of_kernel), expected)
+
+
+def test_a_kernel_matrix_has_no_points_for_a_graph(clusters: tuple[Any, Any], labels: Any) -> None:
+    K = rbf_kernel(clusters[0])
+    model = S3VC("precomputed").fit(K, labels)
+    for graph in (None, KNNGraph()):
+        with pytest.raises(ValueError, match=r"fitted to a kernel matrix, .*graph=AffinityGraph"):
+            rows_to_label(K, k=2, model=model, graph=graph)
+    graph = KNNGraph(10).affinity(clusters[0])
+    assert len(rows_to_label(K, k=2, model=model, graph=graph)) == 2
+
+
+def test_the_graph_is_that_of_the_fit_where_a_family_has_its_own_or_chooses(
+    clusters: tuple[Any, Any], labels: Any
+) -> None:
+    X = clusters[0]
+    model = BalancedGraphClassifier().fit(X, labels)
+    own = KNNGraph(10, weights="steep", power=1)
+    assert_array_equal(
+        rows_to_label(X, k=9, model=model), rows_to_label(X, k=9, model=model, graph=own)
+    )
+    assert (
+        rows_to_label(X, k=9, model=model) != rows_to_label(X, k=9, model=model, graph=KNNGraph(10))
+    ).any()
+    y = np.where(labels < 0, np.nan, labels + 0.5)
+    graph = KNNGraph(20, normalized=False)
+    chosen = LapRLSRegressorCV(graphs=[graph], updatable=True).fit(X, y)
+    assert_array_equal(rows_to_label(X, k=9, model=chosen), chosen.suggest(9))
+    assert (chosen.suggest(9) != rows_to_label(X, k=9, model=LapRLSRegressor().fit(X, y))).any()
+
+
+def test_labels_are_read_as_the_model_read_its_own(clusters: tuple[Any, Any], labels: Any) -> None:
+    X = clusters[0]
+    for known, model in [
+        (np.where(labels < 0, 99, labels), LapSVC(unlabeled=99)),
+        (np.where(labels < 0, None, np.where(labels < 2, -1, 1)), LapSVC()),
+        (np.where(labels < 0, np.nan, labels - 2.0), LapRLSRegressor()),  # -1 is a target
+    ]:
+        fitted = model.fit(X, known)
+        expected = rows_to_label(X, k=4, model=fitted)
+        assert_array_equal(rows_to_label(X, known, k=4, model=fitted), expected)
+
+
+@pytest.mark.parametrize(
+    ("rest", "cure"),
+    [
+        (-1, "If -1 means no label, pass unlabeled=-1."),
+        ("unlabeled", "If 'unlabeled' means no label, pass unlabeled='unlabeled'."),
+        (2, "If some have none, set y to None or NaN there"),
+    ],
+)
+def test_labels_of_which_none_is_missing_are_told(
+    clusters: tuple[Any, Any], rest: Any, cure: str
+) -> None:
+    label = "one" if isinstance(rest, str) else 1
+    with pytest.warns(NothingUnlabeledWarning, match=f"No row of y is unlabelled .*{cure}"):
+        rows = rows_to_label(clusters[0], [label] * 3 + [rest] * 117, k=4)
+    assert len(rows) == 0
+    assert len(rows_to_label(clusters[0], [label] * 3 + [rest] * 117, k=4, unlabeled=rest)) == 4
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_points_on_disk(
+    clusters: tuple[Any, Any],
+    labels: Any,
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    in_blocks: bool,
+) -> None:
+    X = clusters[0]
+    np.save(tmp_path / "X.npy", X)
+    expected = rows_to_label(X, k=4)
+    model = S3VC().fit(X, labels)
+    if in_blocks:
+        monkeypatch.setattr(points_module, "_SMALL_BYTES", 0)
+    assert_array_equal(rows_to_label(tmp_path / "X.npy", k=4), expected)
+    assert_array_equal(
+        rows_to_label(tmp_path / "X.npy", k=4, model=model), rows_to_label(X, k=4, model=model)
+    )
+    found = KNeighborsTransformer(n_neighbors=5)
+    assert_array_equal(
+        rows_to_label(tmp_path / "X.npy", k=4, graph=found), rows_to_label(X, k=4, graph=found)
+    )
+    with pytest.raises(FileNotFoundError, match=r"There is no .*Y\.npy"):
+        rows_to_label(tmp_path / "Y.npy", k=4)
+
+
+def test_points_on_disk_that_a_graph_takes_as_an_array_must_fit(
+    clusters: tuple[Any, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "X.npy", np.tile(clusters[0], 9000))
+    monkeypatch.setattr(points_module, "_SMALL_BYTES", 0)
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
+    with pytest.raises(MemoryError, match=r"TransformerGraph takes X as an array .*Use KNNGraph"):
+        rows_to_label(tmp_path / "X.npy", k=2, graph=KNeighborsTransformer())

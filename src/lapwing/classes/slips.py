@@ -26,6 +26,7 @@ from lapwing.exceptions import (
 
 __all__ = [
     "doubt_labels",
+    "doubt_none_left",
     "doubt_targets",
     "doubts_left_out",
     "near_miss",
@@ -156,6 +157,23 @@ def doubt_targets(targets: Array, labeled: Array) -> LapwingWarning | None:
     return NothingUnlabeledWarning(
         "No row of y is unlabelled, so nothing is learnt from unlabelled rows. Set y to NaN where "
         "there is no target, or leave this warning aside if every target is known."
+    )
+
+
+def doubt_none_left(y: Array, marker: Any) -> LapwingWarning:
+    """What to tell where rows to label are asked for, and every row of y has a label."""
+    labels = list(dict.fromkeys(y.tolist()))
+    texts = all(isinstance(label, str) for label in labels)
+    alike = [label for label in labels if texts and _is_word(label, labels, marker)]
+    if not texts and any(kind_of(label) == "number" and label == -1 for label in labels):
+        alike = [-1]
+    hint = (
+        f"If {alike[0]!r} means no label, pass unlabeled={alike[0]!r}."
+        if alike
+        else "If some have none, set y to None or NaN there, or name their marker by unlabeled=."
+    )
+    return NothingUnlabeledWarning(
+        f"No row of y is unlabelled (unlabeled={marker!r}), so none is left to label. {hint}"
     )
 
 

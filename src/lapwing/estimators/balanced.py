@@ -20,7 +20,7 @@ from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.estimators.refits import Refits
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs import Anchors, KNNGraph, Laplacian
+from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.problem import Problem
@@ -249,11 +249,11 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _check_wishes(self) -> None:
         check_space_or_auto(self.space)
 
-    def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
-        if graph.given is None and problem.n_points > 1:
-            k = min(_NEIGHBORS, problem.n_points - 1)
-            graph = WantedGraph(True, KNNGraph(k, weights="steep", power=1))
-        return super()._make_laplacian(graph, problem)
+    def _default_graph(self, X: Any) -> GraphRecipe:
+        n = X.shape[0]
+        if n == 1:
+            return super()._default_graph(X)
+        return KNNGraph(min(_NEIGHBORS, n - 1), weights="steep", power=1)
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages

@@ -108,6 +108,7 @@ class PathEstimator(Updatable):
     _plain: ClassVar[type[SemiSupervisedEstimator]]
     gammas: Any
     graphs: Any
+    best_params_: dict[str, Any]
 
     @abstractmethod
     def _usual(self, prepared: Prepared) -> Mapping[str, Any]:
@@ -143,6 +144,9 @@ class PathEstimator(Updatable):
         # One that is about rows decides: equal rows are then not one vertex.
         of_rows = [graph for graph in given if isinstance(graph, AffinityGraph)]
         return WantedGraph(wanted, (of_rows or given)[0])
+
+    def _graph_of_fit(self) -> Any:
+        return self.best_params_.get("graph")
 
     def _laplacians(self, problem: Problem) -> tuple[Graphed, ...]:
         """All graphs."""

@@ -38,6 +38,7 @@ from lapwing.estimators.progress import SILENT, Progress, Stages
 from lapwing.estimators.refits import Refits
 from lapwing.graphs import (
     AffinityGraph,
+    GraphRecipe,
     Laplacian,
     as_graph,
     build_laplacian,
@@ -338,6 +339,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         given = as_graph(self.graph) if wanted and self.graph is not None else None
         return WantedGraph(wanted, given)
 
+    def _graph_of_fit(self) -> Any:
+        """The graph that a fit was asked for or has chosen; None for the default one."""
+        return getattr(self, "graph", None)
+
+    def _default_graph(self, X: Any) -> GraphRecipe:
+        """The graph of points where none is asked for."""
+        return default_graph(X, regression=self._regression)
+
     def _make_kernel(self, problem: Problem) -> Kernel | None:
         """The kernel; None for linear functions, which need no kernel values."""
         if isinstance(self.kernel, str) and self.kernel == "linear":
@@ -385,7 +394,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
         recipe = graph.given
         if recipe is None:
-            recipe = default_graph(problem.X, regression=self._regression)
+            recipe = self._default_graph(problem.X)
         elif isinstance(recipe, AffinityGraph) and problem.n_points < len(problem.vertex):
             rows = problem.rows  # a graph on all rows, some of which are left out
             recipe = AffinityGraph(

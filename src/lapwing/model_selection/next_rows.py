@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
-from lapwing.classes.column import read_column
-from lapwing.classes.markers import find_unlabeled
+from lapwing._arrays import Array
+from lapwing._host.memory import require_memory
+from lapwing._host.warn import warn
+from lapwing._rows import all_of, is_rows
+from lapwing.classes.column import missing_mask, read_column
+from lapwing.classes.markers import find_unlabeled, is_auto, unlabeled_among
+from lapwing.classes.slips import doubt_none_left
 from lapwing.estimators.parameters import is_count
+from lapwing.estimators.points import Held, check_one_entry_a_row, check_rows, read_points
 from lapwing.estimators.template import SemiSupervisedEstimator
-from lapwing.graphs import build_laplacian, default_graph
+from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
+from lapwing.graphs.base import check_points
 from lapwing.graphs.design import design_of, most_telling
+from lapwing.graphs.registry import graph_reads_rows
 from lapwing.model_selection.candidates import chosen_by
-from lapwing.problem import distinct_rows
+from lapwing.problem import distinct_rows, some_rows
 
 __all__ = ["rows_to_label", "telling_rows"]
 
@@ -41,7 +48,8 @@ def rows_to_label(
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All rows, labelled or not; with a model those of its fit, in their order.
+        All rows, labelled or not; with a model those of its fit, in their order, or the kernel
+        matrix of its fit. Or points on disk, as `fit` takes them.
     y : array-like of shape (n_samples,), default=None
         Labels, with the unlabelled marker where there is none; only which rows have one counts.
         None: the labels that the model was fitted to, and without a model none.
@@ -50,9 +58,11 @@ def rows_to_label(
     model : estimator of lapwing, Pipeline that ends in one, or FewLabelClassifier, default=None
         Fitted to these rows. A pipeline's first steps are applied to X before the graph is made.
     graph : recipe, matrix or transformer, default=None
-        As estimators take it. None: that of the model, or `lapwing.graphs.default_graph`.
+        As estimators take it. None: that of the model, or `lapwing.graphs.default_graph`. A matrix
+        is about all rows.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
-        What marks unlabelled rows in y.
+        What marks unlabelled rows in y. 'auto' is what the model goes by; without one, None says
+        that -1 is a label too.
 
     Returns
     -------
@@ -63,9 +73,15 @@ def rows_to_label(
     Raises
     ------
     TypeError
-        If the model is none of this library.
+        If the model is none of this library, or one of `lapwing.dask`.
     ValueError
-        If k is no positive number, or X, y and the model are not of the same rows.
+        If k is no positive number, X, y and the model are not of the same rows, or the model was
+        fitted to a kernel matrix without a graph.
+
+    Warns
+    -----
+    NothingUnlabeledWarning
+        If no row of y is unlabelled.
 
     See Also
     --------
@@ -101,21 +117,27 @@ def rows_to_label(
     """
     if not is_count(k):
         raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
-    points = _read(X)
-    labeled = np.zeros(points.shape[0], dtype=bool)
-    unsure, regression = None, False
-    if model is not None:
-        points, last = _seen_by_the_last(model, points)
-        _check_same_rows(points, last)
-        labeled, regression = last.labeled_, not is_classifier(last)
-        graph = getattr(last, "graph", None) if graph is None else graph
+    usual, unsure, regression = default_graph, None, False
+    if model is None:
+        points = _read(X)
+        labeled = np.zeros(points.shape[0], dtype=bool)
+    else:
+        X, model = _seen_by_the_last(model, X)
+        points = model._read_points(X, reset=False)
+        _check_same_rows(points, model)
+        graph = model._graph_of_fit() if graph is None else graph
+        _check_graph_of_kernel(model, graph)
+        usual = model._default_graph
+        labeled, regression = model.labeled_, not is_classifier(model)
         if not regression:
-            two = np.sort(last.transduction_proba_, axis=1)[:, -2:]
+            two = np.sort(model.transduction_proba_, axis=1)[:, -2:]
             unsure = 1 - (two[:, 1] - two[:, 0])
     if y is not None:
-        check_consistent_length(points, y)
-        labeled = ~find_unlabeled(read_column(y), unlabeled).mask
-    return telling_rows(points, labeled, int(k), graph, unsure=unsure, regression=regression)
+        labeled = _labeled_in(y, points, unlabeled, model)
+    points = _as_the_graph_reads(points, graph)
+    return telling_rows(
+        points, labeled, int(k), graph, usual=usual, unsure=unsure, regression=regression
+    )
 
 
 def telling_rows(
@@ -124,6 +146,7 @@ def telling_rows(
     k: int,
     graph: Any = None,
     *,
+    usual: Callable[[Any], GraphRecipe] = default_graph,
     unsure: Array | None = None,
     regression: bool = False,
 ) -> Array:
@@ -131,11 +154,12 @@ def telling_rows(
 
     Parameters
     ----------
-    points : ndarray or sparse of shape (n_samples, n_features)
+    points : ndarray, sparse or Rows of shape (n_samples, n_features)
     labeled : ndarray of bool of shape (n_samples,)
     k : int
     graph : recipe, matrix or transformer, optional
-        None: the default one.
+        None: the usual one.
+    usual : callable (points) -> recipe, default=default_graph
     unsure : ndarray of shape (n_samples,), optional
         Factors >= 0; 1 by default.
     regression : bool, default=False
@@ -144,12 +168,13 @@ def telling_rows(
     Returns
     -------
     ndarray of int of shape (k,)
-        Fewer if no more are without a label. Equal rows are one point.
+        Fewer if no more are without a label. Equal rows are one point, unless the graph is a matrix
+        about rows.
     """
-    first, vertex = distinct_rows(points)
-    points = points[first]
+    first, vertex = _vertices(points, graph)
+    points = some_rows(points, first)
     if graph is None:
-        graph = default_graph(points, regression=regression)
+        graph = usual(points)
     laplacian = build_laplacian(graph, points, regression=regression)
     free = np.ones(len(first), dtype=bool)
     free[vertex[labeled]] = False
@@ -165,36 +190,61 @@ def telling_rows(
     return np.asarray(first[chosen], dtype=np.intp)
 
 
+def _vertices(points: Any, graph: Any) -> tuple[Array, Array]:
+    """First row of each point of the graph, and the point of every row."""
+    if _is_of_rows(graph):
+        rows = np.arange(points.shape[0])
+        return rows, rows
+    return distinct_rows(points)
+
+
+def _is_of_rows(graph: Any) -> bool:
+    """Whether a graph is a matrix about rows, which can then not be merged."""
+    return graph is not None and isinstance(as_graph(graph), AffinityGraph)
+
+
 def _read(X: Any) -> Any:
-    refuse_misread(X)
-    with texts_told(X):
-        points = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
-    refuse_gaps(points, None)
-    return points
+    """Points that no model reads."""
+    X = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
+    if is_rows(X):
+        check_rows(X)
+    return check_points(X.values if isinstance(X, Held) else X, "rows_to_label")
 
 
-def _seen_by_the_last(model: Any, points: Any) -> tuple[Any, Any]:
-    """Points as the estimator at the end sees them, and that estimator."""
+def _as_the_graph_reads(points: Any, graph: Any) -> Any:
+    """Points, in memory where they are on disk and the graph is not made of blocks."""
+    if not is_rows(points) or graph_reads_rows(graph):
+        return points
+    n, d = points.shape
+    require_memory(
+        float(n) * d * points.dtype.itemsize,
+        f"{type(as_graph(graph)).__name__} takes X as an array in memory, and {n} x {d} points of "
+        "a file as one",
+        "Use KNNGraph() or AnchorGraph(), which read row blocks.",
+    )
+    return all_of(points)
+
+
+def _seen_by_the_last(model: Any, X: Any) -> tuple[Any, Any]:
+    """X as the estimator at the end sees it, and that estimator."""
     while True:
         if isinstance(model, Pipeline):
-            points = model[:-1].transform(points) if len(model) > 1 else points
+            check_is_fitted(model)
+            X = model[:-1].transform(X) if len(model) > 1 else X
             model = model[-1]
         elif (chosen := chosen_by(model)) is not None:
             model = chosen
         else:
             break
     if not isinstance(model, SemiSupervisedEstimator):
+        name = getattr(model, "__name__", type(model).__name__)
         raise TypeError(
-            f"{type(model).__name__} is no estimator of lapwing: it does not say which rows it was "
-            "fitted to. Of a search give best_estimator_. Without a model the rows cover the data."
+            f"{name} is no estimator of lapwing that knows the rows of its fit. Give a fitted one, "
+            "or a Pipeline that ends in one; of searches give best_estimator_. Without a model "
+            "the rows cover the data."
         )
     check_is_fitted(model)
-    return points, model
+    return X, model
 
 
 def _check_same_rows(points: Any, model: Any) -> None:
@@ -203,3 +253,33 @@ def _check_same_rows(points: Any, model: Any) -> None:
             f"X has {points.shape[0]} rows and the model was fitted to {len(model.labeled_)}. Give "
             "the rows of the fit."
         )
+
+
+def _check_graph_of_kernel(model: Any, graph: Any) -> None:
+    if model._pairwise() and not _is_of_rows(graph):
+        raise ValueError(
+            "The model was fitted to a kernel matrix, which leaves no points to build a graph "
+            "from: pass the graph as graph=AffinityGraph(affinity) or a sparse matrix."
+        )
+
+
+def _labeled_in(y: Any, points: Any, marker: Any, model: Any) -> Array:
+    """Mask of the rows with a label, read as the model read its own where nothing else is said."""
+    if np.isscalar(y):
+        raise TypeError(
+            f"y={y!r} must have an entry for each row. The number of rows to label is k: "
+            "rows_to_label(X, k=5)."
+        )
+    regression = model is not None and not is_classifier(model)
+    check_one_entry_a_row(points, y, regression=regression)
+    column = read_column(y)
+    if model is None or not is_auto(marker):
+        mask = find_unlabeled(column, marker).mask
+    elif regression:
+        mask = missing_mask(column)
+    else:
+        mask = unlabeled_among(column, model.unlabeled, model.classes_)
+    if not mask.any():
+        doubt = doubt_none_left(column, marker)
+        warn(str(doubt), type(doubt))
+    return np.asarray(~mask)
