@@ -15,11 +15,13 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
+from lapwing.estimators.balanced import _posed, partition_bytes
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
+from lapwing.solvers.graph import descent as descent_module
 from lapwing.solvers.graph.registry import PARTITIONS
 from tests.helpers.answers import scores
 
@@ -381,6 +383,22 @@ def test_a_class_of_weight_0_is_refused() -> None:
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[1\]"):
         BalancedGraphClassifier().fit(X, y, sample_weight=(y != 1).astype(float))
+
+
+def test_the_starts_for_unknown_volumes_and_threads_that_share_them_take_more_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y, _ = blobs()
+    prepared = [prepare(BalancedGraphClassifier(class_prior=p), X, y) for p in ("uniform", None)]
+    known, unknown = (_posed(each) for each in prepared)
+    needs = [partition_bytes(known), partition_bytes(unknown)]  # of few points: one thread
+    monkeypatch.setattr(descent_module, "_SMALL", 0)
+    for n_threads in (2, 4, 16):
+        monkeypatch.setattr(descent_module, "available_threads", lambda n=n_threads: n)
+        assert partition_bytes(known) == needs[0]
+        needs.append(partition_bytes(unknown))
+    assert needs[0] < needs[1] < needs[2] < needs[3]
+    assert needs[4] == needs[3]  # there are four starts
 
 
 def test_the_memory_of_a_partition_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_e
 from lapwing.solvers.graph.partition import Descent
 from lapwing.solvers.graph.resolvent import resolvent
 
-__all__ = ["Balanced", "Stage", "Trace", "descend", "side_by_side"]
+__all__ = ["Balanced", "Stage", "Trace", "descend", "n_side_by_side", "side_by_side"]
 
 T = TypeVar("T")
 
@@ -147,9 +147,13 @@ def side_by_side(
     work : callable
     *arguments : iterables
     """
+    return share(n_side_by_side(problem), work, *arguments)
+
+
+def n_side_by_side(problem: VolumeProblem) -> int:
+    """Threads that share the descents of a problem."""
     entries = problem.n_points * problem.n_classes
-    n_threads = available_threads() if _SMALL <= entries <= _LARGE else 1
-    return share(n_threads, work, *arguments)
+    return available_threads() if _SMALL <= entries <= _LARGE else 1
 
 
 @dataclass(frozen=True, eq=False)
