@@ -2,10 +2,10 @@
 
 The first table starts with one label a class and asks for five rows at a time, by three rules:
 random rows, the rows whose two largest decision values are closest, and `suggest`. It has the mean
-error on the unlabelled points over all label numbers, and the last one. The second starts without
-any label, and counts the classes that the first rows show. The third fits `S3VC` again for each
-five rows, on the sets of two classes, and asks `rows_to_label`. The last one compares `add_labels`
-with a fit.
+error on the unlabelled points over all label numbers, and the last one. The second fits `S3VC`
+again for each five rows, on the sets of two classes, and asks `rows_to_label`. The third starts
+without any label, and counts the classes that the first rows show. The last one compares
+`add_labels` with a fit.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of ``python -m benchmarks labelling``."""
     parser.add_argument("--quick", action="store_true", help="two sets, two draws, fewer points")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for table and JSON")
-    parser.add_argument("--sets", nargs="*", default=None, help="sets of the first table")
+    parser.add_argument("--sets", nargs="*", default=None, help="sets of all tables but the last")
     parser.add_argument("--draws", type=int, default=5, help="draws of the first labels")
 
 
@@ -126,8 +126,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     tables = [
         _course_table(courses),
-        _first_table(firsts),
         *([_again_table(again)] if again else []),
+        _first_table(firsts),
         _update_table(updates),
     ]
     write_results(arguments.output, "labelling", tables, raw)
@@ -138,12 +138,10 @@ def run(arguments: argparse.Namespace) -> int:
 def measure_courses(name: str, draws: int) -> list[Course]:
     """All rules on one set."""
     X, truth = sampled(name, MOST)
-    courses = []
-    for label, rule in RULES.items():
-        errors = np.array([course_of(X, truth, rule, draw) for draw in range(draws)])
-        mean = errors.mean(axis=0)
-        courses.append(Course(name, label, 100 * float(mean.mean()), 100 * float(mean[-1])))
-    return courses
+    return [
+        _course(name, label, [course_of(X, truth, rule, draw) for draw in range(draws)])
+        for label, rule in RULES.items()
+    ]
 
 
 def course_of(X: Any, truth: Any, rule: Rule, seed: int) -> list[float]:
@@ -172,12 +170,10 @@ def measure_again(name: str, draws: int) -> list[Course]:
     if len(np.unique(truth)) > 2:
         return []
     kernel = "linear" if X.shape[1] > X.shape[0] else "rbf"
-    found = []
-    for label, rule in AGAIN.items():
-        errors = np.array([again_of(X, truth, kernel, rule, draw) for draw in range(draws)])
-        mean = errors.mean(axis=0)
-        found.append(Course(name, label, 100 * float(mean.mean()), 100 * float(mean[-1])))
-    return found
+    return [
+        _course(name, label, [again_of(X, truth, kernel, rule, draw) for draw in range(draws)])
+        for label, rule in AGAIN.items()
+    ]
 
 
 def again_of(X: Any, truth: Any, kernel: str, rule: Callable[..., Any], seed: int) -> list[float]:
@@ -234,6 +230,12 @@ def measure_updates(n: int) -> list[Update]:
     return found
 
 
+def _course(name: str, rule: str, errors: list[list[float]]) -> Course:
+    """Means over draws of the errors after each batch."""
+    mean = np.mean(errors, axis=0)
+    return Course(name, rule, 100 * float(mean.mean()), 100 * float(mean[-1]))
+
+
 def _mean(courses: list[Course], rule: str) -> float:
     return float(np.mean([course.mean for course in courses if course.rule == rule]))
 
@@ -250,7 +252,7 @@ def _course_table(courses: list[Course]) -> Table:
 
 def _again_table(courses: list[Course]) -> Table:
     return _table_of_courses(
-        "The same by S3VC, which is fitted again, and rows_to_label, % (at the end)",
+        "The same by S3VC, fitted again for each batch of rows_to_label, % (at the end)",
         courses,
         list(AGAIN),
         f"From one label a class, {BATCH} rows at a time, {AGAIN_BUDGET} in all; two classes, "
