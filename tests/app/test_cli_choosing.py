@@ -369,6 +369,7 @@ def test_settings_make_the_same_estimator() -> None:
     for texts in (
         ["gamma_I=2.5", "kernel=laplacian", "graph.n_neighbors=7"],
         ["gamma_I=0"],
+        ["class_prior=a:0.25,b c:0.75"],
         ["graph.power=3"],
         [],
     ):

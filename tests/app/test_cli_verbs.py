@@ -256,6 +256,10 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
         (["unlabeled=0"], "use --unlabeled"),
         (["random_state=0"], "use --seed"),
         (["graph=5"], "graph.n_neighbors"),
+        (["class_prior=a:0.2,b"], "write each class once, and its part behind a colon, such as"),
+        (["class_prior=a:0.2,a:0.8"], "write each class once"),
+        (["class_prior=:0.2,b:0.8"], "write each class once"),
+        (["class_prior=a:much,b:0.8"], "such as class_prior=a:0.2,b:0.8"),
         (["kernel=precomputed"], "no kernel matrix"),
     ],
 )
@@ -263,6 +267,38 @@ def test_wrong_settings(texts: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=r"--set") as caught:
         parse_settings(texts, COMMAND_METHODS["lapsvc"])
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a:0.2,b:0.8", {"a": 0.2, "b": 0.8}),
+        (" red : 3 , dark:blue:5", {"red": 3, "dark:blue": 5}),
+        ("1:20,2.5:30,-3:1e2", {1: 20, 2.5: 30, -3: 100.0}),
+        ("1:20,two:30", {"1": 20, "two": 30}),
+        ("uniform", "uniform"),
+        ("none", None),
+    ],
+)
+def test_parts_of_classes_are_written_behind_their_names(text: str, value: Any) -> None:
+    found = parse_settings([f"class_prior={text}"], COMMAND_METHODS["lapsvc"])
+    assert found == {"class_prior": value}
+    assert parse_settings([f"balance={text}"], COMMAND_METHODS["s3vc"]) == {"balance": value}
+
+
+def test_sizes_of_three_classes_are_held_from_the_shell(main: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [60, 25, 5])
+    X = rng.normal(size=(90, 2)) + 4 * np.eye(3, 2)[truth]
+    labels = np.where(np.arange(90) % 4 == 0, np.array(["a", "b", "c"])[truth], "")
+    lines = [f"{u},{v},{label}" for (u, v), label in zip(X, labels, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["u,v,kind", *lines]))
+    for method, setting in (("lapsvc", "class_prior"), ("balanced", "class_prior")):
+        out = tmp_path / f"{method}.csv"
+        main("fit", tmp_path / "t.csv", "--label", "kind", "--method", method, "--set",
+            f"{setting}=a:0.6,b:0.3,c:0.1", "--predictions", out)  # fmt: skip
+        found = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]
+        assert [found.count(kind) for kind in "abc"] == [54, 27, 9]
 
 
 def test_values_of_settings() -> None:

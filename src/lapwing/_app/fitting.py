@@ -20,7 +20,7 @@ from lapwing._app.clusters import fit_on_cluster
 from lapwing._app.methods import CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import FitRequest, LearningRequest, TuneRequest, fit_command
-from lapwing._app.settings import settings_of
+from lapwing._app.settings import settings_of, spelled
 from lapwing._app.trust import Trust, trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
@@ -282,7 +282,9 @@ def fit_estimator(
         if not request.parameters:
             raise
         # What a metric or a kernel needs besides is not ours to know, and the user's to choose.
-        given = " ".join(f"--set {name}={value}" for name, value in request.parameters.items())
+        given = " ".join(
+            f"--set {name}={spelled(value)}" for name, value in request.parameters.items()
+        )
         raise ValueError(f"{given} does not work: {error}") from error
     finally:
         estimator.set_callbacks()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
-__all__ = ["make_estimator", "parse_settings", "setting_names", "settings_of"]
+__all__ = ["make_estimator", "parse_settings", "setting_names", "settings_of", "spelled"]
 
 # Set by other options, or of no use for one fit.
 _ELSEWHERE = {
@@ -30,6 +31,7 @@ _ELSEWHERE = {
     "graphs": "the usual graphs are tried",
 }
 _GRIDS = ("gammas",)  # whose default is no tuple
+_OF_CLASSES = ("class_prior", "balance")  # a number, a word, or parts of the classes
 _OR_AUTO = ("graph.approximate", "graph.normalized")  # switches whose default is no bool
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
@@ -55,7 +57,8 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
     texts : sequence of str
         ``name=value`` each; the value is a number, true, false, none or a word. Where the parameter
         is a switch, yes, no, on and off are true and false too; some take auto besides. Where it
-        is a grid (gamma_As), the value is several of these with commas between them.
+        is a grid (gamma_As), the value is several of these with commas between them. Parts of the
+        classes are ``class_prior=a:0.2,b:0.8``.
     method : Method
         That has the parameters.
 
@@ -163,9 +166,13 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
             changed = _changed(value, base)
             if not changed and name == "space":  # which has to be named once
                 changed = dict(list(value.get_params(deep=False).items())[:1])
-            words += [f"{name}.{key}={_spelled(part)}" for key, part in changed.items()]
-        elif isinstance(value, (bool, int, float, str, np.generic)) or value is None:
-            words.append(f"{name}={_spelled(value)}")
+            words += [f"{name}.{key}={spelled(part)}" for key, part in changed.items()]
+        elif (
+            value is None
+            or isinstance(value, (bool, int, float, str, np.generic))
+            or (isinstance(value, dict) and name in _OF_CLASSES)
+        ):
+            words.append(f"{name}={spelled(value)}")
         else:
             return None
     return tuple(words)
@@ -180,7 +187,10 @@ def _changed(value: Any, base: Any) -> dict[str, Any]:
     }
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """A value as it is written behind ``--set NAME=``."""
+    if isinstance(value, dict):
+        return ",".join(f"{key}:{part:g}" for key, part in value.items())
     if value is None:
         return "none"
     if isinstance(value, (bool, np.bool_)):
@@ -193,6 +203,8 @@ def _reader(name: str, default: Any) -> Callable[[str, str], Any]:
         return _switch
     if name in _OR_AUTO:
         return _switch_or_auto
+    if name in _OF_CLASSES:
+        return _parts
     return _grid if isinstance(default, tuple) or name in _GRIDS else _value
 
 
@@ -208,6 +220,30 @@ def _switch(name: str, text: str, known: str = "yes or no") -> bool:
 
 def _switch_or_auto(name: str, text: str) -> bool | str:
     return "auto" if text.lower() == "auto" else _switch(name, text, "yes, no or auto")
+
+
+def _parts(name: str, text: str) -> Any:
+    """Parts by class; of classes that are numbers, as labels of a table then are, by number."""
+    if ":" not in text:
+        return _value(name, text)
+    pairs = [one.rpartition(":")[::2] for one in text.split(",")]
+    names = [key.strip() for key, _ in pairs]
+    classes: list[Any] = [_number(key) for key in names]
+    classes = names if None in classes else classes
+    parts = [_number(part.strip()) for _, part in pairs]
+    if None in parts or "" in names or len(set(classes)) < len(classes):
+        raise ValueError(
+            f"--set {name}={text}: write each class once, and its part behind a colon, such as "
+            f"{name}=a:0.2,b:0.8."
+        )
+    return dict(zip(classes, parts, strict=True))
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return None
 
 
 def _value(name: str, text: str) -> Any:
