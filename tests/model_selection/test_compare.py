@@ -174,8 +174,12 @@ def test_left_out_labels_of_s3vc_do_not_move_its_balance() -> None:
     assert found.left_out_error == np.mean(missed)
 
 
-def test_an_answer_that_loses_a_class_is_judged_by_labels_alone() -> None:
+def test_an_answer_that_loses_a_class_is_judged_by_labels_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """That it is repeated from any labels says nothing of it."""
+    # The prior only makes such an answer here: nobody has told it.
+    monkeypatch.setattr("lapwing.model_selection.evidence._sizes_told", lambda *_: None)
     X, y, _ = clouds(n_labels=3)
     y[np.flatnonzero(y == 1)[1:]] = -1  # one label, which cannot be left out
     flooded = Candidate("flooded", LapSVC(gamma_I=0, class_prior=[0.99, 0.01]), LABELS_ALONE)
@@ -313,6 +317,36 @@ def test_objections(shares: Any, counts: Any, fitted: float, said: str) -> None:
     found = objection_to(np.array(shares), np.array(counts), fitted, names)
     assert found.startswith(said)
     assert bool(found) == bool(said)
+
+
+def test_a_class_may_be_as_rare_as_the_candidate_was_told() -> None:
+    shares, counts, names = np.array([0.02, 0.98]), np.array([3, 3]), np.array(["a", "b"])
+    assert objection_to(shares, counts, 1.0, names)
+    assert not objection_to(shares, counts, 1.0, names, np.array([0.02, 0.98]))
+    assert objection_to(shares, counts, 1.0, names, np.array([0.3, 0.7]))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "admitted"),
+    [
+        (LapSVC(class_prior={0: 0.97, 1: 0.03}), True),
+        (make_pipeline(StandardScaler(), LapSVC(class_prior=[97, 3])), True),
+        (S3VC(balance={0: 0.97, 1: 0.03}), True),
+        (S3VC(balance=0.03), False),
+    ],
+    ids=["dict", "pipeline", "balance", "a number"],
+)
+def test_sizes_that_a_candidate_was_told_count_in_the_comparison(
+    estimator: Any, admitted: bool
+) -> None:
+    """Three rows of a hundred are less than a tenth of an equal part."""
+    truth = np.repeat([0, 1], [97, 3])
+    X = np.random.default_rng(0).normal(size=(100, 2)) / 3 + 4 * truth[:, None]
+    y = np.full(100, -1)
+    y[[0, 1, 97, 98]] = truth[[0, 1, 97, 98]]
+    found = compare(X, y, candidates=[Candidate("told", estimator, "-")], **QUICK)
+    assert found.chosen.smallest_share == pytest.approx(0.06)
+    assert found.chosen.admitted == admitted
 
 
 def test_the_smallest_estimated_error_of_those_admitted_comes_first() -> None:

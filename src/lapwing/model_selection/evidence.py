@@ -13,10 +13,11 @@ import numpy as np
 from scipy.stats import binom
 
 from lapwing._arrays import Array
+from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.voting import elect
 from lapwing.model_selection.calibration import ErrorEstimate, estimate_error
-from lapwing.model_selection.candidates import Candidate
+from lapwing.model_selection.candidates import Candidate, last_step
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.sharpening import relative_sharpness
@@ -172,7 +173,8 @@ def try_out(
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
-    objection = objection_to(shares, counts, fitted, trial.classes)
+    told = _sizes_told(last_step(candidate.estimator), labels, trial.classes)
+    objection = objection_to(shares, counts, fitted, trial.classes, told)
     # That an answer of one class is repeated says nothing of it: there the labels speak alone.
     alone = estimate_error(math.nan, found.n_missed, found.n_left_out)
     estimate = alone if objection else found.estimate
@@ -227,7 +229,9 @@ def look(
     return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction)
 
 
-def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) -> str:
+def objection_to(
+    shares: Array, counts: Array, fitted: float, classes: Array, told: Array | None = None
+) -> str:
     """Why an answer is not to be chosen, whatever else speaks for it; empty if nothing is wrong.
 
     Parameters
@@ -239,10 +243,12 @@ def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) ->
     fitted : float
         Share of the given labels that the answer repeats.
     classes : ndarray of shape (n_classes,)
+    told : ndarray of shape (n_classes,), optional
+        Parts of the classes that the candidate was told: a class may be as rare as that.
     """
     n_labels, even = counts.sum(), 1 / len(shares)
     rare = binom.cdf(np.round(counts), np.round(n_labels), even) < _SURPRISE
-    short = shares / np.where(rare, counts / n_labels, even)
+    short = shares / (np.where(rare, counts / n_labels, even) if told is None else told)
     least = np.where(counts < 2, _SMALLEST_UNTOLD, _SMALLEST_SHARE)
     worst = int(np.argmin(short / least))
     if short[worst] < least[worst]:
@@ -253,6 +259,15 @@ def objection_to(shares: Array, counts: Array, fitted: float, classes: Array) ->
     if fitted < 1 - _MOST_UNFITTED:
         return f"contradicts {100 * (1 - fitted):.0f} % of the given labels"
     return ""
+
+
+def _sizes_told(estimator: Any, labels: Array, classes: Array) -> Array | None:
+    """Parts of the classes that an estimator was told by its user."""
+    prior = getattr(estimator, "class_prior", None)
+    if hasattr(prior, "__len__") and not isinstance(prior, str):
+        return read_prior(prior, labels, classes)
+    balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
+    return read_prior(balance, labels, classes) if hasattr(balance, "items") else None
 
 
 def _leave_out(trial: Trial, effort: Effort) -> LeftOut:
