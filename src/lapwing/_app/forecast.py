@@ -376,7 +376,8 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     flow = _BALANCED_PRODUCTS * 20.0 * 14 * n * c
     operations = _neighbors(size) + flow + 4.0 * n * m**2
     blocks = min(_BLOCKS, 16.0 * n * n)
-    memory = blocks + 8.0 * n * (12 * c + 60 + 2 * size.width) + 24.0 * m * m
+    # Of shares, float32: two starts side by side, as `partition_bytes` counts them.
+    memory = blocks + 8.0 * n * (16 * c + 60 + 2 * size.width) + 24.0 * m * m
     return Forecast(int(memory), 0.05 + operations / a_second, "flow")
 
 
