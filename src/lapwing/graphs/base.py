@@ -29,6 +29,7 @@ __all__ = [
     "check_points",
     "check_power",
     "check_values",
+    "consecutive_rows",
     "is_normalized",
     "tidy",
 ]
@@ -218,3 +219,11 @@ def tidy(W: CSR) -> CSR:
     if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
         W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
     return W
+
+
+def consecutive_rows(matrix: CSR, rows: slice) -> CSR:
+    """Consecutive rows; what they hold is not copied, which slicing would do."""
+    entries = slice(matrix.indptr[rows.start], matrix.indptr[rows.stop])
+    indptr = matrix.indptr[rows.start : rows.stop + 1] - matrix.indptr[rows.start]
+    part = (matrix.data[entries], matrix.indices[entries], indptr)
+    return cast("CSR", sp.csr_array(part, shape=(len(indptr) - 1, matrix.shape[1])))

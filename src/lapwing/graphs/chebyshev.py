@@ -44,7 +44,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing.graphs.base import CSR
+from lapwing.graphs.base import CSR, consecutive_rows
 
 __all__ = ["Filter", "FilterOperator", "Ritz", "block_width", "filtered", "smallest_by_filter"]
 
@@ -129,7 +129,7 @@ class _Products:
         self._n_threads = available_threads()
         n_tasks = max(self._n_threads, math.ceil(matrix.nnz * width / _TASK))
         self._rows = even_blocks(matrix.indptr, n_tasks)
-        self._parts = [matrix[rows] for rows in self._rows]  # once: slicing a matrix copies it
+        self._parts = [consecutive_rows(matrix, rows) for rows in self._rows]
 
     def _each(self, task: Callable[[slice, CSR], None]) -> None:
         share(self._n_threads, task, self._rows, self._parts)

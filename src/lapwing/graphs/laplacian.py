@@ -21,7 +21,14 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share
-from lapwing.graphs.base import CSR, check_affinity, check_normalized, check_power, check_values
+from lapwing.graphs.base import (
+    CSR,
+    check_affinity,
+    check_normalized,
+    check_power,
+    check_values,
+    consecutive_rows,
+)
 from lapwing.graphs.scaled import ScaledLaplacian
 
 __all__ = ["Laplacian", "sparse_product"]
@@ -237,15 +244,7 @@ def sparse_product(L: CSR, F: Array) -> Array:
     out = np.empty(F.shape, dtype=F.dtype)
 
     def multiply(rows: slice) -> None:
-        out[rows] = _some_rows(L, rows) @ F
+        out[rows] = consecutive_rows(L, rows) @ F
 
     share(n_threads, multiply, even_blocks(L.indptr, n_threads))
     return out
-
-
-def _some_rows(L: CSR, rows: slice) -> CSR:
-    """Consecutive rows; what they hold is not copied, which slicing would do."""
-    entries = slice(L.indptr[rows.start], L.indptr[rows.stop])
-    indptr = L.indptr[rows.start : rows.stop + 1] - L.indptr[rows.start]
-    part = (L.data[entries], L.indices[entries], indptr)
-    return cast("CSR", sp.csr_array(part, shape=(len(indptr) - 1, L.shape[1])))
