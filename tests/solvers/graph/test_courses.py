@@ -43,15 +43,43 @@ def last(partitions: Sequence[np.ndarray]) -> int:
     return len(partitions) - 1
 
 
-@pytest.mark.parametrize(("labels", "number"), [(1, 4), (2, 5)])
+@pytest.mark.parametrize(("labels", "number"), [(1, 4), (2, 6)])
 def test_unknown_volumes_are_followed_from_several_starts(labels: int, number: int) -> None:
     problem, _ = blob_problem(gap=2.0, labels=labels)
     found = courses(problem)
     assert len(found) == number
-    for course in found[-2:]:  # from a middle scale, for the volumes of the prior
+    *others, even, middle = found
+    for course in (even, middle):  # from a middle scale, for the volumes of the prior
         assert_allclose(course.problem.prior, problem.prior)
         assert len(course.traces[0].history) == len(CONTRASTS) - 2
-    assert all(len(course.traces[0].history) == len(CONTRASTS) for course in found[:-2])
+    held = [course for course in others if course.problem.exact]
+    assert len(held) == (labels > 1)
+    loose = [course for course in others if not course.problem.exact]
+    assert all(len(course.traces[0].history) == len(CONTRASTS) for course in loose)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_volumes_of_harmonic_functions_are_held(n_labels: int) -> None:
+    problem, _ = blob_problem((40, 30, 20), gap=1.0, labels=n_labels, seed=2)
+    codes = PARTITIONS["laplace"].solve(problem).scores.argmax(axis=1)
+    (held,) = (course for course in courses(problem) if course.problem.exact)
+    assert_allclose(held.problem.prior, np.bincount(codes) / len(codes))
+    assert_allclose(held.problem.volumes(held.reached.shares), held.problem.prior, atol=1e-6)
+    assert_array_equal(np.bincount(held.codes), np.bincount(codes))
+    assert len(held.traces[0].history) == 3  # the finer half of the scales
+
+
+def test_held_volumes_leave_every_class_room_for_a_point_without_a_label() -> None:
+    """Harmonic functions give the three labels of the second class nothing but themselves."""
+    W = np.ones((9, 9)) - np.eye(9)
+    W[6:] *= 1e-6
+    W[:, 6:] = W[6:].T
+    problem = graph_problem(W, {0: 0, 1: 0, 6: 1, 7: 1, 8: 1}, 2)
+    harmonic = PARTITIONS["laplace"].solve(problem).scores.argmax(axis=1)
+    assert_array_equal(harmonic, np.repeat([0, 1], [6, 3]))
+    (held,) = (course for course in courses(problem) if course.problem.exact)
+    assert held.problem.prior[1] > 3 / 9
+    assert_array_equal(held.codes[[0, 1, 6, 7, 8]], [0, 0, 1, 1, 1])
 
 
 def test_threads_that_share_the_descents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

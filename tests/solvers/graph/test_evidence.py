@@ -81,6 +81,25 @@ def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -
     assert most_credible(problem, [worse, codes], LeftOut(third, np.array([0.5, 0.5]), 0)) == 0
 
 
+@pytest.mark.parametrize(("link", "believed"), [(1.0, 1), (3.0, 1), (1000.0, 0)])
+def test_a_contradicted_label_weighs_what_counting_labels_says(link: float, believed: int) -> None:
+    """Three equal parts in a row: one cut contradicts a label of nine, the other is longer."""
+    W = np.kron(np.eye(3), np.full((8, 8), 20.0))
+    W[7, 8] = W[8, 7] = 1
+    W[15, 16] = W[16, 15] = link
+    labeled = {**dict.fromkeys(range(4), 0), 11: 0, **dict.fromkeys(range(20, 24), 1)}
+    problem = graph_problem(W - np.diag(np.diag(W)), labeled, 2)
+    cuts = [np.repeat([0, 1, 1], 8), np.repeat([0, 0, 1], 8)]
+    contradicted = [problem.disagreeing(problem.members(codes)) for codes in cuts]
+    assert contradicted == [1, 0]
+    length = [chance_cut(problem.graph, codes, 2) + 1 / 24 for codes in cuts]
+    # 0! 9! / 10! beside 1! 8! / 10!; the volumes differ in the order of the classes only.
+    assert (length[1] / length[0] > 9) == (believed == 0)
+    unasked = LeftOut(np.zeros((2, 2)), np.array([0.5, 0.5]), 0)
+    assert most_credible(problem, cuts, unasked) == believed
+    assert most_credible(problem, cuts[::-1], unasked) == 1 - believed
+
+
 @pytest.mark.parametrize("second", [0.01, 0.99])
 def test_where_no_label_was_left_out_none_is_asked(second: float) -> None:
     """Three equal parts in a row: either cut leaves as much, so the first is as good."""

@@ -20,6 +20,7 @@ __all__ = ["SOFTNESS", "Course", "Credible", "best_courses", "courses_of", "seve
 
 SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
 _MIDDLE_FROM = 2
+_HELD_FROM = 3
 _SAME = 1e-3  # part of the points: courses that differ in fewer end alike
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
 
@@ -90,13 +91,20 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
 
 
 def _from_harmonic(scales: Sequence[Scale], problem: VolumeProblem) -> list[Course]:
-    """From harmonic functions: at their own volumes where these say something, and evened."""
+    """From harmonic functions: at their own volumes where these say something, and evened.
+
+    Volumes that may move leave those of harmonic functions for more equal ones, which cut less. So
+    they are held as well, from a finer scale on: the partition stays, with a smoother boundary.
+    """
     harmonic = laplace(problem)
     courses = []
     if several(problem):
         codes = harmonic.scores.argmax(axis=1)
         posed = problem.with_prior(_drawn(problem, codes), exact=False)
         courses.append(_followed(scales, posed, codes, 0))
+        if len(problem.free):
+            held = problem.with_prior(_found(problem, codes), exact=True)
+            courses.append(_followed(scales, held, codes, _HELD_FROM))
     even = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
     course = _followed(scales, problem, even, _MIDDLE_FROM)
     return [*courses, course.having_spent(harmonic.n_iter)]
@@ -121,6 +129,15 @@ def _drawn(problem: VolumeProblem, codes: Array) -> Array:
     """Volumes of the classes of a partition, drawn towards the prior."""
     found = problem.volumes(problem.whole(codes))
     return np.asarray(_TRUST * found + (1 - _TRUST) * problem.prior)
+
+
+def _found(problem: VolumeProblem, codes: Array) -> Array:
+    """Volumes of the classes of a partition, each with room for a point without a label."""
+    free, sizes = problem.free, problem.sizes
+    found = np.bincount(codes[free], sizes[free], problem.n_classes)
+    parts = np.maximum(found, sizes.min())
+    total = problem.known + parts * (sizes[free].sum() / parts.sum())
+    return np.asarray(total / total.sum())
 
 
 def _followed(scales: Sequence[Scale], problem: VolumeProblem, codes: Array, first: int) -> Course:

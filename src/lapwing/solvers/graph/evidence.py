@@ -1,15 +1,19 @@
 r"""Which of several partitions with other volumes is to be believed, where none are known.
 
-Three things speak, each in units of a log-likelihood (nats), and their sum decides:
+Four things speak, each in units of a log-likelihood (nats), and their sum decides:
 
 .. math:: \log\Big(\text{cut} / \text{cut by chance} + \tfrac1n\Big) + \mathrm{KL}(v \,\|\, \pi)
-    - \ell(v).
+    - \log B(r + 1, l - r + 1) - \ell(v).
 
 *The graph*: few edges between classes, relative to what classes of these volumes v would cut by
 chance, which keeps small classes from being cheap. An n-th part of the chance is what one point
 weighs: less is no difference.
 
 *The belief* pi that the numbers of labels leave.
+
+*The labels that are contradicted*. Of l labels, r lie where most neighbours are of another class. If
+the part of such labels is not known, each part being as likely, just these r are contradicted with
+the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
 
 *The labels that are left out*. One label of each class in turn is hidden from a simple method, and
 the classes that it gives them are counted: N, true by found. Labels may have been drawn in equal
@@ -22,7 +26,7 @@ v and u, and how well these explain the counts is
 So labels of one class that are lost to another say that it is larger than the method makes it (the
 adjusted count of G. Forman, "Quantifying counts and costs via classification", Data Mining and
 Knowledge Discovery 17, 164-206, 2008, as a likelihood). Few labels make it flat, and a single label
-of a class cannot be left out: then the other two decide.
+of a class cannot be left out: then the others decide.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sla
+from scipy.special import betaln
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
@@ -114,7 +119,7 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
     partitions : sequence of ndarray of int of shape (n,)
     left_out : LeftOut
     """
-    c, scores = problem.n_classes, []
+    c, n_labels, scores = problem.n_classes, len(problem.index), []
     asked = bool(left_out.counts.any())
     # One label more, over all entries: no pair of classes is impossible.
     counts = left_out.counts + 1 / c**2
@@ -122,8 +127,10 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
         volumes = problem.volumes(problem.whole(codes))
         cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
         belief = relative_entropy(volumes, problem.prior)
+        contradicted = problem.disagreeing(problem.members(codes))
+        kept = betaln(contradicted + 1, n_labels - contradicted + 1)
         told = table_likelihood(counts, volumes, left_out.volumes) if asked else 0.0
-        scores.append(np.log(cut) + belief - told)
+        scores.append(np.log(cut) + belief - kept - told)
     return int(np.argmin(scores))
 
 

@@ -6,21 +6,22 @@
    not known, and ever softer.
 4. What is wrong with the names of parts, with a class that lost its place and with the cuts of
    pairs is repaired (`lapwing.solvers.graph.repairs`).
-5. Where labels are still contradicted by their neighbours, and a class has more than one, the finer
-   scales are also followed from harmonic functions, which obey every label. The partition that
-   contradicts the fewest labels is taken, if they are fewer by two.
+5. Where the prior is known, labels are still contradicted by their neighbours, and a class has more
+   than one, the finer scales are also followed from harmonic functions, which obey every label. The
+   partition that contradicts the fewest labels is taken, if they are fewer by two.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
 those that Poisson learning and, from a second label of a class on, harmonic functions reach. The
-last begin at the harmonic partition: from another, the same volumes may lead to another cut.
+last begin at the harmonic partition: from another, the same volumes may lead to another cut. They
+are followed twice, free to move and held.
 
 Soft volumes also leave the coarse scales room to put two classes under one name and a third under
 two. So the volumes of the prior are also followed from a middle scale on, which keeps more of where
 the labels reach, from Poisson learning and from harmonic functions.
 
-Of all these, cuts and labels that are left out say which two are repaired, and which of the
-two is kept (`lapwing.solvers.graph.evidence`). The objective does not: it holds volumes more
+Of all these, cuts, labels that are contradicted and labels that are left out say which two are
+repaired, and which of the two is kept (`lapwing.solvers.graph.evidence`). The objective does not: it holds volumes more
 strongly, and a partition of more equal volumes may have less of it than the true one.
 """
 
@@ -70,7 +71,8 @@ def flow(problem: VolumeProblem) -> Partition:
     best = best_courses(mended, credible, 1)[0]
     # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(best) if problem.exact else None
-    obedient = _obedient(best)
+    # Elsewhere harmonic functions are among the courses, and labels in what is credible.
+    obedient = _obedient(best) if problem.exact else best
     # Once each: courses that are mended go on from others.
     followed = {id(each): each for c in (*courses, *mended, obedient) for each in c.traces}
     traces = followed.values()
