@@ -43,7 +43,7 @@ def last(partitions: Sequence[np.ndarray]) -> int:
     return len(partitions) - 1
 
 
-@pytest.mark.parametrize(("labels", "number"), [(1, 4), (2, 6)])
+@pytest.mark.parametrize(("labels", "number"), [(1, 3), (2, 5)])
 def test_unknown_volumes_are_followed_from_several_starts(labels: int, number: int) -> None:
     problem, _ = blob_problem(gap=2.0, labels=labels)
     found = courses(problem)
@@ -159,7 +159,7 @@ def test_the_most_credible_of_what_was_mended_is_kept_and_nothing_told_twice(
     left_out = count_left_out(problem, first_codes(problem, reach_of(problem)[0]))
     best = most_credible(problem, [course.codes for course in seen], left_out)
     assert_array_equal(partition.scores.argmax(axis=1), seen[best].codes)
-    assert [stage.name for stage in partition.history].count("flow") == 2 * 6 + 2 * 4
+    assert [stage.name for stage in partition.history].count("flow") == 6 + 2 * 4
 
 
 def test_no_repair_raises_the_objective() -> None:
@@ -197,16 +197,16 @@ def test_a_class_grown_anew_is_kept_beside_the_same_without_it(
 def test_a_finer_start_mends_what_the_coarse_scales_confuse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Digits: a draw where the descents from the coarsest scale put classes under one name."""
+    """Digits: a draw where the descent from the coarsest scale puts classes under one name."""
     X, truth = (part[:600] for part in load_digits(return_X_y=True))
-    y = mask_labels(truth, 1, random_state=11)
+    y = mask_labels(truth, 1, random_state=12)
     labeled = {int(i): int(y[i]) for i in np.flatnonzero(y >= 0)}
     W = KNNGraph(10, weights="steep").affinity(X)
     problem = graph_problem(W, labeled, 10, dtype=np.float32)
     solve = PARTITIONS["flow"].solve
     wrong = (solve(problem).scores.argmax(axis=1) != truth).mean()
     rule = flow_module.courses_of
-    monkeypatch.setattr(flow_module, "courses_of", lambda *given: rule(*given)[:2])
+    monkeypatch.setattr(flow_module, "courses_of", lambda *given: rule(*given)[:1])
     coarse = (solve(problem).scores.argmax(axis=1) != truth).mean()
     assert wrong < 0.09
     assert coarse > wrong + 0.05

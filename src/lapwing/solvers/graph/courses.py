@@ -82,7 +82,6 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
     poisson = problem.with_prior(_drawn(problem, reach.argmax(axis=1)), exact=False)
     followed = partial(_followed, scales)
     jobs: list[Callable[[], list[Course]]] = [
-        lambda: [followed(problem, begun, 0)],
         lambda: [followed(poisson, first_codes(poisson, reach), 0)],
         lambda: _from_harmonic(scales, problem),
         lambda: [followed(problem, begun, _MIDDLE_FROM)],

@@ -11,18 +11,19 @@
    partition that contradicts the fewest labels is taken, if they are fewer by two.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
-tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those, and
-those that Poisson learning and, from a second label of a class on, harmonic functions reach. The
-last begin at the harmonic partition: from another, the same volumes may lead to another cut. They
-are followed twice, free to move and held.
+tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those that
+Poisson learning and, from a second label of a class on, harmonic functions reach, and those of the
+prior. Harmonic functions' ones begin at the harmonic partition, for from another the same volumes
+may lead to another cut; they are followed twice, free to move and held.
 
-Soft volumes also leave the coarse scales room to put two classes under one name and a third under
-two. So the volumes of the prior are also followed from a middle scale on, which keeps more of where
-the labels reach, from Poisson learning and from harmonic functions.
+Soft volumes leave the coarse scales room to put two classes under one name and a third under two.
+So the volumes of the prior are followed from a middle scale on, which keeps more of where the
+labels reach, from Poisson learning and from harmonic functions.
 
 Of all these, cuts, labels that are contradicted and labels that are left out say which two are
-repaired, and which of the two is kept (`lapwing.solvers.graph.evidence`). The objective does not: it holds volumes more
-strongly, and a partition of more equal volumes may have less of it than the true one.
+repaired, and which of the two is kept (`lapwing.solvers.graph.evidence`). The objective does not:
+it holds volumes more strongly, and a partition of more equal volumes may have less of it than the
+true one.
 """
 
 from __future__ import annotations
