@@ -11,9 +11,9 @@ weighs: less is no difference.
 
 *The belief* pi that the numbers of labels leave.
 
-*The labels that are contradicted*. Of l labels, r lie where most neighbours are of another class. If
-the part of such labels is not known, each part being as likely, just these r are contradicted with
-the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
+*The labels that are contradicted*. Of l labels, r lie where most neighbours are of another class.
+If the part of such labels is not known, each part being as likely, just these r are contradicted
+with the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
 
 *The labels that are left out*. One label of each class in turn is hidden from a simple method, and
 the classes that it gives them are counted: N, true by found. Labels may have been drawn in equal
