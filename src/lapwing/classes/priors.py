@@ -43,9 +43,11 @@ def read_prior(class_prior: Any, codes: Array, classes: Array) -> Array | None:
     Raises
     ------
     ValueError
-        Another text, a wrong number of entries, a key that is no class, an entry that is negative
-        or no number, or 0 for a class that has labels.
+        Another text, nothing of several parts, a wrong number of entries, a key that is no class,
+        an entry that is negative or no number, or 0 for a class that has labels.
     """
+    if not is_prior_like(class_prior):
+        raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_WISHES}.")
     if class_prior is None:
         return None
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
@@ -102,8 +104,6 @@ def _named(name: str, counts: Array) -> Array | None:
         return None
     if name == "uniform":
         return np.full(len(counts), 1 / len(counts))
-    if name != "labels":
-        raise ValueError(f"class_prior={name!r} must be {PRIOR_WISHES}.")
     if not counts.any():
         raise ValueError("class_prior='labels' counts labels, and no point has one.")
     return np.asarray(counts / counts.sum())

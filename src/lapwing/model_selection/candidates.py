@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import is_sparse
 from lapwing._rows import rows_else
+from lapwing.classes.labels import ClassLabels
+from lapwing.classes.priors import read_prior
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.spaces import Landmarks
 
@@ -28,6 +31,7 @@ __all__ = [
     "fits_again",
     "last_step",
     "quick_candidates",
+    "with_sizes",
 ]
 
 LABELS_ALONE = "labels alone"
@@ -160,6 +164,49 @@ def default_candidates(
                 Candidate(name, estimator.set_params(unlabeled=unlabeled), recipe.assumption)
             )
     return tuple(found)
+
+
+def with_sizes(
+    candidates: Sequence[Candidate], class_prior: Any, labels: ClassLabels
+) -> tuple[Candidate, ...]:
+    """The same candidates, each told the sizes of the classes if it can hold any.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Of the defaults, whose names are how one writes them.
+    class_prior : {'labels', 'uniform', 'unknown'}, array-like, mapping, Series or None
+        As the estimators take it. What is not known changes nothing.
+    labels : ClassLabels
+
+    Raises
+    ------
+    ValueError
+        For what is no prior of these classes.
+    """
+    prior = read_prior(class_prior, labels.codes, labels.classes)
+    if prior is None:
+        return tuple(candidates)
+    balance: Any = dict(zip(labels.classes.tolist(), prior.tolist(), strict=True))
+    if isinstance(class_prior, str) and class_prior == "labels":
+        balance = class_prior  # which gives way where the points contradict it
+    return tuple(_told(one, class_prior, balance) for one in candidates)
+
+
+def _told(candidate: Candidate, class_prior: Any, balance: Any) -> Candidate:
+    parameters = candidate.estimator.get_params(deep=False)
+    if "class_prior" in parameters:
+        name, value = "class_prior", class_prior
+    elif parameters.get("balance") is not None:
+        name, value = "balance", balance
+    else:  # S3VC as a supervised SVM of many rows, which is meant to have no balance
+        return candidate
+    # The parts of ten classes would fill two lines.
+    shown = repr(value) if isinstance(value, str) else "..."
+    before = candidate.name.removesuffix(")")
+    comma = "" if before.endswith("(") else ", "
+    estimator = clone(candidate.estimator).set_params(**{name: value})
+    return replace(candidate, name=f"{before}{comma}{name}={shown})", estimator=estimator)
 
 
 def fits_again(candidate: Candidate) -> bool:

@@ -21,6 +21,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.optional import require
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import ClassLabels, code_classes
+from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.points import check_one_entry_a_row
@@ -33,6 +34,7 @@ from lapwing.model_selection.candidates import (
     fits_again,
     last_step,
     quick_candidates,
+    with_sizes,
 )
 from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
 from lapwing.model_selection.failures import (
@@ -210,6 +212,7 @@ def compare(
     n_draws: int = 5,
     max_left_out: int = 16,
     max_samples: int = 2000,
+    class_prior: Any = None,
     unlabeled: Any = "auto",
     random_state: Any = 0,
 ) -> Comparison:
@@ -241,6 +244,10 @@ def compare(
     max_samples : int, default=2000
         Most rows to gather the evidence from. Beyond it all labelled rows and unlabelled ones drawn
         at random are taken: methods on a graph are better on all rows than is said here.
+    class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
+        Parts of the classes in X, as the estimators take it. Of the default candidates each is told
+        that can hold them, `S3VC` as `balance`, and may give a class as few rows. Candidates that
+        are given keep their own.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         What marks unlabelled points in y, as the estimators take it. `candidates` that are given
         have their own parameter of that name, which must agree.
@@ -257,8 +264,8 @@ def compare(
     TypeError
         If a candidate is no classifier of this library.
     ValueError
-        If no candidate is given or can be fitted, two have one name, or a number is out of its
-        range.
+        If no candidate is given or can be fitted, two have one name, a number is out of its range,
+        `class_prior` is none of these classes, or it is given beside `candidates`.
 
     Warns
     -----
@@ -287,7 +294,7 @@ def compare(
     0.0
     """
     effort = Effort(n_draws, max_left_out, 0)
-    asked = Asked(candidates, effort, max_samples, unlabeled, random_state)
+    asked = Asked(candidates, effort, max_samples, unlabeled, random_state, class_prior)
     found = compared(X, y, sample_weight, asked, SILENT).comparison
     warn_of_failures(found.failed, stacklevel=2)
     return found
@@ -301,6 +308,7 @@ class Asked(NamedTuple):
     max_samples: int
     unlabeled: Any
     random_state: Any
+    class_prior: Any = None
 
 
 class Compared(NamedTuple):
@@ -322,11 +330,8 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     X = rows_else(X)  # of which the rows that are compared on are read
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
-    labels, candidates = code_classes(y, asked.unlabeled), asked.candidates
-    if candidates is None:
-        candidates = default_candidates(X, asked.unlabeled, len(labels.classes))
-        if labels.labeled.all():
-            candidates = quick_candidates(candidates)
+    labels = code_classes(y, asked.unlabeled)
+    candidates = _candidates(X, labels, asked)
     _check_candidates(candidates)
     rng = check_random_state(asked.random_state)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
@@ -355,6 +360,21 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     )
     chosen = next(one for one in tried if one.evidence.name == table[0].name)
     return Compared(comparison, chosen.sharpness)
+
+
+def _candidates(X: Any, labels: ClassLabels, asked: Asked) -> Sequence[Candidate]:
+    """Those that are given, as they are, or the defaults with the sizes of the classes."""
+    if asked.candidates is None:
+        found = default_candidates(X, asked.unlabeled, len(labels.classes))
+        found = with_sizes(found, asked.class_prior, labels)
+        return quick_candidates(found) if labels.labeled.all() else found
+    if read_prior(asked.class_prior, labels.codes, labels.classes) is not None:
+        raise ValueError(
+            "class_prior is told to the default candidates only, and candidates are given, which "
+            "keep their own. Set class_prior (of S3VC: balance) of their estimators, and leave it "
+            "out here."
+        )
+    return asked.candidates
 
 
 def _check_candidates(candidates: Any) -> None:

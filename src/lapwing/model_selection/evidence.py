@@ -263,9 +263,9 @@ def objection_to(
 
 def _sizes_told(estimator: Any, labels: Array, classes: Array) -> Array | None:
     """Parts of the classes that an estimator was told by its user."""
-    prior = getattr(estimator, "class_prior", None)
-    if hasattr(prior, "__len__") and not isinstance(prior, str):
-        return read_prior(prior, labels, classes)
+    prior = read_prior(getattr(estimator, "class_prior", None), labels, classes)
+    if prior is not None:
+        return prior
     balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
     return read_prior(balance, labels, classes) if hasattr(balance, "items") else None
 

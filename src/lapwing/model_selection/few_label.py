@@ -41,6 +41,13 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         What to choose from. None is `lapwing.model_selection.default_candidates`: the supervised
         SVM, `LapSVC`, `LapERLSClassifier`, `S3VC` and, for three classes and more,
         `BalancedGraphClassifier`.
+    class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
+        Parts of the classes in X: 'labels' takes the frequencies of the labels, 'uniform' equal
+        parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
+        by class. Every default candidate that can hold them is told: `S3VC` takes them as its
+        `balance` (its own reading of 'labels' is its default), the others as their `class_prior`.
+        Your own `candidates` keep what they were given, so that both together are refused.
+        'unknown', or None, tells nothing.
     n_draws : int, default=5
         Draws of labels out of a candidate's own answer.
     max_left_out : int, default=16
@@ -111,6 +118,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         self,
         candidates: Any = None,
         *,
+        class_prior: Any = None,
         n_draws: int = 5,
         max_left_out: int = 16,
         max_samples: int = 2000,
@@ -118,6 +126,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         random_state: Any = 0,
     ) -> None:
         self.candidates = candidates
+        self.class_prior = class_prior
         self.n_draws = n_draws
         self.max_left_out = max_left_out
         self.max_samples = max_samples
@@ -145,7 +154,8 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         Raises
         ------
         ValueError
-            For points or labels that no candidate can be fitted to.
+            For points or labels that no candidate can be fitted to, and for a `class_prior` that
+            is none of these classes or stands beside `candidates`.
 
         Warns
         -----
@@ -159,7 +169,14 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
             )
         points = self._read_points(X)
         effort = Effort(self.n_draws, self.max_left_out, 0)
-        asked = Asked(self.candidates, effort, self.max_samples, self.unlabeled, self.random_state)
+        asked = Asked(
+            self.candidates,
+            effort,
+            self.max_samples,
+            self.unlabeled,
+            self.random_state,
+            self.class_prior,
+        )
         progress = Progress(self, None, X, y)
         with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
             warnings.simplefilter("ignore", LapwingWarning)
