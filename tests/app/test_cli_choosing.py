@@ -137,6 +137,124 @@ def test_settings_of_the_comparison(blobs: Path, main: Main) -> None:
     assert "FewLabelClassifier has no parameter 'gamma_I'" in err
 
 
+# --- sizes of the classes -------------------------------------------------------------------------
+
+
+def three_kinds(path: Path) -> tuple[Any, Any]:
+    """Three clusters of 68, 10 and 2 rows, two labels of each."""
+    truth = np.repeat([0, 1, 2], [68, 10, 2])
+    X = np.random.default_rng(0).normal(size=(80, 3)).round(3) + 2 * np.eye(3)[truth]
+    labels = np.where(
+        np.isin(np.arange(80), [0, 1, 68, 69, 78, 79]), np.array(list("abc"))[truth], ""
+    )
+    lines = [",".join(map(str, [*x, label])) for x, label in zip(X.tolist(), labels, strict=True)]
+    path.write_text("\n".join(["p,q,r,kind", *lines]), encoding="utf-8")
+    return X, labels
+
+
+KINDS = ["three.csv", "--label", "kind", "--method", "auto"]
+
+
+def test_known_sizes_are_told_to_what_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: Main
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    X, labels = three_kinds(tmp_path / "three.csv")
+    sizes = {"a": 0.85, "b": 0.12, "c": 0.03}
+    given = ["--scale", "none", "--set", "class_prior=a:0.85,b:0.12,c:0.03"]
+    written = ["--model", "m.lapwing", "--report", "r.html", "--predictions", "p.csv"]
+    code, said, err = main("fit", *KINDS, *given, *written, "--json")
+    assert (code, err) == (0, "")
+    model = FewLabelClassifier(class_prior=sizes, random_state=0).fit(X, labels)
+    names = [row["name"] for row in json.loads(said)["choice"]["methods"]]
+    assert names == [row.name for row in model.evidence_.table]
+    assert "LapSVC(class_prior=...)" in names
+    assert pl.read_csv("p.csv")["label"].to_list() == model.transduction_.tolist()
+    assert all(name in Path("r.html").read_text(encoding="utf-8") for name in names)
+    assert str(sizes) in json.dumps(json.loads(said)["parameters"])
+
+    kept = load_model("m.lapwing").pipeline[-1]
+    assert type(kept) is type(model.best_estimator_)
+    assert kept.class_prior == sizes
+    assert kept.class_prior_.tolist() == model.best_estimator_.class_prior_.tolist()
+    assert main("predict", "m.lapwing", "three.csv", "--predictions", "q.csv")[0] == 0
+    assert pl.read_csv("q.csv")["label"].to_list() == model.predict(X).tolist()
+
+    first = Path("p.csv").read_bytes()
+    said = main("fit", *KINDS, *given, "--predictions", "p.csv")[1]
+    lines = said.splitlines()
+    command = lines[lines.index("To fit the same without choosing again:") + 1].strip()
+    assert "a:0.85,b:0.12,c:0.03" in command
+    assert main(*shlex.split(command)[1:])[0] == 0
+    assert Path("p.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a:0.85,b:0.15", "has no part for ['c']. Give every class a part. The classes are"),
+        ("a:0.8,b:0.1,c:0.05,d:0.05", "names ['d'], which are none. Give every class a part."),
+        ("a:0.97,b:0.03,c:0", "class_prior is 0 for the class 'c', which has labels (2)."),
+        ("a:0,b:0,c:0", "it is 0 for every class."),
+        ("a:1.5,b:-1,c:0.5", "it holds -1 for the class 'b'."),
+        ("a:0.9,b", "--set class_prior=a:0.9,b: write each class once"),
+        ("even", "class_prior='even' must be 'labels', 'uniform', 'unknown'"),
+        ("3", "class_prior=3 must be 'labels', 'uniform', 'unknown'"),
+    ],
+)
+def test_wrong_sizes_are_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, main: Main, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    three_kinds(tmp_path / "three.csv")
+    code, said, err = main("fit", *KINDS, "--set", f"class_prior={text}")
+    assert (code, said) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_sizes_ask_for_no_more_evidence(
+    blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False, False))
+    sizes = ["--method", "auto", "--set", "class_prior=a:1,b:3"]
+    assert "S3VC(balance=...) was not compared" in main("fit", "t.csv", *FIT, *sizes)[1]
+    more = main("fit", "t.csv", *FIT, *sizes, "--set", "n_draws=1", "--json")[1]
+    names = [row["name"] for row in json.loads(more)["choice"]["methods"]]
+    assert "S3VC(balance=...)" in names
+
+
+def test_thirds_can_be_repeated(blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of S3VC must sum to 1, and six digits of a third do not."""
+    gap = Candidate("S3VC()", S3VC(), "classes are clusters")
+    monkeypatch.setattr(choosing, "default_candidates", lambda *_: (gap,))
+    table = pl.read_csv(blobs)
+    kinds = [kind and "abc"[i % 3] for i, kind in enumerate(table["kind"].fill_null(""))]
+    table.with_columns(kind=pl.Series(kinds)).write_csv(blobs)
+    words = ["--method", "auto", "--set", "class_prior=uniform"]
+    found = json.loads(main("fit", "t.csv", *FIT, *words, "--json")[1])
+    command = next(value for value in found.values() if "balance=a:0.3333" in str(value))
+    assert main(*shlex.split(command)[1:])[0] == 0
+
+
+def test_sizes_are_of_classes(blobs: Path, main: Main) -> None:
+    table = pl.read_csv(blobs)
+    known = pl.int_range(pl.len()) < 20
+    table.with_columns(kind=pl.when(known).then(pl.col("x") + 0.5)).write_csv(blobs)
+    for verb in ("fit", "tune"):
+        words = [verb, "t.csv", *FIT, "--method", "auto", "--set", "class_prior=uniform"]
+        code, _, err = main(*words)
+        assert (code, "--set class_prior is of the comparison" in err) == (2, True)
+
+
+def test_tune_holds_them_too(blobs: Path, main: Main) -> None:
+    words = ["--method", "auto", "--set", "class_prior=a:1,b:3", "--model", "m.lapwing"]
+    assert main("tune", "t.csv", *FIT, *words)[0] == 0
+    fitted = load_model("m.lapwing").pipeline[-1]
+    assert fitted.class_prior_.tolist() == [0.25, 0.75]
+
+
 # --- what can be afforded -------------------------------------------------------------------------
 
 

@@ -260,3 +260,14 @@ def test_the_report_of_a_choice_shows_the_comparison() -> None:
     assert f"Why {type(model.best_estimator_).__name__}" in page
     assert model.evidence_.verdict in page
     assert "Why " not in lapwing.report(model.best_estimator_, X, y).html
+
+
+def test_the_report_of_a_choice_names_what_was_told_the_sizes() -> None:
+    X, truth = make_moons(60, noise=0.05, random_state=0)
+    model = lapwing.FewLabelClassifier(class_prior=[0.5, 0.5]).fit(X, first_labels(truth, 3))
+    page = lapwing.report(model, X, first_labels(truth, 3)).html
+    assert model.evidence_.verdict in page
+    assert all(
+        "class_prior=..." in r.name or "balance=..." in r.name for r in model.evidence_.table
+    )
+    assert all(f"<code>{row.name}</code>" in page for row in model.evidence_.table)

@@ -27,6 +27,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
+from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import n_columns
@@ -39,12 +40,14 @@ from lapwing.model_selection.candidates import (
     Candidate,
     default_candidates,
     quick_candidates,
+    with_sizes,
 )
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.failures import warn_of_failures
 
 __all__ = ["Chosen", "Compared", "announce", "choose", "compare_methods", "effort_of", "size_of"]
 
+_SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
 # Rows to which a grid of the full kernel takes some 5 s; rows to which its matrix can be held.
 _PATH_ROWS, _MATRIX_ROWS = 2000, 12_000
@@ -119,16 +122,21 @@ def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
     """
     if not request.automatic:
         return _named(request.method, request.parameters, table, request, points)
+    if table.numeric:
+        _refuse_settings_of_classes(table, request)
+    sizes = {name: value for name, value in request.parameters.items() if name == _SIZES}
     if isinstance(request, TuneRequest):
-        return _named(_path_for(table), {}, table, request, points)
+        return _named(_path_for(table), sizes, table, request, points)
     if table.numeric:
         return _regression(table, request, points)
     effort = effort_of(request)
     candidates = _candidates(table, points)
     if isinstance(request, FitRequest) and request.onnx is not None:
         candidates = tuple(map(_exported, candidates))
+    labels = code_classes(table.y, table.unlabeled)
+    candidates = with_sizes(candidates, sizes.get(_SIZES), labels)
     skipped: tuple[str, ...] = ()
-    if not request.parameters:  # who asks for more gets it
+    if request.parameters.keys() <= {_SIZES}:  # who asks for more evidence gets it
         share = affordable(size_of(table), effort)
         effort = Effort(effort.n_draws, effort.max_left_out, share.rows)
         kept = _affordable_of(candidates, share)
@@ -199,7 +207,7 @@ def announce(table: Table, request: CompareRequest) -> float:
 
 def effort_of(request: LearningRequest) -> Effort:
     """How much evidence `--set` asks for."""
-    given: Mapping[str, Any] = request.parameters
+    given = {name: value for name, value in request.parameters.items() if name != _SIZES}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"--set {name}={value}: this must be a whole number.")
@@ -237,8 +245,7 @@ def _path_for(table: Table) -> str:
     return "laprls-cv" if table.labeled.size <= _PATH_ROWS else "laperls-cv"
 
 
-def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
-    """A method for numbers: nothing compares them yet, and the size decides."""
+def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
     if request.parameters:
         names = ", ".join(request.parameters)
         raise ValueError(
@@ -246,6 +253,10 @@ def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
             "comparison of methods for classes. Leave it out, or name a method for numbers, such "
             "as --method laprls-regressor."
         )
+
+
+def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
+    """A method for numbers: nothing compares them yet, and the size decides."""
     n = table.labeled.size
     name = "laprls-regressor-cv" if n <= _PATH_ROWS else "laprls-regressor"
     name = name if n <= _MATRIX_ROWS else "laperls-regressor"

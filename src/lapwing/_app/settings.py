@@ -190,7 +190,8 @@ def _changed(value: Any, base: Any) -> dict[str, Any]:
 def spelled(value: Any) -> str:
     """A value as it is written behind ``--set NAME=``."""
     if isinstance(value, dict):
-        return ",".join(f"{key}:{part:g}" for key, part in value.items())
+        # Digits enough for thirds to sum to 1, which `balance` asks for.
+        return ",".join(f"{key}:{part:.12g}" for key, part in value.items())
     if value is None:
         return "none"
     if isinstance(value, (bool, np.bool_)):

@@ -175,8 +175,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the method, such as gamma_I=1 or graph.n_neighbors=15. May be "
-        "repeated.",
+        help="A parameter of the method, such as gamma_I=1, graph.n_neighbors=15 or "
+        "class_prior=a:0.2,b:0.8. May be repeated.",
         autocompletion=complete_setting,
         rich_help_panel=LEARN,
     ),
