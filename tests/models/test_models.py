@@ -772,3 +772,14 @@ def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
             container[key] = deepcopy(data.draw(VALUES))
 
     load_or_refuse(edited(data.draw(st.sampled_from(["schema.json", "lapwing.json"])), mutate))
+
+
+@pytest.mark.parametrize("index", [None, ["ash", "beech"]])
+def test_a_series_of_class_sizes_is_refused_by_its_name(index: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.array(["ash", "beech", *[""] * 18])
+    model = LapSVC(class_prior=pd.Series([0.7, 0.3], index=index)).fit(X, y)
+    for one, name in ((model, "class_prior"), (make_pipeline(model), "lapsvc__class_prior")):
+        with pytest.raises(ValueError, match=f"cannot be saved: {name} is a pandas Series"):
+            save_model(one, tmp_path / "m.lapwing")
+    assert not list(tmp_path.iterdir())

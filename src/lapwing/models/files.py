@@ -167,6 +167,7 @@ def _encode(model: Model) -> bytes:
     skops = require("skops.io", extra="model", purpose="Saving a model")
     header = {"format": FORMAT, **_versions(), "info": {**_versions(), **model.info}}
     texts = {HEADER: _json(header, "info")}
+    _refuse_series(model.pipeline)
     if model.report is not None:
         texts[REPORT] = _json(model.report.to_dict(), "report")
     try:
@@ -187,6 +188,17 @@ def _encode(model: Model) -> bytes:
     except ModelFileError as error:
         raise ValueError(f"the model cannot be saved: {error}") from None
     return content
+
+
+def _refuse_series(pipeline: Any) -> None:
+    """Say which parameter of a model is of pandas; what the writer finds inside names none."""
+    parameters = pipeline.get_params() if hasattr(pipeline, "get_params") else {}
+    for name, value in parameters.items():
+        if type(value).__module__.partition(".")[0] == "pandas":
+            raise ValueError(
+                f"the model cannot be saved: {name} is a pandas {type(value).__name__}, which a "
+                f"model file cannot hold. Fit it with a dict or a list: {name}=dict(...)."
+            )
 
 
 def _json(value: Any, name: str) -> str:
