@@ -112,7 +112,8 @@ class Answers:
         """The error to expect; None if nothing can be said of it, or every row has a label."""
         if self.model.labeled_.all():
             return None
-        found = look(Trial(self.model._kept.refits), _EFFORT).estimate
+        trial = Trial(self.model._kept.refits)
+        found = look(trial, _EFFORT, sizes=trial.sizes).estimate
         if not all(map(math.isfinite, found)):
             return None
         return Estimate(found.error, found.low, found.high)

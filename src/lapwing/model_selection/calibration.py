@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from lapwing._arrays import Array
+from lapwing.model_selection.sizes import guessing, label_rows
 
 __all__ = [
     "CONSTANTS",
@@ -85,6 +86,7 @@ def estimate_error(
     constants: Constants = CONSTANTS,
     *,
     contradiction: float = 0.0,
+    sizes: Array | None = None,
 ) -> ErrorEstimate:
     """Estimate the share of wrong answers on unlabelled rows.
 
@@ -99,12 +101,14 @@ def estimate_error(
     constants : Constants, default=CONSTANTS
     contradiction : float, default=0.0
         What the labels alone say against the answer.
+    sizes : ndarray of shape (n_classes,), optional
+        Parts of the classes, where the answer holds them.
 
     Returns
     -------
     ErrorEstimate
     """
-    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction)
+    alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction, sizes)
     tail = (1 - PROBABILITY) / 2
     return ErrorEstimate(
         alpha / (alpha + beta),
@@ -119,18 +123,25 @@ def posterior(
     n_left_out: Array,
     constants: Constants,
     contradiction: float = 0.0,
+    sizes: Array | None = None,
 ) -> tuple[float, float]:
     """Parameters of the beta distribution of the error."""
-    counted = effective_counts(n_left_out)
+    n_classes = len(n_left_out)
+    # With sizes the labels of a common class do speak for a rare one: what it loses the other gets.
+    counted = effective_counts(n_left_out) if sizes is None else n_left_out
     rates = n_missed / np.maximum(n_left_out, 1)
+    right = float(((label_rows(n_classes, sizes) - rates) * counted).sum())
     alpha = constants.of_a_label * float((rates * counted).sum())
-    beta = constants.of_a_label * float(((1 - rates) * counted).sum())
+    beta = constants.of_a_label * max(right, 0.0)
     if math.isnan(reproducibility):
         return alpha + 0.5, beta + 0.5  # Jeffreys' prior
-    unseen = constants.unseen * (2 / len(n_left_out)) ** _MANY_CLASSES
-    mean = unseen + constants.seen * reproducibility + contradiction
+    unseen = constants.unseen * (2 / n_classes) ** _MANY_CLASSES
+    # Means over the classes, which are all as large in them: a label of each is so many rows.
+    rows = guessing(n_classes) / guessing(n_classes, sizes)
+    mean = (unseen + constants.seen * reproducibility + contradiction) / rows
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
-    return alpha + constants.prior_labels * mean, beta + constants.prior_labels * (1 - mean)
+    weight = constants.prior_labels * rows
+    return alpha + weight * mean, beta + weight * (1 - mean)
 
 
 def effective_counts(n_left_out: Array) -> Array:

@@ -42,6 +42,7 @@ from lapwing.model_selection.failures import (
     told,
     warn_of_failures,
 )
+from lapwing.model_selection.sizes import agreed_sizes
 from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
 from lapwing.model_selection.witness import call_witness
 
@@ -247,7 +248,8 @@ def compare(
     class_prior : {'labels', 'uniform', 'unknown'}, array-like, dict or None, default=None
         Parts of the classes in X, as the estimators take it. Of the default candidates each is told
         that can hold them, `S3VC` as `balance`, and may give a class as few rows. Candidates that
-        are given keep their own.
+        are given keep their own. Sizes that were told, and are not those of the labels, make the
+        estimated error one of rows where the labels are in other proportions.
     unlabeled : 'auto', number, str, None or NaN, default='auto'
         What marks unlabelled points in y, as the estimators take it. `candidates` that are given
         have their own parameter of that name, which must agree.
@@ -341,13 +343,15 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     elif rows is not None:
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
-    tried, failed = _try_all(candidates, Data(X, y, sample_weight), effort, progress)
-    table = tuple(in_order(_with_agreement(tried), len(labels.classes)))
+    sizes = agreed_sizes(candidates, labels.codes, labels.classes)
+    tried, failed = _try_all(candidates, Data(X, y, sample_weight), effort, sizes, progress)
+    table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
     setting = Setting(
         classes=labels.classes,
         counts=np.bincount(labels.codes[labels.labeled]),
         n_samples=len(labels.codes),
         n_used=len(labels.codes) if rows is None else len(rows),
+        sizes=sizes,
     )
     comparison = Comparison(
         table,
@@ -426,7 +430,11 @@ class Data(NamedTuple):
 
 
 def _try_all(
-    candidates: Sequence[Candidate], data: Data, effort: Effort, progress: Stages
+    candidates: Sequence[Candidate],
+    data: Data,
+    effort: Effort,
+    sizes: Array | None,
+    progress: Stages,
 ) -> tuple[list[Tried], dict[str, str]]:
     """Evidence of all that can be fitted; what is warned of the data is told once.
 
@@ -442,7 +450,7 @@ def _try_all(
             bar = _bar(list(tried.values())) if fits_again(one) else math.inf
             with progress.stage(one.name):
                 try:
-                    tried[one.name] = try_out(one, *data, effort, bar, witness)
+                    tried[one.name] = try_out(one, *data, effort, bar, witness, sizes)
                 except Exception as error:
                     errors[one.name] = error
                     continue
@@ -462,14 +470,16 @@ def _bar(tried: Sequence[Tried]) -> float:
     return min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
 
 
-def in_order(table: Sequence[Evidence], n_classes: int) -> list[Evidence]:
+def in_order(
+    table: Sequence[Evidence], n_classes: int, sizes: Array | None = None
+) -> list[Evidence]:
     """Rows by their estimated error, the one to choose first.
 
     Admitted ones come before others, and of equals the more reproducible one. Where even the best
     finds nothing, the labels alone are used: nothing says that other rows help them.
     """
     rows = sorted(table, key=lambda row: (not row.admitted, row.error, row.reproducibility))
-    if finds_nothing(rows[0], n_classes):
+    if finds_nothing(rows[0], n_classes, sizes):
         alone = [row for row in rows if row.assumption == LABELS_ALONE and row.admitted]
         rows = [*alone[:1], *(row for row in rows if row not in alone[:1])]
     return rows

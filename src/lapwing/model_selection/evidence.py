@@ -13,7 +13,6 @@ import numpy as np
 from scipy.stats import binom
 
 from lapwing._arrays import Array
-from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.voting import elect
 from lapwing.model_selection.calibration import ErrorEstimate, estimate_error
@@ -21,6 +20,7 @@ from lapwing.model_selection.candidates import Candidate, last_step
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.sharpening import relative_sharpness
+from lapwing.model_selection.sizes import sizes_told
 from lapwing.model_selection.trials import Trial, start
 from lapwing.model_selection.witness import Witness
 
@@ -64,7 +64,8 @@ class Evidence:
     assumption : str
         What it takes classes to be, in words.
     error : float
-        Estimated share of wrong answers on the unlabelled rows.
+        Estimated share of wrong answers on the unlabelled rows. Where the sizes of the classes were
+        told, what follows is still of classes that all count alike, and the error is not.
     error_interval : tuple of float
         Where that share lies with probability 0.9.
     left_out_error : float
@@ -151,11 +152,13 @@ def try_out(
     effort: Effort,
     bar: float = math.inf,
     witness: Witness | None = None,
+    sizes: Array | None = None,
 ) -> Tried:
     """Gather the evidence of a candidate; all of it stands on one preparation of the points.
 
     Its answer is not asked to be repeated, nor is the witness asked, where its estimated error
-    would be above the bar even if no row changed.
+    would be above the bar even if no row changed. Sizes of the classes that are known weigh what
+    is missed, see `lapwing.model_selection.sizes`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
@@ -167,16 +170,17 @@ def try_out(
     # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
-    found = look(trial, effort, bar, None if witness is None else partial(witness.against, codes))
+    against = None if witness is None else partial(witness.against, codes)
+    found = look(trial, effort, bar, against, sizes)
     left_out = found.left_out
     missed = left_out.missed[left_out.told]
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
-    told = _sizes_told(last_step(candidate.estimator), labels, trial.classes)
+    told = sizes_told(last_step(candidate.estimator), labels, trial.classes)
     objection = objection_to(shares, counts, fitted, trial.classes, told)
     # That an answer of one class is repeated says nothing of it: there the labels speak alone.
-    alone = estimate_error(math.nan, found.n_missed, found.n_left_out)
+    alone = estimate_error(math.nan, found.n_missed, found.n_left_out, sizes=sizes)
     estimate = alone if objection else found.estimate
     evidence = Evidence(
         name=candidate.name,
@@ -204,6 +208,7 @@ def look(
     effort: Effort,
     bar: float = math.inf,
     against: Callable[[int], float] | None = None,
+    sizes: Array | None = None,
 ) -> Looked:
     """Leave labels out, and draw others, of a trial that has begun.
 
@@ -215,17 +220,21 @@ def look(
         As in `try_out`.
     against : callable (seed) -> float, optional
         What a witness says against the answer.
+    sizes : ndarray of shape (n_classes,), optional
+        Parts of the classes, where they are known.
     """
     n_classes = len(trial.classes)
     left_out = _leave_out(trial, effort)
     n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
     repeated, spread, contradiction = math.nan, math.nan, 0.0
-    estimate = estimate_error(0.0, n_missed, n_left_out)
+    estimate = estimate_error(0.0, n_missed, n_left_out, sizes=sizes)
     if estimate.error <= bar:
         repeated, spread = _reproduce(trial, effort)
         if against is not None and not math.isnan(repeated):
             contradiction = against(effort.seed)
-        estimate = estimate_error(repeated, n_missed, n_left_out, contradiction=contradiction)
+        estimate = estimate_error(
+            repeated, n_missed, n_left_out, contradiction=contradiction, sizes=sizes
+        )
     return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction)
 
 
@@ -259,15 +268,6 @@ def objection_to(
     if fitted < 1 - _MOST_UNFITTED:
         return f"contradicts {100 * (1 - fitted):.0f} % of the given labels"
     return ""
-
-
-def _sizes_told(estimator: Any, labels: Array, classes: Array) -> Array | None:
-    """Parts of the classes that an estimator was told by its user."""
-    prior = read_prior(getattr(estimator, "class_prior", None), labels, classes)
-    if prior is not None:
-        return prior
-    balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
-    return read_prior(balance, labels, classes) if hasattr(balance, "items") else None
 
 
 def _leave_out(trial: Trial, effort: Effort) -> LeftOut:

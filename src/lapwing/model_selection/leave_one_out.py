@@ -10,6 +10,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.labels import decode
 from lapwing.classes.voting import as_decisions, clearest_first, elect
+from lapwing.model_selection.sizes import label_rows
 from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
@@ -34,8 +35,9 @@ class LeaveOneOut:
     left_out : ndarray of bool of shape (n_labeled,)
         False for the only label of a class: without it the class would be gone.
     error : float
-        Classes: the share of wrong answers, of those left out. Regression: one less the coefficient
-        of determination. NaN if no label could be left out.
+        Classes: the share of wrong answers, of those left out; of rows, where the estimator was
+        told the sizes of the classes. Regression: one less the coefficient of determination. NaN if
+        no label could be left out.
     standard_error : float
         Of `error`; NaN for regressions.
     suspicious : ndarray of int
@@ -88,6 +90,11 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     misses other points. It knows nothing of a class with one label. A class prior is held by the
     offsets of the fit with all labels.
 
+    An answer that holds a `class_prior` misses labels of a small class more often than those of a
+    large one. Where the prior was told, and not counted from the labels, a label counts as the
+    (1 - p) / sum(p (1 - p)) rows of which as many are wrong, p being the part of its class: 2.5 and
+    0.6 for classes of 20:80. Equal classes change nothing.
+
     References
     ----------
     .. [1] G. C. Cawley and N. L. C. Talbot, "Fast exact leave-one-out cross-validation of sparse
@@ -125,8 +132,8 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
     codes = elect(np.where(left_out[:, None], found, trial.values[problem.index] + offsets))
     truth = elect(problem.targets)
     wrong = left_out & (codes != truth)
-    n = int(left_out.sum())
-    error = float(wrong.sum()) / n if n else np.nan
+    n = float(label_rows(len(trial.classes), trial.sizes)[truth[left_out]].sum())
+    error = min(float(wrong.sum()) / n, 1.0) if n else np.nan
     return LeaveOneOut(
         rows,
         decode(truth, trial.classes),

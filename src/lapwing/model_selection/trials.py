@@ -17,6 +17,7 @@ from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import Chooser
+from lapwing.model_selection.sizes import known_sizes
 
 __all__ = ["Trial", "start"]
 
@@ -43,6 +44,12 @@ class Trial:
     @property
     def classes(self) -> Array:
         return np.asarray(self.prepared.targets.attributes["classes_"])
+
+    @property
+    def sizes(self) -> Array | None:
+        """Parts of the classes that the estimator was told, which the labels do not say."""
+        codes = elect(self.prepared.problem.targets)
+        return known_sizes(self.refits.estimator, codes, self.classes)
 
     @cached_property
     def values(self) -> Array:

@@ -13,6 +13,7 @@ from lapwing._arrays import Array
 from lapwing.model_selection.calibration import PROBABILITY
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
 from lapwing.model_selection.evidence import Evidence
+from lapwing.model_selection.sizes import guessing
 
 __all__ = ["Setting", "caveats", "finds_nothing", "verdict"]
 
@@ -45,6 +46,7 @@ class Setting(NamedTuple):
     counts: Array  # labels of each class
     n_samples: int
     n_used: int
+    sizes: Array | None = None  # parts of the classes that are known
 
 
 def verdict(table: Sequence[Evidence], setting: Setting) -> str:
@@ -66,7 +68,7 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
         )
     if math.isnan(chosen.reproducibility):
         return f"Every row has a label, so there are no other rows to learn from. {use}"
-    if _is_near_guessing(chosen, len(setting.classes)):
+    if _is_near_guessing(chosen, guessing(len(setting.classes), setting.sizes)):
         if chosen.n_left_out < FEW_LEFT_OUT:
             return (
                 "These labels are too few to say whether anything here follows the classes. Label "
@@ -102,18 +104,14 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
     return f"The unlabelled rows help: {finding}. {use}"
 
 
-def finds_nothing(row: Evidence, n_classes: int) -> bool:
+def finds_nothing(row: Evidence, n_classes: int, sizes: Array | None = None) -> bool:
     """Whether enough left-out labels say that an answer is near to guessing."""
     enough = row.n_left_out >= FEW_LEFT_OUT
-    return enough and row.error >= _NOTHING_FOUND * _of_guessing(n_classes)
+    return enough and row.error >= _NOTHING_FOUND * guessing(n_classes, sizes)
 
 
-def _is_near_guessing(row: Evidence, n_classes: int) -> bool:
-    return row.error >= _AS_GUESSING * _of_guessing(n_classes)
-
-
-def _of_guessing(n_classes: int) -> float:
-    return 1 - 1 / n_classes
+def _is_near_guessing(row: Evidence, of_guessing: float) -> bool:
+    return row.error >= _AS_GUESSING * of_guessing
 
 
 def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
