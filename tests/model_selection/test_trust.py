@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from lapwing import (
 )
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.model_selection import reproducibility as reproducibility_function
+from lapwing.model_selection.leave_one_out import LeaveOneOut
 from lapwing.model_selection.trials import start
 from tests.estimators.test_prepare import EXAMPLES, data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
@@ -266,3 +268,35 @@ def test_a_trial_leaves_the_estimator_unfitted() -> None:
     leave_one_out(estimator, X, y)
     reproducibility(estimator, X, y)
     assert not hasattr(estimator, "classes_")
+
+
+def test_what_leave_one_out_found_is_printed_in_words() -> None:
+    found = LeaveOneOut(
+        rows=np.arange(10),
+        labels=np.repeat([0, 1], 5),
+        predicted=np.repeat([1, 0], 5),
+        decision_values=np.zeros(10),
+        left_out=np.arange(10) > 0,
+        error=7 / 9,
+        standard_error=0.1386,
+        suspicious=np.array([4, 9, 1, 2, 3, 5, 6]),
+    )
+    assert str(found).splitlines() == [
+        "9 of 10 labels left out, one by one; 1 could not be, as the only ones of their class",
+        "error: 77.8% (standard error 13.9%)",
+        "contradicted by the other labels: rows 4, 9, 1, 2, 3 and 2 more",
+    ]
+    few = replace(found, suspicious=np.array([4]))
+    assert str(few).endswith("\ncontradicted by the other labels: rows 4")
+
+
+def test_leave_one_out_of_a_regression_and_of_nothing_is_printed_in_words() -> None:
+    X, y = labeled_curve()[:2]
+    found = leave_one_out(LapRLSRegressor(), X, y)
+    n = int(np.isfinite(y).sum())
+    assert str(found).splitlines() == [
+        f"{n} of {n} labels left out, one by one",
+        f"error: {found.error:.3g} of the variance is not explained",
+    ]
+    nothing = replace(found, error=np.nan)
+    assert str(nothing).endswith("error: not known")

@@ -15,6 +15,8 @@ from lapwing.model_selection.trials import Trial, start
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
 
+_SHOWN = 5  # rows
+
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
@@ -53,6 +55,28 @@ class LeaveOneOut:
     error: float
     standard_error: float
     suspicious: Array
+
+    def __str__(self) -> str:
+        """What `print` shows, in place of the arrays."""
+        n = int(self.left_out.sum())
+        alone = len(self.left_out) - n
+        lines = [f"{n} of {len(self.left_out)} labels left out, one by one"]
+        if alone:
+            lines[0] += f"; {alone} could not be, as the only ones of their class"
+        if np.isnan(self.error):
+            lines.append("error: not known")
+        elif np.isnan(self.standard_error):
+            lines.append(f"error: {self.error:.3g} of the variance is not explained")
+        else:
+            lines.append(f"error: {self.error:.1%} (standard error {self.standard_error:.1%})")
+        if len(self.suspicious):
+            rows = ", ".join(map(str, self.suspicious[:_SHOWN].tolist()))
+            more = len(self.suspicious) - _SHOWN
+            lines.append(
+                f"contradicted by the other labels: rows {rows}"
+                + (f" and {more} more" if more > 0 else "")
+            )
+        return "\n".join(lines)
 
 
 def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> LeaveOneOut:
@@ -106,8 +130,9 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     >>> from lapwing.datasets import make_two_moons
     >>> from lapwing.model_selection import leave_one_out
     >>> X, y = make_two_moons(n_labeled_per_class=3, random_state=0)[:2]
-    >>> leave_one_out(LapSVC(), X, y).error
-    0.0
+    >>> print(leave_one_out(LapSVC(), X, y))
+    6 of 6 labels left out, one by one
+    error: 0.0% (standard error 0.0%)
     """
     return of_trial(start(estimator, X, y, sample_weight))
 
