@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -81,23 +83,43 @@ def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -
     assert most_credible(problem, [worse, codes], LeftOut(third, np.array([0.5, 0.5]), 0)) == 0
 
 
-@pytest.mark.parametrize(("link", "believed"), [(1.0, 1), (3.0, 1), (1000.0, 0)])
-def test_a_contradicted_label_weighs_what_counting_labels_says(link: float, believed: int) -> None:
-    """Three equal parts in a row: one cut contradicts a label of nine, the other is longer."""
+@pytest.mark.parametrize(
+    ("link", "strays", "believed"), [(3.0, 2, 1), (1000.0, 2, 0), (1000.0, 3, 1)]
+)
+def test_contradicted_labels_weigh_what_counting_labels_says(
+    link: float, strays: int, believed: int
+) -> None:
+    """Three equal parts in a row: one cut contradicts labels, the other is longer."""
     W = np.kron(np.eye(3), np.full((8, 8), 20.0))
     W[7, 8] = W[8, 7] = 1
     W[15, 16] = W[16, 15] = link
-    labeled = {**dict.fromkeys(range(4), 0), 11: 0, **dict.fromkeys(range(20, 24), 1)}
+    labeled = {
+        **dict.fromkeys(range(4), 0),
+        **dict.fromkeys(range(9, 9 + strays), 0),
+        **dict.fromkeys(range(20, 24), 1),
+    }
     problem = graph_problem(W - np.diag(np.diag(W)), labeled, 2)
     cuts = [np.repeat([0, 1, 1], 8), np.repeat([0, 0, 1], 8)]
     contradicted = [problem.disagreeing(problem.members(codes)) for codes in cuts]
-    assert contradicted == [1, 0]
+    assert contradicted == [strays, 0]
     length = [chance_cut(problem.graph, codes, 2) + 1 / 24 for codes in cuts]
-    # 0! 9! / 10! beside 1! 8! / 10!; the volumes differ in the order of the classes only.
-    assert (length[1] / length[0] > 9) == (believed == 0)
+    # r! (l - r)! / (l + 1)! with one label at a boundary; the volumes differ in their order only.
+    assert (length[1] / length[0] < comb(len(labeled), strays - 1)) == (believed == 1)
     unasked = LeftOut(np.zeros((2, 2)), np.array([0.5, 0.5]), 0)
     assert most_credible(problem, cuts, unasked) == believed
     assert most_credible(problem, cuts[::-1], unasked) == 1 - believed
+
+
+def test_one_label_alone_may_lie_at_a_boundary() -> None:
+    W = np.kron(np.eye(3), np.full((8, 8), 20.0))
+    W[7, 8] = W[8, 7] = 1
+    W[15, 16] = W[16, 15] = 2
+    labeled = {**dict.fromkeys(range(4), 0), 11: 0, **dict.fromkeys(range(20, 24), 1)}
+    problem = graph_problem(W - np.diag(np.diag(W)), labeled, 2)
+    cuts = [np.repeat([0, 1, 1], 8), np.repeat([0, 0, 1], 8)]
+    assert [problem.disagreeing(problem.members(codes)) for codes in cuts] == [1, 0]
+    unasked = LeftOut(np.zeros((2, 2)), np.array([0.5, 0.5]), 0)
+    assert most_credible(problem, cuts, unasked) == 0
 
 
 @pytest.mark.parametrize("second", [0.01, 0.99])

@@ -11,9 +11,10 @@ weighs: less is no difference.
 
 *The belief* pi that the numbers of labels leave.
 
-*The labels that are contradicted*. Of l labels, r lie where most neighbours are of another class.
-If the part of such labels is not known, each part being as likely, just these r are contradicted
-with the probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
+*The labels that are contradicted*. Of l labels, r + 1 lie where most neighbours are of another
+class; one alone may lie at a boundary of a right answer too, and counts as none. If the part of
+such labels is not known, each part being as likely, just these r are contradicted with the
+probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
 
 *The labels that are left out*. One label of each class in turn is hidden from a simple method, and
 the classes that it gives them are counted: N, true by found. Labels may have been drawn in equal
@@ -47,6 +48,7 @@ __all__ = ["LeftOut", "chance_cut", "count_left_out", "most_credible", "table_li
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50
 _FLAT = 1e-9  # of the likelihood
+_AT_BOUNDARIES = 1  # labels, as in the step from harmonic functions of the flow
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
         volumes = problem.volumes(problem.whole(codes))
         cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
         belief = relative_entropy(volumes, problem.prior)
-        contradicted = problem.disagreeing(problem.members(codes))
+        contradicted = max(problem.disagreeing(problem.members(codes)) - _AT_BOUNDARIES, 0)
         kept = betaln(contradicted + 1, n_labels - contradicted + 1)
         told = table_likelihood(counts, volumes, left_out.volumes) if asked else 0.0
         scores.append(np.log(cut) + belief - kept - told)
