@@ -158,7 +158,7 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]
-    assert len(commands) == 12
+    assert len(commands) == 13
     for command in commands:
         words = shlex.split(command)
         if "cell" not in words:
