@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import beta
+from sklearn.base import clone
 
 from lapwing import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.classes.labels import code_classes
@@ -193,17 +194,25 @@ def test_all_candidates_are_judged_by_the_sizes_that_some_know() -> None:
 # --- all together ---------------------------------------------------------------------------------
 
 
-def test_the_estimate_comes_nearer_to_the_truth() -> None:
-    """Labels of the small class are missed four times as often as its rows would make one think."""
-    estimated, true = [], []
-    for seed in range(4):
-        X, y, truth = problem(n_labels=6, seed=seed)
-        found = compare(X, y, class_prior=[4, 1], **QUICK)
-        estimated.append(found.error)
-        answer = found.best.fit(X, y).transduction_
-        true.append((answer != truth)[y < 0].mean())
-    by_labels = [compare(*problem(n_labels=6, seed=s)[:2], **QUICK).error for s in range(4)]
-    assert abs(np.mean(estimated) - np.mean(true)) < 0.04 < np.mean(by_labels) - np.mean(true)
+def test_the_estimate_comes_nearer_to_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of the small class are missed four times as often as its rows would make one think.
+
+    Of one method: which of several is chosen may hang on rounding.
+    """
+    model = LapSVC(class_prior=[4, 1])
+    only = [Candidate("LapSVC(class_prior=[4, 1])", model, SHEETS)]
+    draws = [problem(n_labels=6, seed=seed) for seed in range(8)]
+    wrong = [clone(model).fit(X, y).transduction_ != truth for X, y, truth in draws]
+    true = np.mean([each[y < 0].mean() for each, (_, y, _) in zip(wrong, draws, strict=True)])
+
+    def estimated() -> float:
+        found = [compare(X, y, candidates=only, **QUICK).error for X, y, _ in draws]
+        return float(np.mean(found))
+
+    by_rows = estimated()
+    monkeypatch.setattr("lapwing.model_selection.comparison.agreed_sizes", lambda *_: None)
+    by_labels = estimated()
+    assert abs(by_rows - true) < 0.5 * abs(by_labels - true)
 
 
 def test_a_comparison_is_that_of_candidates_that_were_told() -> None:
