@@ -170,7 +170,7 @@ class VolumeProblem:
         shape = (self.n_points, self.n_classes)
         return sp.csr_array((values.astype(self.graph.dtype), (rows, columns)), shape=shape)
 
-    def volumes(self, shares: Array) -> Array:
+    def volumes(self, shares: Array | CSR) -> Array:
         """Part of each class in all points."""
         return np.asarray(self.sizes @ shares / self.sizes.sum())
 

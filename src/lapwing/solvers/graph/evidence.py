@@ -126,10 +126,11 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
     # One label more, over all entries: no pair of classes is impossible.
     counts = left_out.counts + 1 / c**2
     for codes in partitions:
-        volumes = problem.volumes(problem.whole(codes))
+        members = problem.members(codes)
+        volumes = problem.volumes(members)
         cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
         belief = relative_entropy(volumes, problem.prior)
-        contradicted = max(problem.disagreeing(problem.members(codes)) - _AT_BOUNDARIES, 0)
+        contradicted = max(problem.disagreeing(members) - _AT_BOUNDARIES, 0)
         kept = betaln(contradicted + 1, n_labels - contradicted + 1)
         told = table_likelihood(counts, volumes, left_out.volumes) if asked else 0.0
         scores.append(np.log(cut) + belief - kept - told)
