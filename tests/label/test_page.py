@@ -312,11 +312,11 @@ def test_all_by_keyboard(server: Any, open_tab: Callable[..., Tab]) -> None:
     tab.until(lambda: tab.selected() == 4)
     # The help opens, holds the focus and closes; the keys do nothing behind it.
     tab.press("?")
-    assert tab.page.locator("#keys").is_visible()
+    tab.page.locator("#keys").wait_for(state="visible")
     tab.press("Backspace")
     assert tab.page.locator("#key-list dt").count() > 10
     tab.press("Escape")
-    assert not tab.page.locator("#keys").is_visible()
+    tab.page.locator("#keys").wait_for(state="hidden")
     assert tab.given()["odd one"] == 0
 
 

@@ -194,10 +194,11 @@ def test_points_say_what_they_are_when_pointed_at(open_page: Any, width: int) ->
     assert hint.is_visible()
     for i in (3, 60, 117):
         points.nth(i).locator("path").first.hover(force=True)
+        points.nth(i).locator("text.tip").wait_for(state="visible")
+        hint.wait_for(state="hidden")
         assert shown.count() == 1
         assert shown.text_content().startswith("row ")
         assert ", margin " in shown.text_content()
-        assert not hint.is_visible()
     # All of it is inside of the picture.
     box, picture = shown.bounding_box(), page.locator("#map svg.viz").bounding_box()
     assert box is not None
@@ -212,7 +213,7 @@ def test_the_listed_points_say_what_they_are_to_the_keyboard(open_page: Any) -> 
     assert stops.count() == 10
     first = stops.first
     first.focus()
-    assert first.locator("text.tip").is_visible()
+    first.locator("text.tip").wait_for(state="visible")
     assert page.locator("#map .pt text.tip:visible").count() == 1
     mark = first.locator("path").first
     assert mark.evaluate("e => getComputedStyle(e).strokeWidth") == "4px"
@@ -224,7 +225,7 @@ def test_a_tap_on_a_point_says_what_it_is(open_page: Any) -> None:
     point = page.locator("#map .pt[tabindex='-1']").nth(40)
     point.locator("path").first.click(force=True)
     page.mouse.move(0, 0)
-    assert point.locator("text.tip").is_visible()
+    point.locator("text.tip").wait_for(state="visible")
 
 
 def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: Any) -> None:
@@ -241,10 +242,9 @@ def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
     for link in page.get_by_role("navigation").get_by_role("link").all():
         target = link.get_attribute("href").removeprefix("#")
         link.click()
-        place = page.locator(f"#{target}")
-        assert place.count() == 1
-        assert place.is_visible()  # a folded one has opened
-        assert page.evaluate("location.hash") == f"#{target}"
+        # A browser goes there, and opens the fold that holds it, after the click has returned.
+        page.wait_for_function("id => location.hash === '#' + id", arg=target)
+        page.locator(f"#{target}").wait_for(state="visible")
 
 
 def test_what_a_screen_reader_is_told(open_page: Any) -> None:
