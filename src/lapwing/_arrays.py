@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from lapwing._words import quoted
+
 __all__ = [
     "BLOCK_BYTES",
     "Array",
@@ -184,7 +186,7 @@ def _holds_texts(column: Any) -> bool:
 
 
 def _among(names: list[str]) -> str | None:
-    return f" in {', '.join(map(repr, names[:8]))}" if names else None
+    return f" in {quoted(names)}" if names else None
 
 
 def row_blocks(n_rows: int, bytes_per_row: int, budget: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -24,9 +24,10 @@ from lapwing._host.warn import warn
 from lapwing._report.cells import row_columns
 from lapwing._report.choice import describe_comparison, render_comparison
 from lapwing._report.page import ReportData, render
-from lapwing._tables.columns import CATEGORICAL, quoted
+from lapwing._tables.columns import CATEGORICAL
 from lapwing._tables.predictions import Predictions, write_csv, write_predictions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
+from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx

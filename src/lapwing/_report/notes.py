@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing._report.text import number, percent, plural
+from lapwing._words import listed
 
 __all__ = ["write_notes"]
 
@@ -168,9 +169,9 @@ def _about_classes(
 
 
 def _names(names: list[str]) -> str:
-    shown = [f"“{name}”" for name in names[:_NAMED]]
-    if len(names) > _NAMED:
-        return f"{', '.join(shown)} and {len(names) - _NAMED} more"
+    shown = [f"“{name}”" for name in names]
+    if len(shown) > _NAMED:
+        return listed(shown, _NAMED)
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 

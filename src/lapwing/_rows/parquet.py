@@ -12,6 +12,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.optional import require
 from lapwing._rows.stored import FileStates, StoredRows
+from lapwing._words import listed, quoted
 
 __all__ = ["ParquetRows"]
 
@@ -37,7 +38,7 @@ class ParquetRows(StoredRows):
         self, paths: Sequence[Path], columns: Sequence[str] | None = None, *, named: bool = True
     ) -> None:
         self.named = named
-        name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more files"
+        name = listed([str(path) for path in paths], 1)
         pl = require("polars", extra="disk", purpose=f"reading {name}")
         self.files = FileStates.of(name, paths)
         self.paths = list(paths)
@@ -72,7 +73,7 @@ class ParquetRows(StoredRows):
         if missing:
             raise ValueError(
                 f"{path} has no column {missing[0]!r}, and all files of X need it. Its columns are "
-                f"{', '.join(map(repr, list(schema)[:10]))}."
+                f"{quoted(list(schema), 10)}."
             )
         for column in self.columns:
             if not (schema[column].is_numeric() or schema[column].is_(_boolean())):

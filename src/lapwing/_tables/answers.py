@@ -18,6 +18,7 @@ from lapwing._tables.coding import same_label
 from lapwing._tables.columns import Answers, Keys, RawColumns
 from lapwing._tables.numerals import read_amount
 from lapwing._tables.words import shorten, without_guard
+from lapwing._words import listed
 
 __all__ = ["fill_in", "locate", "name_keys"]
 
@@ -197,10 +198,9 @@ def fill_in(
             if old != "" and not same_label(text, old)
         ]
         if clash:
-            more = f" and {len(clash) - _NAMED} more" if len(clash) > _NAMED else ""
             raise ValueError(
                 f"{one.source} gives other labels than the files before it: "
-                f"{'; '.join(clash[:_NAMED])}{more}. Correct one of the two files."
+                f"{listed(clash, _NAMED, between='; ')}. Correct one of the two files."
             )
         free = before == ""
         labels[rows[free]] = new[free]

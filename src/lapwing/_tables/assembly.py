@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, join_cells
-from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, quoted
+from lapwing._tables.columns import ColumnNote, RawColumns, RawTable
 from lapwing._tables.judging import (
     FREE_TEXT,
     MAX_VALUES,
@@ -31,6 +31,7 @@ from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, NumberReading, Reading, TextReading
 from lapwing._tables.words import shorten
+from lapwing._words import quoted
 
 __all__ = ["apply_readings", "join_columns", "read_columns"]
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.coding import folded
-from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable, quoted
+from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
 from lapwing._tables.judging import FREE_TEXT, TEXTS_AS_NUMBERS
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
+from lapwing._words import listed, quoted
 from lapwing.classes.slips import (
     near_miss,
     nought_among_signs,
@@ -144,10 +145,9 @@ def _cells_in_the_way(
 ) -> list[str]:
     if not cells:
         return []
-    names = [f"{name!r} ({count})" for name, (count, _) in list(cells.items())[:8]]
-    more = f" and {len(cells) - 8} more" if len(cells) > 8 else ""
+    names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
     first = next(iter(cells.values()))[1]
-    return [f"{where}: {what} in {', '.join(names)}{more}; the first is in row {first}. {cure}."]
+    return [f"{where}: {what} in {names}; the first is in row {first}. {cure}."]
 
 
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:

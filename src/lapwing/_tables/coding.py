@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lapwing._host.warn import warn
 from lapwing._tables.numerals import gather_evidence, plain_number, read_amount
 from lapwing._tables.words import NO_LABEL
+from lapwing._words import listed
 from lapwing.classes.slips import words_for_none
 from lapwing.exceptions import LapwingWarning
 
@@ -283,7 +284,7 @@ def _warn_of_doubles(classes: list[str], where: str) -> None:
         alike[folded(name)].append(name)
     doubles = [names for names in alike.values() if len(names) > 1]
     if doubles:
-        shown = "; ".join(" and ".join(map(repr, names)) for names in doubles[:4])
+        shown = listed([" and ".join(map(repr, names)) for names in doubles], 4, between="; ")
         warn(
             f"{where}: labels that differ only in capitals, blanks or leading zeros are classes of "
             f"their own: {shown}. If they mean the same, write them alike.",

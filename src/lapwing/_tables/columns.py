@@ -18,6 +18,7 @@ from lapwing._tables.obstacles import tell_all
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, Reading
 from lapwing._tables.words import without_guard
+from lapwing._words import quoted
 
 __all__ = [
     "CATEGORICAL",
@@ -30,7 +31,6 @@ __all__ = [
     "RawTable",
     "Selection",
     "nearest",
-    "quoted",
     "tidy_names",
 ]
 
@@ -433,12 +433,6 @@ def nearest(name: str, names: Iterable[str], n: int = 3) -> list[str]:
     folded = {other.casefold(): other for other in names}
     close = get_close_matches(name.casefold(), folded, n=n, cutoff=0.5)
     return [folded[other] for other in close]
-
-
-def quoted(names: Sequence[str]) -> str:
-    """Write a list of names, shortened."""
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
 def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list[str], list[str]]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from lapwing._host.optional import require
 from lapwing._tables.cells import Cells, as_text, cells_of_texts
-from lapwing._tables.columns import RawColumns, Selection, quoted
+from lapwing._tables.columns import RawColumns, Selection
 from lapwing._tables.dialect import Dialect
 from lapwing._tables.numerals import plain_number, spell
 from lapwing._tables.source import Source
+from lapwing._words import quoted
 
 __all__ = ["read_excel"]
 

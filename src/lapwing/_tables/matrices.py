@@ -20,6 +20,7 @@ from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.npz import array_text, numbered, take_columns, usual_marker
 from lapwing._tables.source import Source, open_source
+from lapwing._words import listed
 
 __all__ = ["TARGET", "read_labels", "read_matrix_market", "read_svmlight"]
 
@@ -35,7 +36,7 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     """
     read = [_load_svmlight(source) for source in sources]
     X = _stack_wide([X for X, _ in read])
-    where = str(sources[0]) if len(sources) == 1 else f"{sources[0]} and {len(sources) - 1} more"
+    where = listed([str(source) for source in sources], 1)
     base = selection.svmlight_base
     lowest = int(X.indices.min()) if X.indices.size else 1
     if base is None:

@@ -27,6 +27,7 @@ from lapwing._tables.npz import read_npy, read_npz
 from lapwing._tables.parquet import read_parquet
 from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import without_guard
+from lapwing._words import listed
 
 __all__ = [
     "FORMATS",
@@ -87,7 +88,7 @@ class Parts:
 def name_of(paths: Sequence[Path]) -> str:
     """Write file names as the user did, briefly."""
     names = ["standard input" if str(path) == "-" else str(path) for path in paths]
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    return listed(names, 1)
 
 
 def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:

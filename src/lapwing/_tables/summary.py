@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lapwing._tables.columns import ColumnNote, quoted
+from lapwing._tables.columns import ColumnNote
+from lapwing._words import quoted
 
 __all__ = ["summary_lines"]
 

@@ -44,7 +44,6 @@ from lapwing._tables.columns import (
     Keys,
     RawTable,
     Selection,
-    quoted,
 )
 from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.matrices import TARGET, read_labels
@@ -58,6 +57,7 @@ from lapwing._tables.readings import (
     describe_reading,
     reading_from,
 )
+from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
 __all__ = [

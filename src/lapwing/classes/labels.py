@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from lapwing._arrays import Array
+from lapwing._words import quoted
 from lapwing.classes.column import is_missing, kind_of, missing_mask, plain, read_column, settle
 from lapwing.classes.markers import AUTO, find_unlabeled, is_auto, unlabeled_among
 from lapwing.classes.slips import doubt_labels, refuse_slips
@@ -158,8 +159,7 @@ def check_class_weights(weights: dict[Any, Any], classes: Array) -> None:
     if strangers and bare:
         raise ValueError(
             f"class_weight has a weight for {strangers[0]!r}, which is no class of y, and none for "
-            f"{bare[0]!r}. Give weights to classes of y: {', '.join(map(repr, known[:8]))}"
-            f"{', ...' if len(known) > 8 else ''}."
+            f"{bare[0]!r}. Give weights to classes of y: {quoted(known)}."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing._words import listed
 from lapwing.classes.labels import decode
 from lapwing.classes.voting import as_decisions, clearest_first, elect
 from lapwing.model_selection.sizes import label_rows
@@ -70,12 +71,8 @@ class LeaveOneOut:
         else:
             lines.append(f"error: {self.error:.1%} (standard error {self.standard_error:.1%})")
         if len(self.suspicious):
-            rows = ", ".join(map(str, self.suspicious[:_SHOWN].tolist()))
-            more = len(self.suspicious) - _SHOWN
-            lines.append(
-                f"contradicted by the other labels: rows {rows}"
-                + (f" and {more} more" if more > 0 else "")
-            )
+            rows = listed([str(row) for row in self.suspicious.tolist()], _SHOWN)
+            lines.append(f"contradicted by the other labels: rows {rows}")
         return "\n".join(lines)
 
 

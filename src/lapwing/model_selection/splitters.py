@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
+from lapwing._words import quoted
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.reading import Labels, read_labels
 
@@ -87,11 +88,10 @@ class LabeledSplitter(BaseCrossValidator):
         if labels.classes is None or labels.codes is None or not len(alone):
             return
         names = labels.classes[labels.codes[alone]].tolist()
-        shown = ", ".join(map(repr, names[:_NAMED]))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        shown = quoted(names, _NAMED)
         warn(
             f"{len(alone)} of {len(labels.rows)} labels are never held out: they are the only ones "
-            f"of their classes ({shown}{more}), which no score will know anything of. Label "
+            f"of their classes ({shown}), which no score will know anything of. Label "
             f"another row of each such class.{self._regression_hint(labels)}",
             FewLabelsWarning,
         )

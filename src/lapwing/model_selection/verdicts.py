@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scipy.special import ndtr, ndtri
 
 from lapwing._arrays import Array
+from lapwing._words import quoted
 from lapwing.model_selection.calibration import PROBABILITY
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
 from lapwing.model_selection.evidence import Evidence
@@ -139,8 +140,8 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
     lonely = setting.classes[setting.counts == 1].tolist()
     if lonely and chosen.n_left_out:
         found.append(
-            f"Classes with one label only: {_some(lonely)}. Nothing could be left out there, so "
-            "errors on them are not seen. Label a second row of each."
+            f"Classes with one label only: {quoted(lonely, 5)}. Nothing could be left out there, "
+            "so errors on them are not seen. Label a second row of each."
         )
     if chosen.n_left_out and chosen.reproducibility < _STABLE and chosen.left_out_error > _WRONG:
         found.append(
@@ -192,8 +193,3 @@ def _gain(chosen: Evidence, alone: Sequence[Evidence]) -> float:
 
 def _lower(text: str) -> str:
     return text[0].lower() + text[1:]
-
-
-def _some(labels: Sequence[object]) -> str:
-    shown = ", ".join(map(repr, labels[:5]))
-    return shown if len(labels) <= 5 else f"{shown} and {len(labels) - 5} more"
