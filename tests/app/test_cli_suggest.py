@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
 from lapwing import KNNGraph, LapSVC
-from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.methods import COMMAND_METHODS, METHODS
+from lapwing.model_selection import rows_to_label
 from tests.app.test_cli_answers import Main, Rows, asked, main, read, refused, write
 
 __all__ = ["main"]
@@ -186,17 +186,6 @@ def test_settings_and_scale_are_those_of_the_fit(main: Main) -> None:
         (("--out", "t.csv"), ("--out t.csv is the input itself; name another file.",)),
         ((), ("--out",)),
         (("--out", "n.csv", "-k", "0"), ("-k",)),
-        (
-            ("--out", "n.csv", "--method", "s3vc"),
-            (
-                "--method s3vc does not say which rows to label next. Use one of lapsvc, laprls, ",
-                "laperls",
-            ),
-        ),
-        (
-            ("--out", "n.csv", "--set", "gamma_I=0"),
-            ("--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out.",),
-        ),
         (("--out", "n.csv", "--set", "updatable=no"), ("--set updatable is not set this way",)),
         (("--out", "n.csv", "--id", "nobody"), ("has no column 'nobody'",)),
     ],
@@ -226,11 +215,35 @@ def test_a_fit_still_needs_labels_of_two_classes(main: Main) -> None:
     refused(main("fit", "t.csv", "--label", "y", "--id", "name"), "no row has a label")
 
 
-def test_every_method_that_can_is_named(main: Main) -> None:
-    write("t.csv", table()[0])
-    _, _, err = main("suggest", "t.csv", "--label", "y", "--out", "n.csv", "--method", "anchors")
-    can: list[Any] = [
-        name for name, one in COMMAND_METHODS.items() if hasattr(one.estimator, "suggest")
-    ]
-    assert len(can) > 5
-    assert f"Use one of {', '.join(can)}.\n" in err
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_says_which_rows_to_label(main: Main, method: str) -> None:
+    rows, _ = table(n_labels=2)
+    if COMMAND_METHODS.get(method, METHODS["auto"]).regression:
+        rows = [row | {"y": row["y"] and row["a"]} for row in rows]
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name", "-k", 3, "--method", method, "--out", "n.csv")
+    found = asked(main("suggest", "t.csv", *options, "--json"))
+    assert found["chosen_by"] == "graph and answers"
+    assert found["method"] == method
+    blank = {row["name"] for row in rows if not row["y"]}
+    assert len(set(found["suggested"]) & blank) == 3
+
+
+def test_the_method_is_chosen_as_by_a_fit(main: Main) -> None:
+    rows, _ = table(n_labels=4)
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name", "--method", "auto", "-q")
+    assert main("suggest", "t.csv", *options, "--out", "n.csv", "-k", 10)[0] == 0
+    assert main("fit", "t.csv", *options, "--next", "f.csv")[0] == 0
+    assert [row["name"] for row in read("n.csv")] == [row["name"] for row in read("f.csv")]
+
+
+def test_a_supervised_fit_asks_where_it_is_unsure_by_the_usual_graph(main: Main) -> None:
+    rows, _ = table(n_labels=2)
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name", "-k", 4, "--out", "n.csv", "--json")
+    found = asked(main("suggest", "t.csv", *options, "--set", "gamma_I=0"))
+    X = np.array([[float(row["a"]), float(row["b"])] for row in rows])
+    y = np.array([row["y"] for row in rows], dtype=object)
+    expected = rows_to_label(X, k=4, model=LapSVC(gamma_I=0).fit(X, y))
+    assert found["suggested"] == [f"r{i}" for i in expected]

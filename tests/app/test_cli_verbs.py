@@ -1299,11 +1299,6 @@ def test_the_rows_to_label_next(
     alone = pl.read_csv(tmp_path / "q.csv")
     assert alone["label"].to_list() == answers["label"].to_list()
     np.testing.assert_allclose(alone["margin"].to_numpy(), answers["margin"].to_numpy(), rtol=1e-6)
-    # What cannot say which gives the least certain rows.
-    places = ["--next", tmp_path / "n.csv", "--predictions", tmp_path / "q.csv"]
-    assert main("fit", home / "t.csv", *FIT, "--method", "s3vc", *places)[0] == 0
-    least = pl.read_csv(tmp_path / "q.csv").filter(~pl.col("was_labeled")).sort("margin")
-    assert pl.read_csv(tmp_path / "n.csv")["flower"].to_list() == least["id"].to_list()[:10]
     same = found.drop("kind").join(frame, on="flower", how="left", maintain_order="left")
     for name in ("sl", "sw", "pl", "pw", "site"):
         assert found[name].to_list() == same[f"{name}_right"].to_list()
@@ -1313,6 +1308,26 @@ def test_the_rows_to_label_next(
     frame.drop("flower", "truth").write_csv(tmp_path / "t.csv")
     code, said, _ = main("fit", tmp_path / "t.csv", path, "--label", "kind", "--json")
     assert (code, json.loads(said)["labeled"]) == (0, 25)
+
+
+def test_where_a_graph_for_them_takes_too_long_the_least_certain_rows_are_next(
+    home: Path, main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = ["--next", tmp_path / "n.csv", "--predictions", tmp_path / "q.csv"]
+    fit = ["fit", home / "t.csv", *FIT, "--method", "s3vc", *places]
+
+    def is_next() -> list[str]:
+        assert main(*fit)[0] == 0
+        return pl.read_csv(tmp_path / "n.csv")["flower"].to_list()
+
+    telling = is_next()
+    least = pl.read_csv(tmp_path / "q.csv").filter(~pl.col("was_labeled")).sort("margin")
+    monkeypatch.setattr("lapwing._app.fitting._GRAPH_ROWS", 10)
+    assert is_next() == least["id"].to_list()[:10] != telling
+    # A fit that made a graph has it, or makes it once more.
+    fit[fit.index("s3vc")] = "balanced"
+    assert len(is_next()) == 10
+    assert "most telling" in main(*fit)[1]
 
 
 def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
+from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.sharpening import sharpen_untested
 from lapwing.problem import distinct_rows
 
@@ -42,11 +43,14 @@ __all__ = [
     "fit",
     "fit_estimator",
     "fit_twin",
+    "keep_graph",
+    "most_telling",
     "predict",
 ]
 
 N_NEXT = 10  # rows that are asked for
 _KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
+_GRAPH_ROWS = 20_000  # to which a graph is made for these rows alone: some seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +101,8 @@ class Outcome:
     trust : Trust or None
         Which answers can be taken over; None for numbers.
     telling : ndarray of int or None
-        The rows that it would help most to label next; None if none were asked for, or the
-        estimator cannot say.
+        The rows that it would help most to label next; None if none were asked for, or the graph
+        that tells them would take too long.
     """
 
     request: FitRequest
@@ -194,9 +198,10 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     chosen = choose(table, request, before.points)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
-    keeps = request.next_rows is not None and can_suggest(estimator, table.labeled.size)
-    if keeps:
-        estimator.set_params(updatable=True)
+    n_rows = table.labeled.size
+    asks = request.next_rows is not None and _affords_graph(estimator, n_rows)
+    if asks:
+        keep_graph(estimator, n_rows)
     if request.distributed:
         estimator = fit_on_cluster(estimator, before.points, table.y, table.labeled, request)
     else:
@@ -204,8 +209,8 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         if chosen.sharpness is not None:
             sharpen_untested(estimator, chosen.sharpness)
     telling = None
-    if keeps:
-        telling = estimator.suggest(N_NEXT)
+    if asks:
+        telling = most_telling(estimator, before.points, N_NEXT)
         # What is kept for it is of order n^2, and no part of the model.
         estimator = without_memory(estimator)
     twin = None
@@ -232,16 +237,37 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     )
 
 
-def can_suggest(estimator: Any, n_rows: int) -> bool:
-    """Whether a fit can say which rows tell most, and what it takes for that can be held."""
-    if not hasattr(estimator, "suggest") or getattr(estimator, "gamma_I", 1.0) == 0:
-        return False
-    return n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
+def keep_graph(estimator: Any, n_rows: int) -> None:
+    """Have a fit keep what tells the rows to label next, where it can and that is little."""
+    if _updatable(estimator):
+        little = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
+        estimator.set_params(updatable=little and _makes_graph(estimator))
+
+
+def most_telling(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
+    """Rows to label next: by the graph that a fit has kept, or by one that is made anew."""
+    if getattr(estimator, "updatable", False):
+        return np.asarray(estimator.suggest(n_wanted))
+    return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
 
 def without_memory(estimator: Any) -> Any:
     """The same fit, less what it keeps for later labels."""
-    return copy(estimator).set_params(updatable=False)
+    return copy(estimator).set_params(updatable=False) if _updatable(estimator) else estimator
+
+
+def _affords_graph(estimator: Any, n_rows: int) -> bool:
+    """Whether a graph of all rows may be made once more, or for the rows to label next alone."""
+    return n_rows <= _GRAPH_ROWS or _makes_graph(estimator)
+
+
+def _makes_graph(estimator: Any) -> bool:
+    known = estimator.get_params(deep=False)
+    return not known.keys().isdisjoint({"graph", "graphs"}) and known.get("gamma_I", 1.0) != 0
+
+
+def _updatable(estimator: Any) -> bool:
+    return "updatable" in estimator.get_params(deep=False)
 
 
 def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._app.fitting import fit_estimator
+from lapwing._app.choosing import choose
+from lapwing._app.fitting import fit_estimator, keep_graph, most_telling
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
@@ -76,25 +78,21 @@ def suggest(
         raise ValueError(f"{table.source}: every row has a label. There is none to ask for.")
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
-    method = request.chosen
-    usual = default_graph(before.points, regression=method.regression)
-    estimator = make_estimator(
-        method,
-        request.parameters,
-        request.seed,
-        unlabeled=table.unlabeled,
-        graph=usual,
-        updatable=True,
-    )
+    regression = table.numeric if request.automatic else request.chosen.regression
     known = len(np.unique(table.y[table.labeled]))
-    fitted = known >= (1 if method.regression else 2)
+    fitted = known >= (1 if regression else 2)
     if fitted:
+        estimator = choose(table, request, before.points).estimator
+        keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
-        rows = estimator.suggest(request.n_rows)
+        rows = most_telling(estimator, before.points, request.n_rows)
     else:
-        graph = usual if estimator.graph is None else estimator.graph
         rows = telling_rows(
-            before.points, table.labeled, request.n_rows, graph, regression=method.regression
+            before.points,
+            table.labeled,
+            request.n_rows,
+            _graph_of(request, before.points),
+            regression=regression,
         )
     if not len(rows):
         raise ValueError(
@@ -103,3 +101,12 @@ def suggest(
         )
     seconds = time.perf_counter() - start
     return Suggestion(request, table, rows, fitted, before.words, seconds)
+
+
+def _graph_of(request: SuggestRequest, points: Any) -> Any:
+    """The graph that was asked for, or the usual one."""
+    usual = default_graph(points, regression=request.chosen.regression)
+    if request.automatic:
+        return usual
+    estimator = make_estimator(request.chosen, request.parameters, request.seed, graph=usual)
+    return getattr(estimator, "graph", None) or usual

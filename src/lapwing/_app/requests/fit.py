@@ -113,7 +113,7 @@ class FitRequest(LearningRequest):
     @property
     def hints(self) -> Hints:
         """How the next step is taken."""
-        where = "--next next.csv writes them to a file."
+        where = "--next next.csv writes ten rows that tell most to a file."
         if self.next_rows is not None:
             where = f"They are in {shorten(str(self.next_rows))}."
         return Hints(where, "lapwing predict")

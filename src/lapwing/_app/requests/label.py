@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.methods import COMMAND_METHODS, CommandMethod
 from lapwing._app.requests.base import SIDE, named
 from lapwing._app.requests.fit import FitRequest
-from lapwing._app.requests.learning import LearningRequest, check_graph_is_used, updatable
+from lapwing._app.requests.learning import LearningRequest
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
 
@@ -54,14 +54,17 @@ class LabelRequest(LearningRequest):
         known = {
             name: one
             for name, one in COMMAND_METHODS.items()
-            if updatable(one) and not one.regression and not name.endswith("-cv")
+            if _updatable(one) and not one.regression and not name.endswith("-cv")
         }
         if self.chosen not in known.values():
             raise ValueError(
                 f"--method {self.method} cannot learn while one labels classes. Use one of "
                 f"{', '.join(known)}."
             )
-        check_graph_is_used(self.parameters)
+        if self.parameters.get("gamma_I") == 0:
+            raise ValueError(
+                "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
+            )
         if self.journal is None and str(self.data[0]) == "-":
             raise ValueError(
                 "Standard input has no folder for the labels. Name a file with --journal."
@@ -112,3 +115,8 @@ class LabelRequest(LearningRequest):
             drop = (*drop, column) if changed and self.label is not None else drop
         # Figures that only a report needs: all files are made of one fit.
         return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
+
+
+def _updatable(method: CommandMethod) -> bool:
+    """Whether a method learns more labels without a new fit."""
+    return "updatable" in method.make().get_params(deep=False)

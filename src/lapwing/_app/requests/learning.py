@@ -14,7 +14,7 @@ from lapwing._app.requests.base import FilledRequest, named
 from lapwing._app.settings import parse_settings
 from lapwing._tables.options import ReadOptions
 
-__all__ = ["METHOD_OF_SETTINGS", "LearningRequest", "check_graph_is_used", "following", "updatable"]
+__all__ = ["METHOD_OF_SETTINGS", "LearningRequest", "following"]
 
 # A parameter is one of a method that has to be known.
 METHOD_OF_SETTINGS = "lapsvc"
@@ -68,19 +68,6 @@ class LearningRequest(FilledRequest):
     def chosen(self) -> CommandMethod:
         """The method."""
         return find_method(self.method)[1]
-
-
-def updatable(method: CommandMethod) -> bool:
-    """Whether a method learns more labels without a new fit."""
-    return "updatable" in method.make().get_params(deep=False)
-
-
-def check_graph_is_used(parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters without a graph where the rows are chosen by it."""
-    if parameters.get("gamma_I") == 0:
-        raise ValueError(
-            "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
-        )
 
 
 def following(path: Path) -> Path:

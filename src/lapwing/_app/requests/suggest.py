@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests.base import SIDE, named
 from lapwing._app.requests.fit import FitRequest
-from lapwing._app.requests.learning import (
-    LearningRequest,
-    check_graph_is_used,
-    following,
-    updatable,
-)
+from lapwing._app.requests.learning import LearningRequest, following
 from lapwing._app.requests.outputs import Outputs, check_suffix
 from lapwing._tables.options import ReadOptions
 
@@ -40,13 +34,6 @@ class SuggestRequest(LearningRequest):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_suffix("--out", self.out, (".csv",))
-        if not updatable(self.chosen):
-            known = [name for name, one in COMMAND_METHODS.items() if updatable(one)]
-            raise ValueError(
-                f"--method {self.method} does not say which rows to label next. Use one of "
-                f"{', '.join(known)}."
-            )
-        check_graph_is_used(self.parameters)
 
     @property
     def read_options(self) -> ReadOptions:

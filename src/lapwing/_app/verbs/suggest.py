@@ -72,7 +72,7 @@ def suggest(
     method: Annotated[
         str | None,
         typer.Option(
-            help="A method that says which rows to label next. Default: lapsvc.",
+            help="The method whose answers count; auto chooses, as fit does. Default: lapsvc.",
             autocompletion=complete_method,
             rich_help_panel=LEARN,
         ),
@@ -86,8 +86,8 @@ def suggest(
 ) -> None:
     """Write the rows that it would help most to label next.
 
-    Fits the table as lapwing fit does, as a model keeps no graph. The rows say most about all
-    others where the answer is unsure, and no two of them say the same. The label column may be
+    Fits the table, as a model keeps no graph. The rows say most about all others where the answer
+    is unsure, and no two of them say the same. The label column may be
     empty: without labels of two classes the rows cover the table.
     """
     request = SuggestRequest.read(locals())
