@@ -139,3 +139,24 @@ def test_an_underscore_makes_no_number(tmp_path: Path) -> None:
         tmp_path / "t.parquet"
     )
     assert read_table(tmp_path / "t.parquet", ReadOptions(label="y")).kinds == ("categorical",)
+
+
+def test_whole_numbers_that_seldom_occur_twice_are_told_of_methods_for_numbers(
+    tmp_path: Path,
+) -> None:
+    prices = [str(100 + (37 * i) % 101) for i in range(12)]
+    told = re.escape(
+        "label column 'y': the 14 labels are 12 different whole numbers, and each counts as a "
+        "class. If they are quantities, name a method that predicts numbers: --method "
+        "laprls-regressor."
+    )
+    with pytest.warns(LapwingWarning, match=told):
+        table = read(tmp_path, [*prices, *prices[:2], "", ""])
+    assert len(np.unique(table.y)) == 13
+    # Not where they are to be numbers, codes that follow each other, each seen often, or words.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(tmp_path, [*prices, "", ""], regression=True)
+        read(tmp_path, [*map(str, range(12)), "", ""])
+        read(tmp_path, [*prices, *prices, *prices, "", ""])
+        read(tmp_path, [*(f"p{price}" for price in prices), "", ""])

@@ -40,6 +40,7 @@ __all__ = [
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1
+_MANY_NUMBERS = 10  # labels
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -272,9 +273,29 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
     return dict(merged.values())
 
 
+def _look_like_quantities(values: NDArray[Any], n_labels: int) -> bool:
+    """Whether labels are whole numbers that seldom occur twice and leave as many out between."""
+    n = len(values)
+    if values.dtype.kind not in "iu" or n < _MANY_NUMBERS or 2 * n <= n_labels:
+        return False
+    return int(values[-1]) - int(values[0]) >= 2 * n  # codes of classes follow each other
+
+
 def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
-    """Warn of a label that is probably a slip of another, and of a class of one labelled row."""
+    """Warn of a label that is probably a slip of another, and of a class of one labelled row.
+
+    Where labels look like quantities, that alone.
+    """
     values, counts = np.unique(y[labeled], return_counts=True)
+    n_labels = int(counts.sum())
+    if _look_like_quantities(values, n_labels):
+        warn(
+            f"{what}: the {n_labels} labels are {len(values)} different whole numbers, and each "
+            "counts as a class. If they are quantities, name a method that predicts numbers: "
+            "--method laprls-regressor.",
+            LapwingWarning,
+        )
+        return
     ranked = _one_spelling(dict(zip(map(str, values), counts.tolist(), strict=True)))
 
     def first_row(label: str) -> int:
