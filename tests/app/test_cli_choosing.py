@@ -21,6 +21,7 @@ from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
 from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._app.trust import LEVELS
+from lapwing._report.text import number
 from lapwing.graphs import KNNGraph, default_graph
 from lapwing.model_selection import Candidate, compare, default_candidates, sure_rows
 from lapwing.models import load_model
@@ -123,6 +124,29 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     # Whole numbers are classes.
     table.with_columns(kind=pl.when(known).then(pl.int_range(pl.len()) % 2)).write_csv(blobs)
     assert "numbers" not in main("fit", "t.csv", *FIT, "--method", "auto")[1].partition("\n")[0]
+
+
+def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: Path, main: Main) -> None:
+    table = pl.read_csv(blobs)
+    values = (table["x"] + 0.3 * table["x"].sin() + 0.25).to_list()
+    n = 8
+
+    def write(*, hidden: int | None = None) -> None:
+        told = [v if i < n and i != hidden else None for i, v in enumerate(values)]
+        table.with_columns(kind=pl.Series(told, dtype=pl.Float64)).write_csv(blobs)
+
+    write()
+    fit = ("fit", "t.csv", *FIT, "--method", "auto")
+    found = json.loads(main(*fit, "--json")[1])
+    off = found["left_out"]["root_mean_square"]
+    assert f"Labels left out in turn are missed by {number(off)} (root" in main(*fit)[1]
+    errors = []
+    for i in range(n):
+        write(hidden=i)
+        again = [*shlex.split(found["command"])[1:], "--predictions", "p.csv", "-q"]
+        assert main(*again)[0] == 0
+        errors.append(pl.read_csv("p.csv")["label"][i] - values[i])
+    assert off == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-4)
 
 
 def test_settings_of_the_comparison(blobs: Path, main: Main) -> None:

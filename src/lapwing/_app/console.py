@@ -202,6 +202,11 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
             f"Numbers from {number(found['min'])} to {number(found['max'])}, "
             f"median {number(found['median'])}"
         )
+        if figures.path.get("off") is not None:
+            text.line(
+                f"Labels left out in turn are missed by {number(figures.path['off'])} "
+                "(root mean square)"
+            )
     if truth:
         text.line(_errors(truth))
     text.line(f"Next: {fitted['next']}")

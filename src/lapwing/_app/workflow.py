@@ -168,6 +168,8 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         found["trust"] = volumes["trust"]
     if figures.choice:
         found["choice"] = figures.choice
+    if figures.path.get("off") is not None:
+        found["left_out"] = {"root_mean_square": figures.path["off"]}
     if outcome.plain_command:
         found["command"] = outcome.plain_command
     if truth:

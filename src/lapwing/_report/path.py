@@ -22,14 +22,16 @@ def describe_path(estimator: Any) -> dict[str, Any]:
     -------
     dict
         Empty where there was nothing to choose; otherwise the chosen parameters, the settings of
-        least error, and the least error over one or two parameters.
+        least error, and the least error over one or two parameters. "off" is by how much numbers
+        that were left out are missed (root mean square) with the chosen parameters.
     """
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return {}
     chosen = {name: _value(value) for name, value in estimator.best_params_.items()}
     if not results:  # a class has one label: nothing could be left out
-        return {"chosen": chosen, "n_settings": 0, "settings": [], "names": list(chosen)}
+        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None}
+        return nothing | {"chosen": chosen, "names": list(chosen)}
     path = Path.of(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
@@ -39,6 +41,7 @@ def describe_path(estimator: Any) -> dict[str, Any]:
         "chosen": chosen,
         "n_settings": len(errors),
         "names": varied,
+        "off": None if missed is not None else _finite(math.sqrt(-estimator.best_score_)),
         "settings": [
             {
                 "values": [_value(results["params"][k][name]) for name in varied],
