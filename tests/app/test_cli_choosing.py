@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lapwing import S3VC, FewLabelClassifier, LapSVC
+from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
 from lapwing._app import affordable, choosing, forecast
 from lapwing._app.affordable import Effort, Share
 from lapwing._app.forecast import Size, Speed
@@ -113,9 +113,10 @@ def test_numbers_get_a_method_for_numbers(blobs: Path, main: Main) -> None:
     code, said, err = main("fit", "t.csv", *FIT, "--method", "auto")
     assert (code, err) == (0, "")
     assert "The labels are numbers, so --method laprls-regressor-cv was taken." in said
-    code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--next", "n.csv")
-    assert code == 2
-    assert "--next: LapRLSRegressorCV predicts numbers" in err
+    assert main("fit", "t.csv", *FIT, "--method", "auto", "--next", "n.csv")[0] == 0
+    assert main("suggest", "t.csv", *FIT, "--method", "auto", "--out", "s.csv")[0] == 0
+    assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
+    assert set(pl.read_csv("n.csv")["cell"]) <= set(numbers.filter(~known)["cell"])
     code, _, err = main("fit", "t.csv", *FIT, "--method", "auto", "--set", "n_draws=3")
     assert (code, "of the comparison of methods for classes" in err) == (2, True)
     code, _, err = main("compare", "t.csv", *FIT)
@@ -147,6 +148,33 @@ def test_how_far_numbers_are_off_is_what_other_labels_say_of_each(blobs: Path, m
         assert main(*again)[0] == 0
         errors.append(pl.read_csv("p.csv")["label"][i] - values[i])
     assert off == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-4)
+
+
+def test_a_label_that_is_known_from_its_twin_says_nothing(blobs: Path, main: Main) -> None:
+    table = pl.read_csv(blobs).with_columns(kind=pl.col("x") + 0.25)
+    table = table.with_columns(kind=pl.when(pl.int_range(pl.len()) < 8).then("kind"))
+    fit = ("fit", "t.csv", *FIT, "--method", "auto", "--json", "--report", "r.html")
+    for shift, told in ((0.0, True), (0.5, False)):
+        twins = table.head(8).with_columns(pl.col("kind") + shift, cell=pl.col("cell") + "x")
+        pl.concat([table, twins.select(table.columns)]).write_csv(blobs)
+        code, said, _ = main(*fit)
+        assert code == 0
+        assert ("left_out" in json.loads(said)) is told
+        assert ("a label that is left out is missed by" in Path("r.html").read_text()) is told
+
+
+def test_the_usual_setting_is_said_to_be_kept(blobs: Path, main: Main) -> None:
+    said = plain(main("fit", "t.csv", *FIT, "--method", "laprls-cv", "--report", "r.html")[1])
+    model = LapRLSClassifierCV(unlabeled="")
+    table = pl.read_csv(blobs)
+    y = np.array([k or "" for k in table["kind"]], dtype=object)
+    model.fit(table.select("x", "y").to_numpy(), y)
+    errors = model.cv_results_["left_out_squared_error"]
+    least = model.cv_results_["params"][int(np.nanargmin(errors))]
+    usual = least != model.best_params_
+    assert ("the usual ones, as no others are better by more than chance" in said) is usual
+    assert ("The usual setting was kept" in Path("r.html").read_text()) is usual
+    assert ("so the true error is larger" in Path("r.html").read_text()) is not usual
 
 
 def test_settings_of_the_comparison(blobs: Path, main: Main) -> None:

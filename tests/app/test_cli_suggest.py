@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -158,7 +159,7 @@ def test_numbers_to_predict_begin_without_one_too(main: Main) -> None:
         row["y"] = row["a"]
     write("n.csv", found)
     found = asked(main("suggest", "t.csv", "n.csv", *options, "n-2.csv", "-k", 3, "--json"))
-    assert (found["labeled"], found["chosen_by"]) == (3, "graph and answers")
+    assert (found["labeled"], found["chosen_by"]) == (3, "graph")  # numbers are not unsure
     assert not {row["name"] for row in read("n.csv")} & set(found["suggested"])
 
 
@@ -218,13 +219,14 @@ def test_a_fit_still_needs_labels_of_two_classes(main: Main) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_says_which_rows_to_label(main: Main, method: str) -> None:
     rows, _ = table(n_labels=2)
-    if COMMAND_METHODS.get(method, METHODS["auto"]).regression:
+    numbers = METHODS[method].regression
+    if numbers:
         rows = [row | {"y": row["y"] and row["a"]} for row in rows]
     write("t.csv", rows)
     options = ("--label", "y", "--id", "name", "-k", 3, "--method", method, "--out", "n.csv")
     found = asked(main("suggest", "t.csv", *options, "--json"))
-    assert found["chosen_by"] == "graph and answers"
-    assert found["method"] == method
+    assert found["chosen_by"] == ("graph" if numbers else "graph and answers")
+    assert found["method"] == method or method == "auto"
     blank = {row["name"] for row in rows if not row["y"]}
     assert len(set(found["suggested"]) & blank) == 3
 
@@ -236,6 +238,35 @@ def test_the_method_is_chosen_as_by_a_fit(main: Main) -> None:
     assert main("suggest", "t.csv", *options, "--out", "n.csv", "-k", 10)[0] == 0
     assert main("fit", "t.csv", *options, "--next", "f.csv")[0] == 0
     assert [row["name"] for row in read("n.csv")] == [row["name"] for row in read("f.csv")]
+    options = (*options[:-1], "--out", "m.csv")
+    said = main("suggest", "t.csv", *options)[1]
+    found = asked(main("suggest", "t.csv", *options, "--json"))
+    chosen = json.loads(main("fit", "t.csv", *options[:-2], "--json")[1])["method"]
+    assert found["method"] == chosen != "auto"
+    assert f"By the answers of {chosen}, which was chosen as by lapwing fit\n" in said
+
+
+@pytest.mark.parametrize("method", ["lapsvc-cv", "laprls-cv"])
+def test_a_grid_without_the_graph_asks_by_the_usual_one(main: Main, method: str) -> None:
+    rows, _ = table(n_labels=2)
+    write("t.csv", rows)
+    options = ("--label", "y", "--id", "name", "--method", method, "--set", "gamma_Is=0", "-q")
+    assert main("suggest", "t.csv", *options, "--out", "n.csv", "-k", 10)[0] == 0
+    assert main("fit", "t.csv", *options, "--next", "f.csv")[0] == 0
+    assert [row["name"] for row in read("n.csv")] == [row["name"] for row in read("f.csv")]
+
+
+def test_rows_that_are_equal_to_labelled_ones_are_not_asked_for(main: Main) -> None:
+    rows, truth = table(n_labels=30)
+    rows = [row | {"y": c} for row, c in zip(rows, truth, strict=True)]
+    write("t.csv", rows + [row | {"name": f"{row['name']}x", "y": ""} for row in rows])
+    options = ("--label", "y", "--id", "name", "--method", "s3vc")
+    refused(main("suggest", "t.csv", *options, "--out", "n.csv"), "are equal to rows that have one")
+    code, said, _ = main("fit", "t.csv", *options, "--next", "f.csv")
+    assert code == 0
+    assert "are equal to rows that have one: none is asked for" in said
+    assert "Fill in" not in said
+    assert read("f.csv") == []
 
 
 def test_a_supervised_fit_asks_where_it_is_unsure_by_the_usual_graph(main: Main) -> None:

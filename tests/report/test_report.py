@@ -29,7 +29,15 @@ from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, roo
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing import AffinityGraph, KNNGraph, LapRLSClassifier, LapSVC, LapSVR
+from lapwing import (
+    AffinityGraph,
+    KNNGraph,
+    LapRLSClassifier,
+    LapRLSClassifierCV,
+    LapRLSRegressorCV,
+    LapSVC,
+    LapSVR,
+)
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import FittedTwin
 from lapwing._app.requests import FitRequest
@@ -1082,3 +1090,19 @@ def test_a_fit_of_a_file_with_texts_and_its_repetition(tmp_path: Path) -> None:
     names: dict[str, Any] = {"X": table.X, "y": table.y}
     exec(data.repeat["python"], names)
     assert np.array_equal(names["model"].predict(table.X), fit.pipeline.predict(table.X))
+
+
+def test_figures_of_a_path_from_an_older_file_are_shown() -> None:
+    classes, numbers = moons()[0].table, curve()[0].table
+    for table, estimator in (
+        (classes, LapRLSClassifierCV(unlabeled="")),
+        (numbers, LapRLSRegressorCV()),
+    ):
+        data = collect(outcome(table.X, table.y, estimator, unlabeled=table.unlabeled, twin=False))
+        assert data.path["n_settings"] > 1
+        told = "a label that is left out is missed by"
+        assert (told in render(data)) is (data.kind == "regression")
+        first = {name: value for name, value in data.path.items() if name not in ("off", "usual")}
+        page = render(replace(data, path=first))
+        assert "settings were tried" in page
+        assert told not in page

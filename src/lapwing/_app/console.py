@@ -212,7 +212,7 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     text.line(f"Next: {fitted['next']}")
     text.line()
     _add_choice(text, figures.choice)
-    _add_path(text, figures.path)
+    _add_path(text, figures.path, numbers=figures.kind != "classification")
     columns = plural(fitted["n_features"], "column")
     scaling = f"{outcome.scaling[0].upper()}{outcome.scaling[1:]}"
     text.line(f"{fitted['estimator']}, {columns}, {outcome.seconds:.1f} s. {scaling}.")
@@ -224,7 +224,10 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     if outcome.plain_command:
         text.line("To fit the same without choosing again:")
         text.line(f"  {outcome.plain_command}")
-    if "next" in written and n_free:
+    none_tells = outcome.telling is not None and not len(outcome.telling)
+    if "next" in written and n_free and none_tells:
+        text.line("The rows without a label are equal to rows that have one: none is asked for")
+    elif "next" in written and n_free:
         keys = outcome.table.keys
         assert keys is not None
         text.line(f"Fill in the column {keys.label!r} of {written['next']}, save it, and run:")
@@ -254,6 +257,8 @@ def describe_suggestion(suggested: Suggestion) -> str:
             else "label"
         )
         text.line(f"There is no {missing} yet: the rows cover the table")
+    elif request.automatic:
+        text.line(f"By the answers of {suggested.name}, which was chosen as by lapwing fit")
     text.line(f"{suggested.scaling[0].upper()}{suggested.scaling[1:]}.")
     for line in summary_lines(table.notes, table.remarks):
         text.line(line)
@@ -364,12 +369,13 @@ def _add_choice(text: _Text, choice: dict[str, Any]) -> None:
     text.line()
 
 
-def _add_path(text: _Text, path: dict[str, Any]) -> None:
+def _add_path(text: _Text, path: dict[str, Any], *, numbers: bool) -> None:
     """The settings of least error."""
     if not path:
         return
     if not path["n_settings"]:
-        text.line("A class has one label only: nothing can be left out. The usual parameters:")
+        few = "There is" if numbers else "A class has"
+        text.line(f"{few} one label only: nothing can be left out. The usual parameters:")
     else:
         settings = plural(path["n_settings"], "setting")
         text.line(f"{settings} tried, each label left out in turn. The best of them:")
@@ -380,7 +386,10 @@ def _add_path(text: _Text, path: dict[str, Any]) -> None:
             missed = [percent(one["missed"])] if told else []
             grid.add_row(*map(harmless, one["values"]), number(one["error"]), *missed)
         text.grid(grid)
-    text.line(f"Taken: {', '.join(f'{k}={v}' for k, v in path['chosen'].items())}")
+    taken = ", ".join(f"{k}={v}" for k, v in path["chosen"].items())
+    why = path["n_settings"] and path["usual"]
+    because = ", the usual ones, as no others are better by more than chance" if why else ""
+    text.line(f"Taken: {taken}{because}")
     text.line()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 
 from lapwing._app.choosing import Chosen, choose
@@ -238,7 +238,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
 
 
 def keep_graph(estimator: Any, n_rows: int) -> None:
-    """Have a fit keep what tells the rows to label next, where it can and that is little."""
+    """Have a fit keep what tells the rows to label next if that is little, and else not."""
     if _updatable(estimator):
         little = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
         estimator.set_params(updatable=little and _makes_graph(estimator))
@@ -246,7 +246,7 @@ def keep_graph(estimator: Any, n_rows: int) -> None:
 
 def most_telling(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
     """Rows to label next: by the graph that a fit has kept, or by one that is made anew."""
-    if getattr(estimator, "updatable", False):
+    if getattr(estimator, "updatable", False) and _makes_graph(estimator):
         return np.asarray(estimator.suggest(n_wanted))
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
@@ -257,12 +257,16 @@ def without_memory(estimator: Any) -> Any:
 
 
 def _affords_graph(estimator: Any, n_rows: int) -> bool:
-    """Whether a graph of all rows may be made once more, or for the rows to label next alone."""
-    return n_rows <= _GRAPH_ROWS or _makes_graph(estimator)
+    """Whether a graph of all rows may be made once more, or for the rows to label next alone.
+
+    Without one there are the rows that are least certain; numbers have none.
+    """
+    return n_rows <= _GRAPH_ROWS or is_regressor(estimator) or _makes_graph(estimator)
 
 
 def _makes_graph(estimator: Any) -> bool:
-    known = estimator.get_params(deep=False)
+    chosen = getattr(estimator, "best_params_", {})  # of a grid, whose gamma_I may be 0
+    known = estimator.get_params(deep=False) | chosen
     return not known.keys().isdisjoint({"graph", "graphs"}) and known.get("gamma_I", 1.0) != 0
 
 

@@ -34,8 +34,12 @@ class Suggestion:
         What was learnt from.
     rows : ndarray of int
         The rows, the most telling first.
+    name : str
+        Of the method.
     fitted : bool
-        Whether answers counted: without two classes the rows are chosen by the graph alone.
+        Whether there were labels enough for a fit: without two classes the rows cover the table.
+    unsure : bool
+        Whether it counted how unsure answers are: numbers have no such measure.
     scaling : str
         What was done to the columns.
     seconds : float
@@ -45,7 +49,9 @@ class Suggestion:
     request: SuggestRequest
     table: Table
     rows: NDArray[np.intp]
+    name: str
     fitted: bool
+    unsure: bool
     scaling: str
     seconds: float
 
@@ -80,9 +86,10 @@ def suggest(
     before = preprocess(table, request.scale, request.impute)
     regression = table.numeric if request.automatic else request.chosen.regression
     known = len(np.unique(table.y[table.labeled]))
-    fitted = known >= (1 if regression else 2)
+    fitted, name = known >= (1 if regression else 2), request.method
     if fitted:
-        estimator = choose(table, request, before.points).estimator
+        chosen = choose(table, request, before.points)
+        name, estimator = chosen.name, chosen.estimator
         keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         rows = most_telling(estimator, before.points, request.n_rows)
@@ -100,7 +107,8 @@ def suggest(
             "none to ask for."
         )
     seconds = time.perf_counter() - start
-    return Suggestion(request, table, rows, fitted, before.words, seconds)
+    unsure = fitted and not regression
+    return Suggestion(request, table, rows, name, fitted, unsure, before.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:

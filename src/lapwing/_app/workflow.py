@@ -78,8 +78,9 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
         if outputs.next is not None:
-            asked = figures.rows["asked"] or figures.rows["least"]
-            rows = np.array([row["row"] for row in asked], dtype=np.intp)
+            rows = outcome.telling
+            if rows is None:
+                rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
             _write_rows(outcome.table, rows, place["next"])
 
 
@@ -184,11 +185,11 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
     table, request = suggested.table, suggested.request
     return {
         "source": table.source,
-        "method": request.method,
+        "method": suggested.name,
         "rows": int(table.labeled.size),
         "labeled": int(np.count_nonzero(table.labeled)),
         "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
-        "chosen_by": "graph and answers" if suggested.fitted else "graph",
+        "chosen_by": "graph and answers" if suggested.unsure else "graph",
         "remarks": list(table.remarks),
         "scaling": suggested.scaling,
         "seed": request.seed,

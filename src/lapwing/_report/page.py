@@ -278,7 +278,9 @@ def collect(
             "versions": versions(),
         },
         "choice": describe_choice(fit.chosen),
-        "path": describe_path(estimator),
+        "path": describe_path(
+            estimator, repeated=_repeated(fit.vertex[rows.labeled], table.y[rows.labeled])
+        ),
         **_row_sections(
             rows,
             classes,
@@ -293,6 +295,12 @@ def collect(
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, request.hints)
     return ReportData(notes=notes, **sections)
+
+
+def _repeated(vertex: Any, labels: Any) -> bool:
+    """Whether equal rows have different labels."""
+    pairs = set(zip(vertex.tolist(), labels.tolist(), strict=True))
+    return len(pairs) > len(np.unique(vertex))
 
 
 def _add_cells(lists: dict[str, Any], table: Any) -> None:

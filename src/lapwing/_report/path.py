@@ -15,22 +15,31 @@ __all__ = ["describe_path"]
 _LISTED = 8
 
 
-def describe_path(estimator: Any) -> dict[str, Any]:
+def describe_path(estimator: Any, *, repeated: bool = False) -> dict[str, Any]:
     """Give the errors along the path of an estimator that chose its own parameters.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    repeated : bool, default=False
+        Whether equal rows have different labels. Then a label that is left out is known from its
+        twin, and says nothing of other rows.
 
     Returns
     -------
     dict
         Empty where there was nothing to choose; otherwise the chosen parameters, the settings of
         least error, and the least error over one or two parameters. "off" is by how much numbers
-        that were left out are missed (root mean square) with the chosen parameters.
+        that were left out are missed (root mean square) with the chosen parameters; "usual" is
+        whether these are the usual ones, as none was better by more than chance.
     """
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return {}
     chosen = {name: _value(value) for name, value in estimator.best_params_.items()}
-    if not results:  # a class has one label: nothing could be left out
-        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None}
+    if not results:  # a class has one label, or there is but one: nothing could be left out
+        nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
         return nothing | {"chosen": chosen, "names": list(chosen)}
     path = Path.of(estimator)
     errors = results["left_out_squared_error"]
@@ -41,7 +50,10 @@ def describe_path(estimator: Any) -> dict[str, Any]:
         "chosen": chosen,
         "n_settings": len(errors),
         "names": varied,
-        "off": None if missed is not None else _finite(math.sqrt(-estimator.best_score_)),
+        "off": None
+        if missed is not None or repeated
+        else _finite(math.sqrt(-estimator.best_score_)),
+        "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
         "settings": [
             {
                 "values": [_value(results["params"][k][name]) for name in varied],

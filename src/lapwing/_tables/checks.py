@@ -40,7 +40,7 @@ __all__ = [
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1
-_MANY_NUMBERS = 10  # labels
+_MANY_NUMBERS = 10
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
 
 
 def _look_like_quantities(values: NDArray[Any], n_labels: int) -> bool:
-    """Whether labels are whole numbers that seldom occur twice and leave as many out between."""
+    """Whether labels are whole numbers, seldom twice the same, in a range twice their number."""
     n = len(values)
     if values.dtype.kind not in "iu" or n < _MANY_NUMBERS or 2 * n <= n_labels:
         return False

@@ -94,11 +94,6 @@ class FitRequest(LearningRequest):
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
             raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
-        if self.next_rows is not None and method.regression:
-            raise ValueError(
-                f"--next: {method.name} predicts numbers and does not say of which it is least "
-                "certain. Leave out --next; the report lists the rows to look at."
-            )
 
     @property
     def read_options(self) -> ReadOptions:
@@ -113,7 +108,7 @@ class FitRequest(LearningRequest):
     @property
     def hints(self) -> Hints:
         """How the next step is taken."""
-        where = "--next next.csv writes ten rows that tell most to a file."
+        where = "--next next.csv writes ten rows that tell more together."
         if self.next_rows is not None:
             where = f"They are in {shorten(str(self.next_rows))}."
         return Hints(where, "lapwing predict")

@@ -72,7 +72,7 @@ def suggest(
     method: Annotated[
         str | None,
         typer.Option(
-            help="The method whose answers count; auto chooses, as fit does. Default: lapsvc.",
+            help="The method that is fitted; auto chooses, as fit does. Default: lapsvc.",
             autocompletion=complete_method,
             rich_help_panel=LEARN,
         ),
@@ -87,8 +87,8 @@ def suggest(
     """Write the rows that it would help most to label next.
 
     Fits the table, as a model keeps no graph. The rows say most about all others where the answer
-    is unsure, and no two of them say the same. The label column may be
-    empty: without labels of two classes the rows cover the table.
+    is unsure, and no two of them say the same. The label column may be empty: without labels of
+    two classes the rows cover the table.
     """
     request = SuggestRequest.read(locals())
     request.outputs.check(request.inputs)
