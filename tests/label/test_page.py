@@ -209,7 +209,7 @@ def test_a_class_is_renamed_and_called_as_before(server: Any, open_tab: Callable
     tab.says("Saved: 60 rows are left")
     pen = tab.page.get_by_role("button", name="Rename left", exact=True)
     pen.click()
-    assert tab.page.inner_text("#rename-title") == "Rename “left”"
+    tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
     tab.page.keyboard.type("<b>west</b>")
     tab.press("Enter")
     tab.says("“left” is called “<b>west</b>”")
@@ -233,6 +233,23 @@ def test_a_class_is_renamed_and_called_as_before(server: Any, open_tab: Callable
     tab.press("Backspace")
     tab.says("Taken back: the class has its name of before.")
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
+
+
+def test_a_click_and_the_focus_outlast_what_is_new_of_the_classes(
+    server: Any, open_tab: Callable[..., Tab]
+) -> None:
+    tab = open_tab(server)
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.selected() == 60)
+    pen = tab.page.get_by_role("button", name="Rename left", exact=True)
+    pen.hover()
+    tab.page.mouse.down()
+    tab.press("1")
+    tab.says("Saved: 60 rows are left")
+    tab.until(lambda: tab.given()["left"] == 60)
+    assert tab.ask("document.activeElement.getAttribute('aria-label')") == "Rename left"
+    tab.page.mouse.up()
+    tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
 
 
 def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> None:

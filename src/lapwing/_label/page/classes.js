@@ -30,30 +30,56 @@ export function showClasses(state, give, rename) {
   byId('classes-hint').textContent = hint;
   byId('no-classes').hidden = classes.length > 0;
   const keys = keysOf(classes);
-  byId('classes').replaceChildren(
-    ...classes.map((name, code) => {
-      const key = keys[code];
-      const share = all ? (predicted[name] ?? 0) / all : 0;
-      const bar = make('span', { class: `volume k${code % 10}` });
-      bar.style.setProperty('--share', String(share));
-      const words =
-        `${name}: ${plural(given[name] ?? 0, 'label')}` +
-        (all ? `, about ${percent(share)} of the rows` : '') +
-        '. Give it to the selected rows.';
-      const button = make(
-        'button',
-        { type: 'button', 'aria-keyshortcuts': key ?? null, 'aria-label': words, onclick: () => give(name) },
-        make('kbd', { class: key ? null : 'none' }, key ?? ''),
-        sign(code),
-        make('span', { class: 'what' }, name),
-        make('span', { class: 'count' }, number(given[name] ?? 0)),
-        make('span', { class: 'share' }, all ? percent(share) : ''),
-        bar,
-      );
-      const pen = make('button', { type: 'button', class: 'pen', title: 'Rename', 'aria-label': `Rename ${name}`, onclick: () => rename(name) }, '✎');
-      return make('li', {}, button, pen);
-    }),
+  const list = byId('classes');
+  const present = /** @type {HTMLElement[]} */ ([...list.children]);
+  const rows = classes.map((name, code) => {
+    const key = keys[code];
+    const is = JSON.stringify([name, code, key ?? '']);
+    const row = present.find((one) => one.dataset.is === is) ?? rowOf(is, name, code, key, give, rename);
+    fill(row, name, given[name] ?? 0, all ? (predicted[name] ?? 0) / all : null);
+    return row;
+  });
+  // A row that is put in again loses the focus, and a click whose button is still down.
+  if (rows.length !== present.length || rows.some((row, k) => row !== present[k])) list.replaceChildren(...rows);
+}
+
+/**
+ * @param {string} is what the row stays the same for
+ * @param {string} name
+ * @param {number} code
+ * @param {string | undefined} key
+ * @param {(name: string) => void} give
+ * @param {(name: string) => void} rename
+ */
+function rowOf(is, name, code, key, give, rename) {
+  const button = make(
+    'button',
+    { type: 'button', class: 'class', 'aria-keyshortcuts': key ?? null, onclick: () => give(name) },
+    make('kbd', { class: key ? null : 'none' }, key ?? ''),
+    sign(code),
+    make('span', { class: 'what' }, name),
+    make('span', { class: 'count' }),
+    make('span', { class: 'share' }),
+    make('span', { class: `volume k${code % 10}` }),
   );
+  const pen = make('button', { type: 'button', class: 'pen', title: 'Rename', 'aria-label': `Rename ${name}`, onclick: () => rename(name) }, '✎');
+  return make('li', { 'data-is': is }, button, pen);
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {string} name
+ * @param {number} given
+ * @param {number | null} share null where there is no answer yet
+ */
+function fill(row, name, given, share) {
+  /** @param {string} part */
+  const of = (part) => /** @type {HTMLElement} */ (row.querySelector(part));
+  const volume = share === null ? '' : `, about ${percent(share)} of the rows`;
+  of('.class').setAttribute('aria-label', `${name}: ${plural(given, 'label')}${volume}. Give it to the selected rows.`);
+  of('.count').textContent = number(given);
+  of('.share').textContent = share === null ? '' : percent(share);
+  of('.volume').style.setProperty('--share', String(share ?? 0));
 }
 
 /** Asks for another name of a class. */
