@@ -239,7 +239,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
 
 def keep_graph(estimator: Any, n_rows: int) -> None:
     """Have a fit keep what tells the rows to label next if that is little, and else not."""
-    if _updatable(estimator):
+    if hasattr(estimator, "suggest"):
         little = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
         estimator.set_params(updatable=little and _makes_graph(estimator))
 
@@ -253,7 +253,9 @@ def most_telling(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]
 
 def without_memory(estimator: Any) -> Any:
     """The same fit, less what it keeps for later labels."""
-    return copy(estimator).set_params(updatable=False) if _updatable(estimator) else estimator
+    if not hasattr(estimator, "suggest"):
+        return estimator
+    return copy(estimator).set_params(updatable=False)
 
 
 def _affords_graph(estimator: Any, n_rows: int) -> bool:
@@ -268,10 +270,6 @@ def _makes_graph(estimator: Any) -> bool:
     chosen = getattr(estimator, "best_params_", {})  # of a grid, whose gamma_I may be 0
     known = estimator.get_params(deep=False) | chosen
     return not known.keys().isdisjoint({"graph", "graphs"}) and known.get("gamma_I", 1.0) != 0
-
-
-def _updatable(estimator: Any) -> bool:
-    return "updatable" in estimator.get_params(deep=False)
 
 
 def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:

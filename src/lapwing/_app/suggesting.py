@@ -38,8 +38,6 @@ class Suggestion:
         Of the method.
     fitted : bool
         Whether there were labels enough for a fit: without two classes the rows cover the table.
-    unsure : bool
-        Whether it counted how unsure answers are: numbers have no such measure.
     scaling : str
         What was done to the columns.
     seconds : float
@@ -51,7 +49,6 @@ class Suggestion:
     rows: NDArray[np.intp]
     name: str
     fitted: bool
-    unsure: bool
     scaling: str
     seconds: float
 
@@ -107,8 +104,7 @@ def suggest(
             "none to ask for."
         )
     seconds = time.perf_counter() - start
-    unsure = fitted and not regression
-    return Suggestion(request, table, rows, name, fitted, unsure, before.words, seconds)
+    return Suggestion(request, table, rows, name, fitted, before.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:

@@ -189,7 +189,8 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
         "rows": int(table.labeled.size),
         "labeled": int(np.count_nonzero(table.labeled)),
         "suggested": [str(name) for name in table.ids[suggested.rows].tolist()],
-        "chosen_by": "graph and answers" if suggested.unsure else "graph",
+        # Numbers are not more or less sure, as classes are.
+        "chosen_by": "graph and answers" if suggested.fitted and not table.numeric else "graph",
         "remarks": list(table.remarks),
         "scaling": suggested.scaling,
         "seed": request.seed,

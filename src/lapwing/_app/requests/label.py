@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from lapwing._app.methods import COMMAND_METHODS, CommandMethod
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests.base import SIDE, named
 from lapwing._app.requests.fit import FitRequest
 from lapwing._app.requests.learning import LearningRequest
@@ -54,7 +54,7 @@ class LabelRequest(LearningRequest):
         known = {
             name: one
             for name, one in COMMAND_METHODS.items()
-            if _updatable(one) and not one.regression and not name.endswith("-cv")
+            if hasattr(one.estimator, "suggest") and not one.regression and not name.endswith("-cv")
         }
         if self.chosen not in known.values():
             raise ValueError(
@@ -115,8 +115,3 @@ class LabelRequest(LearningRequest):
             drop = (*drop, column) if changed and self.label is not None else drop
         # Figures that only a report needs: all files are made of one fit.
         return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
-
-
-def _updatable(method: CommandMethod) -> bool:
-    """Whether a method learns more labels without a new fit."""
-    return "updatable" in method.make().get_params(deep=False)
