@@ -15,6 +15,7 @@ from lapwing.linalg import (
     normal_matrix,
     pivoted_cholesky,
     product,
+    scaled_columns,
     spd_factor,
     spd_halves,
     summed_gram,
@@ -84,6 +85,30 @@ def test_column_dot_sums_float32_in_float64():
     a = np.full((10**6, 2), np.float32(0.1))
     expected = 10**6 * float(np.float32(0.1)) ** 2
     np.testing.assert_allclose(column_dot(a, a), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 2, 10, 700, 5000])
+@pytest.mark.parametrize("n_rows", [1, 3, 900, 5001])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_apart_are_what_they_are_one_by_one(n_rows, n_columns, order):
+    if n_rows * n_columns > 10**7:
+        n_columns = 1200
+    a = np.asarray(random(n_rows, n_columns), order=order)
+    b, factors = random(n_rows, n_columns) + 1, random(n_columns)
+    np.testing.assert_allclose(column_dot(a, b), (a * b).sum(axis=0), atol=1e-9 * n_rows)
+    before = a.copy()
+    expected = before * factors
+    np.testing.assert_array_equal(scaled_columns(a, factors), expected)
+    np.testing.assert_array_equal(a, before)
+    assert scaled_columns(a, factors, out=a) is a
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_scaled_columns_keep_the_precision_of_the_block():
+    block = random(5000, 3).astype(np.float32)
+    found = scaled_columns(block, np.array([0.1, 2.0, -3.0]))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, block * np.array([0.1, 2, -3], dtype=np.float32))
 
 
 def test_arrays_of_other_namespaces_come_to_the_host():

@@ -18,6 +18,7 @@ from lapwing.classes.voting import coded_columns, elect, of_each_class
 from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
+from lapwing.solvers.graph.order import in_order
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.spaces import FittedFunction
 
@@ -59,7 +60,8 @@ def refined(
         f"Refining the answer for {len(classes)} classes at {problem.n_points} points",
         "Use refine=None.",
     )
-    found = refine(problem, of_each_class(solution.values))
+    ordered = in_order(problem)
+    found = refine(ordered.problem, ordered.there(of_each_class(solution.values)))
     told = {
         **solution.attributes,
         "refined_": found.improved,
@@ -67,8 +69,8 @@ def refined(
     }
     if not found.improved:
         return replace(solution, attributes=told)
-    function = follow(coded_columns(found.codes, len(classes)))
-    return RefinedSolution(function, _values(found, solution.values), told)
+    function = follow(coded_columns(ordered.back(found.codes), len(classes)))
+    return RefinedSolution(function, ordered.back(_values(found, solution.values)), told)
 
 
 def _wanted(prepared: Prepared, solution: Solution, n_classes: int) -> Array:

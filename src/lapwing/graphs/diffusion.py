@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
@@ -55,7 +55,8 @@ class Diffusion:
         dtype : data-type, optional
             Precision of products; that of the Laplacian's matrix by default.
         """
-        W = laplacian.affinity.astype(laplacian.dtype if dtype is None else dtype)
+        wanted = laplacian.dtype if dtype is None else dtype
+        W = laplacian.affinity.astype(wanted, copy=False)
         return cls.from_affinity(cast("CSR", W), laplacian.degrees)
 
     @classmethod
@@ -81,6 +82,15 @@ class Diffusion:
     def component_labels(self) -> Array:
         """Number of the connected component of each point, shape (n,)."""
         return np.asarray(connected_components(self.affinity, directed=False)[1])
+
+    @cached_property
+    def ordered(self) -> tuple[Array, Diffusion]:
+        """An order of the points with neighbours near each other, and the same on these.
+
+        The order is that of reverse Cuthill and McKee: of each place, the number of its point.
+        """
+        order = reverse_cuthill_mckee(self.affinity, symmetric_mode=True)
+        return np.asarray(order), self.restrict(order)
 
     def neighbors(self, F: Array) -> Array:
         """W F, values (n, c) summed over neighbours."""

@@ -48,12 +48,20 @@ class GraphOperator(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
     @property
+    def degrees(self) -> Array:
+        """W 1."""
+
+    @property
     def masses(self) -> Array:
         """D, positive."""
 
     @property
     def component_labels(self) -> Array:
         """Number of the connected component of each point."""
+
+    @property
+    def ordered(self) -> tuple[Array, Self]:
+        """An order of the points with neighbours near each other, and the graph in it."""
 
     def neighbors(self, F: Array) -> Array:
         """W F."""

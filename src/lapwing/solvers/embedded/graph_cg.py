@@ -60,9 +60,9 @@ def graph_least_squares(
 
     # The diagonal of P^-1 is at most C, which is near enough for a preconditioner: the exact one
     # would take another pass over the features.
-    scale = 1 / (C + held + np.maximum(objective.smoothness.diagonal(), 0))
+    diagonal = C + held + np.maximum(objective.smoothness.diagonal(), 0)
     g, optimality, n_iter, status, _ = conjugate_gradient(
-        apply, right, scale[:, None], tol=tol, max_iter=max_iter, on_iteration=on_iteration
+        apply, right, diagonal[:, None], tol=tol, max_iter=max_iter, on_iteration=on_iteration
     )
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)

@@ -123,9 +123,9 @@ class _Equations:
             block[free] = X
             return np.asarray(problem.graph.laplacian(block)[free] + pull * X)
 
-        scale = (1 / ((1 + shift) * self.masses)).astype(dtype)[:, None]
+        diagonal = ((1 + shift) * self.masses).astype(dtype)[:, None]
         right = right.astype(dtype)
-        return conjugate_gradient(apply, right, scale, start=start, tol=_TOL, max_iter=_MAX_ITER)
+        return conjugate_gradient(apply, right, diagonal, start=start, tol=_TOL, max_iter=_MAX_ITER)
 
 
 def _continued(

@@ -31,21 +31,22 @@ _MAX_ITER = 5000
 
 def laplace(problem: VolumeProblem) -> Partition:
     """Part the points by harmonic functions."""
-    graph, index, free = problem.graph, problem.index, problem.free
+    graph, index = problem.graph, problem.index
     mean = label_shares(problem)
     held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
     held[index] = problem.labels - mean  # so that what labels do not reach stays at their mean
-    right = graph.neighbors(held)[free]
-    padded = np.zeros_like(held)
+    right = graph.neighbors(held)
+    right[index] = 0
 
     def apply(U: Array) -> Array:
-        block = padded[:, : U.shape[1]].copy()
-        block[free] = U
-        return graph.laplacian(block)[free]
+        # Labelled rows stay 0: cutting them out would copy the block twice.
+        image = graph.laplacian(U)
+        image[index] = 0
+        return image
 
-    scale = (1 / graph.masses[free]).astype(graph.dtype)[:, None]
-    found = conjugate_gradient(apply, right, scale, tol=_TOL, max_iter=_MAX_ITER)
-    held[free] = found.x
+    diagonal = graph.masses.astype(graph.dtype)[:, None]
+    found = conjugate_gradient(apply, right, diagonal, tol=_TOL, max_iter=_MAX_ITER)
+    held += found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
     scores = assigned(problem, held + mean.astype(graph.dtype))
     return Partition(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from lapwing.objectives.volumes import VolumeProblem
@@ -11,6 +11,7 @@ from lapwing.solvers.graph.cut import cut
 from lapwing.solvers.graph.flow import flow
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.mbo import mbo
+from lapwing.solvers.graph.order import in_order
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.poisson import poisson
 from lapwing.solvers.graph.random_walk import random_walk
@@ -25,15 +26,22 @@ class PartitionMethod:
     Attributes
     ----------
     name : str
-    solve : callable
+    part : callable
         From a problem to a `Partition`.
     holds_volumes : bool
         Whether volumes are part of what it minimises. Others meet known ones by offsets at the end.
     """
 
     name: str
-    solve: Callable[[VolumeProblem], Partition]
+    part: Callable[[VolumeProblem], Partition]
     holds_volumes: bool = False
+
+    def solve(self, problem: VolumeProblem) -> Partition:
+        """Part the points, in an order that products with the graph are quick in."""
+        ordered = in_order(problem)
+        found = self.part(ordered.problem)
+        scores, shares = ordered.back(found.scores), ordered.back(found.shares)
+        return replace(found, scores=scores, shares=shares)
 
 
 PARTITIONS: Mapping[str, PartitionMethod] = MappingProxyType(

@@ -54,16 +54,17 @@ def shifted_solve(
         Of the residual, relative to the right-hand side.
     """
     right = np.asarray(right, dtype=graph.dtype)
-    column = np.asarray(diagonal, dtype=graph.dtype)[:, None]
-    scale = (1 / (diagonal + s * graph.masses)).astype(graph.dtype)[:, None]
+    # diag + sL = diag + sD - sW, whose diagonal is written out for all columns.
+    whole = (diagonal + s * graph.degrees).astype(graph.dtype)[:, None]
+    whole = np.repeat(whole, right.shape[1], axis=1)
 
     def apply(F: Array) -> Array:
-        image = graph.laplacian(F)
-        image *= graph.dtype.type(s)
-        image += column * F
+        image = graph.neighbors(F)
+        image *= graph.dtype.type(-s)
+        image += whole[:, : F.shape[1]] * F
         return image
 
-    return conjugate_gradient(apply, right, scale, start=start, tol=tol, max_iter=max_iter)
+    return conjugate_gradient(apply, right, whole, start=start, tol=tol, max_iter=max_iter)
 
 
 def resolvent(

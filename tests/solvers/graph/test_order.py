@@ -1,0 +1,91 @@
+"""Points in an order with neighbours near each other: the same answers, nearer in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from lapwing import LapERLSClassifier
+from lapwing.solvers.graph import order as order_module
+from lapwing.solvers.graph.order import in_order
+from lapwing.solvers.graph.registry import PARTITIONS
+from tests.helpers.volumes import blob_problem
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order_module, "_CACHED", 0)
+
+
+def test_few_points_stay_where_they_are() -> None:
+    problem, _ = blob_problem()
+    ordered = in_order(problem)
+    rows = np.arange(problem.n_points)
+    assert ordered.problem is problem
+    assert_array_equal(ordered.there(rows), rows)
+    assert_array_equal(ordered.back(rows), rows)
+
+
+@pytest.mark.usefixtures("always")
+def test_points_take_all_that_is_theirs_along() -> None:
+    problem, codes = blob_problem(gap=3.0)
+    sizes = np.random.default_rng(0).integers(1, 5, problem.n_points).astype(float)
+    problem = type(problem)(**{**problem.__dict__, "sizes": sizes})
+    ordered = in_order(problem)
+    moved, order = ordered.problem, ordered.order
+    assert order is not None
+    assert_array_equal(np.sort(order), np.arange(problem.n_points))
+    assert_array_equal(ordered.back(ordered.there(codes)), codes)
+    assert_array_equal(moved.sizes, sizes[order])
+    assert_array_equal(order[moved.index], problem.index)
+    assert_array_equal(moved.labels, problem.labels)
+    W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
+    assert_array_equal(moved.graph.affinity.toarray(), W[np.ix_(order, order)])  # type: ignore[attr-defined]
+    assert_allclose(moved.graph.masses, problem.graph.masses[order])
+    # The first and the last row of a table are moved like all others: values follow their points.
+    values = np.random.default_rng(1).standard_normal((problem.n_points, 2))
+    assert_allclose(
+        ordered.back(moved.graph.neighbors(ordered.there(values))), problem.graph.neighbors(values)
+    )
+
+
+@pytest.mark.usefixtures("always")
+def test_neighbors_are_near() -> None:
+    problem, _ = blob_problem(gap=3.0)
+    mixed = np.random.default_rng(0).permutation(problem.n_points)
+    graph = problem.graph.restrict(mixed)
+    _, found = graph.ordered
+
+    def distance(W) -> float:  # type: ignore[no-untyped-def]
+        entries = W.tocoo()
+        return float(np.abs(entries.row - entries.col).mean())
+
+    assert distance(found.affinity) < distance(graph.affinity) / 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_every_method_gives_the_same_classes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, codes = blob_problem(gap=9.0)
+    before = PARTITIONS[name].solve(problem)
+    monkeypatch.setattr(order_module, "_CACHED", 0)
+    after = PARTITIONS[name].solve(problem)
+    assert_array_equal(after.scores.argmax(axis=1), codes)
+    assert_allclose(after.shares, before.shares, atol=0.02)
+    assert_allclose(after.objective, before.objective, rtol=1e-3)
+
+
+def test_so_does_a_refined_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=120)
+    X = rng.standard_normal((120, 2)) + 4 * np.eye(3)[truth][:, :2]
+    y = np.where(np.arange(120) < 12, truth, -1)
+    model = LapERLSClassifier(class_prior="uniform", refine="cut")
+    before = model.fit(X, y).transduction_
+    cuts = model.cut_history_
+    monkeypatch.setattr(order_module, "_CACHED", 0)
+    after = model.fit(X, y)
+    assert model.refined_
+    assert (after.transduction_ == before).mean() > 0.98
+    assert_allclose(after.cut_history_, cuts, rtol=1e-3)
+    assert_array_equal(after.transduction_[:12], truth[:12])

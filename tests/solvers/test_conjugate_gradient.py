@@ -1,0 +1,158 @@
+"""Conjugate gradient for many right-hand sides, against dense solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from lapwing._arrays import Array
+from lapwing.solvers.base import Status
+from lapwing.solvers.conjugate_gradient import conjugate_gradient
+
+N = 30
+
+
+def system(n_columns: int, dtype: type = np.float64) -> tuple[Array, Array]:
+    """A matrix, and right-hand sides of which the first ones need fewer steps."""
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((N, N))
+    A = B @ B.T / N + np.diag(np.linspace(1, 5, N))
+    _, vectors = np.linalg.eigh(A)
+    right = np.column_stack(
+        [vectors[:, : k + 1] @ rng.standard_normal(k + 1) for k in range(n_columns)]
+    )
+    return A.astype(dtype), np.ascontiguousarray(right.astype(dtype))
+
+
+def product(A: Array, widths: list[int] | None = None) -> Callable[[Array], Array]:
+    def apply(F: Array) -> Array:
+        if widths is not None:
+            widths.append(F.shape[1])
+        assert F.flags.c_contiguous
+        return A @ F
+
+    return apply
+
+
+def ones(n_columns: int = 1) -> Array:
+    return np.ones((N, n_columns))
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 12])
+@pytest.mark.parametrize("started", [False, True])
+def test_it_is_the_dense_solution(n_columns: int, started: bool) -> None:
+    A, right = system(n_columns)
+    before = right.copy()
+    start = np.full_like(right, 0.3) if started else None
+    found = conjugate_gradient(
+        product(A), right, A.diagonal()[:, None], start=start, tol=1e-12, max_iter=200
+    )
+    assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-10)
+    assert found.status is Status.CONVERGED
+    residual = right - A @ found.x
+    assert_allclose(found.residual, residual, atol=1e-10)
+    assert_array_equal(right, before)
+    assert start is None or (start == 0.3).all()
+
+
+def test_what_is_told_of_the_residual_is_so() -> None:
+    A, right = system(6)
+    found = conjugate_gradient(product(A), right, ones(), tol=1e-3, max_iter=200)
+    relative = np.linalg.norm(right - A @ found.x, axis=0) / np.linalg.norm(right, axis=0)
+    assert_allclose(found.optimality, relative, atol=1e-10)
+    assert (relative <= 1e-3).all()
+
+
+def test_a_preconditioner_written_out_for_all_columns_is_the_same() -> None:
+    A, right = system(7)
+    diagonal = A.diagonal()[:, None]
+    once = conjugate_gradient(product(A), right, diagonal, tol=1e-8, max_iter=200)
+    whole = np.repeat(diagonal, 7, axis=1)
+    again = conjugate_gradient(product(A), right, whole, tol=1e-8, max_iter=200)
+    assert_array_equal(again.x, once.x)
+    assert again.n_iter == once.n_iter
+
+
+def test_a_good_preconditioner_saves_steps() -> None:
+    A, right = system(4)
+    steep = np.diag(np.geomspace(1, 1e4, N))
+    plain = conjugate_gradient(product(A + steep), right, ones(), tol=1e-8, max_iter=500)
+    told = conjugate_gradient(
+        product(A + steep), right, (A + steep).diagonal()[:, None], tol=1e-8, max_iter=500
+    )
+    assert told.n_iter < plain.n_iter / 2
+
+
+def test_columns_do_not_depend_on_each_other() -> None:
+    # The first columns are solved after a few steps, and stay as they are then.
+    A, right = system(12)
+    together = conjugate_gradient(product(A), right, ones(), tol=1e-6, max_iter=200)
+    steps = []
+    for k in range(12):
+        alone = conjugate_gradient(product(A), right[:, [k]], ones(), tol=1e-6, max_iter=200)
+        assert_allclose(together.x[:, [k]], alone.x, atol=1e-12)
+        assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-3, atol=1e-12)
+        steps.append(alone.n_iter)
+    assert len(set(steps)) > 4
+    assert together.n_iter == max(steps)
+
+
+def test_solved_columns_leave_once_they_are_half() -> None:
+    A, right = system(12)
+    widths: list[int] = []
+    found = conjugate_gradient(product(A, widths), right, 2 * ones(12), tol=1e-9, max_iter=200)
+    assert widths[0] == 12
+    assert widths[-1] < 4
+    assert all(b == a or b <= a / 2 for a, b in pairwise(widths))
+    assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-7)
+
+
+def test_columns_of_zeros_are_solved() -> None:
+    A, right = system(3)
+    right[:, 1] = 0
+    found = conjugate_gradient(product(A), right, ones(), tol=1e-10, max_iter=100)
+    assert (found.x[:, 1] == 0).all()
+    assert found.optimality[1] == 0
+    nothing = conjugate_gradient(product(A), np.zeros((N, 2)), ones(), tol=1e-10, max_iter=100)
+    assert nothing.n_iter == 0
+    assert nothing.status is Status.CONVERGED
+
+
+def test_a_solution_to_begin_with_takes_no_step() -> None:
+    A, right = system(3)
+    start = np.linalg.solve(A, right)
+    found = conjugate_gradient(product(A), right, ones(), start=start, tol=1e-8, max_iter=100)
+    assert found.n_iter == 0
+    assert_array_equal(found.x, start)
+
+
+def test_it_says_why_it_stopped() -> None:
+    A, right = system(8)
+    few = conjugate_gradient(product(A), right, ones(), tol=1e-12, max_iter=3)
+    assert (few.status, few.n_iter) == (Status.MAX_ITER, 3)
+    assert few.optimality.max() > 1e-12
+    calls: list[int] = []
+    told = conjugate_gradient(
+        product(A),
+        right,
+        ones(),
+        tol=1e-12,
+        max_iter=99,
+        on_iteration=lambda: len(calls) == 4 or bool(calls.append(1)),
+    )
+    assert (told.status, told.n_iter) == (Status.CALLBACK, 5)
+    assert_allclose(told.residual, right - A @ told.x, atol=1e-10)
+    right[3, 2] = np.nan
+    lost = conjugate_gradient(product(A), right, ones(), tol=1e-12, max_iter=99)
+    assert lost.status is Status.PRECISION
+
+
+def test_the_precision_is_that_of_the_right_hand_side() -> None:
+    A, right = system(5, np.float32)
+    found = conjugate_gradient(product(A), right, ones().astype(np.float32), tol=1e-5, max_iter=100)
+    assert found.x.dtype == found.residual.dtype == np.float32
+    assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-3)
