@@ -22,6 +22,7 @@ from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
 from lapwing.solvers.graph import descent as descent_module
+from lapwing.solvers.graph import order as order_module
 from lapwing.solvers.graph.registry import PARTITIONS
 from tests.helpers.answers import scores
 
@@ -399,6 +400,8 @@ def test_the_starts_for_unknown_volumes_and_threads_that_share_them_take_more_me
         needs.append(partition_bytes(unknown))
     assert needs[0] < needs[1] < needs[2] < needs[3]
     assert needs[4] == needs[3]  # there are four starts
+    monkeypatch.setattr(order_module, "_CACHED", 0)
+    assert partition_bytes(known) == needs[0] + known.graph.nbytes  # once more, in another order
 
 
 def test_the_memory_of_a_partition_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

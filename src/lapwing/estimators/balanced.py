@@ -26,6 +26,7 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.descent import n_side_by_side
 from lapwing.solvers.graph.evidence import chance_cut
+from lapwing.solvers.graph.order import order_bytes
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.regression import FunctionRegression
@@ -47,9 +48,8 @@ __all__ = ["BalancedGraphClassifier", "partition_bytes"]
 _NEIGHBORS = 10
 _LANDMARKS = 2000
 # Arrays of a number for every point and class that are alive at once, measured: 18 for known
-# volumes, 31 with the several starts for unknown ones, 46 and 58 where two and four threads share
-# these.
-_KNOWN, _STARTS, _BESIDE = 25, 32, 8
+# volumes, 25 with the several starts for unknown ones, 32 where two threads share these.
+_KNOWN, _STARTS, _BESIDE = 22, 30, 6
 _MOST_BESIDE = 4
 _SAMPLED = 256  # points that the distance to neighbours is measured at
 
@@ -389,10 +389,11 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
 
 
 def partition_bytes(posed: VolumeProblem) -> float:
-    """Memory that parting a graph takes, beside the graph."""
+    """Memory that parting a graph takes, beside the graph as it came."""
     beside = min(n_side_by_side(posed), _MOST_BESIDE)
     arrays = _KNOWN if posed.exact else _STARTS + (_BESIDE * beside if beside > 1 else 0)
-    return float(posed.graph.dtype.itemsize) * arrays * posed.n_points * posed.n_classes
+    shares = float(posed.graph.dtype.itemsize) * posed.n_points * posed.n_classes
+    return arrays * shares + order_bytes(posed)
 
 
 def _posed(prepared: Prepared) -> VolumeProblem:

@@ -78,6 +78,12 @@ class Diffusion:
         """Precision of products."""
         return self.affinity.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of W."""
+        W = self.affinity
+        return int(W.data.nbytes + W.indices.nbytes + W.indptr.nbytes)
+
     @cached_property
     def component_labels(self) -> Array:
         """Number of the connected component of each point, shape (n,)."""

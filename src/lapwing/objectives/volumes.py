@@ -48,6 +48,10 @@ class GraphOperator(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
     @property
+    def nbytes(self) -> int:
+        """Memory of W."""
+
+    @property
     def degrees(self) -> Array:
         """W 1."""
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing import LapERLSClassifier
 from lapwing.solvers.graph import order as order_module
-from lapwing.solvers.graph.order import in_order
+from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.registry import PARTITIONS
 from tests.helpers.volumes import blob_problem
 
@@ -23,6 +23,7 @@ def test_few_points_stay_where_they_are() -> None:
     ordered = in_order(problem)
     rows = np.arange(problem.n_points)
     assert ordered.problem is problem
+    assert order_bytes(problem) == 0
     assert_array_equal(ordered.there(rows), rows)
     assert_array_equal(ordered.back(rows), rows)
 
@@ -37,6 +38,7 @@ def test_points_take_all_that_is_theirs_along() -> None:
     assert order is not None
     assert_array_equal(np.sort(order), np.arange(problem.n_points))
     assert_array_equal(ordered.back(ordered.there(codes)), codes)
+    assert order_bytes(problem) == moved.graph.nbytes
     assert_array_equal(moved.sizes, sizes[order])
     assert_array_equal(order[moved.index], problem.index)
     assert_array_equal(moved.labels, problem.labels)

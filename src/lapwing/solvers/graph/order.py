@@ -19,7 +19,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 
-__all__ = ["Ordered", "in_order"]
+__all__ = ["Ordered", "in_order", "order_bytes"]
 
 _CACHED = 250_000  # shares: fewer stay in the cache in any order
 
@@ -53,10 +53,19 @@ class Ordered:
 
 def in_order(problem: VolumeProblem) -> Ordered:
     """The problem with neighbours near each other, where its shares do not fit the cache anyway."""
-    if problem.n_points * problem.n_classes < _CACHED:
+    if _stays(problem):
         return Ordered(problem, None)
     order, graph = problem.graph.ordered
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     moved = replace(problem, graph=graph, index=place[problem.index], sizes=problem.sizes[order])
     return Ordered(moved, order)
+
+
+def order_bytes(problem: VolumeProblem) -> int:
+    """Memory that the graph in another order takes, kept for the next problem on it."""
+    return 0 if _stays(problem) else problem.graph.nbytes
+
+
+def _stays(problem: VolumeProblem) -> bool:
+    return problem.n_points * problem.n_classes < _CACHED
