@@ -252,6 +252,28 @@ def test_a_click_and_the_focus_outlast_what_is_new_of_the_classes(
     tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
 
 
+def test_a_click_and_the_focus_outlast_new_steps(
+    server: Any, open_tab: Callable[..., Tab]
+) -> None:
+    tab = open_tab(server)
+    tab.drag(*LEFT)
+    tab.until(lambda: tab.selected() == 60)
+    tab.press("1")
+    tab.says("Saved: 60 rows are left")
+    first = tab.page.locator("#steps li").last
+    first.get_by_role("button").hover()
+    tab.page.mouse.down()
+    said = tab.ask("document.activeElement.getAttribute('aria-label')")
+    assert said == "Take back: 60 rows: left"
+    tab.press("2")
+    tab.says("Saved: 60 rows are right")
+    tab.until(lambda: tab.page.locator("#steps li").count() == 2)
+    assert tab.ask("document.activeElement.getAttribute('aria-label')") == said
+    first.get_by_role("button").hover()  # the new step has moved it down
+    tab.page.mouse.up()
+    tab.until(lambda: tab.page.locator("#steps li.taken-back").count() == 1)
+
+
 def test_box_shift_alt_and_click(server: Any, open_tab: Callable[..., Tab]) -> None:
     tab = open_tab(server)
     tab.press("b")

@@ -199,7 +199,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
     n_rows = table.labeled.size
-    asks = request.next_rows is not None and _affords_graph(estimator, n_rows)
+    asks = request.next_rows is not None
     if asks:
         keep_graph(estimator, n_rows)
     if request.distributed:
@@ -210,7 +210,8 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
             sharpen_untested(estimator, chosen.sharpness)
     telling = None
     if asks:
-        telling = most_telling(estimator, before.points, N_NEXT)
+        if _affords_graph(estimator, n_rows):
+            telling = most_telling(estimator, before.points, N_NEXT)
         # What is kept for it is of order n^2, and no part of the model.
         estimator = without_memory(estimator)
     twin = None
@@ -241,12 +242,12 @@ def keep_graph(estimator: Any, n_rows: int) -> None:
     """Have a fit keep what tells the rows to label next if that is little, and else not."""
     if hasattr(estimator, "suggest"):
         little = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
-        estimator.set_params(updatable=little and _makes_graph(estimator))
+        estimator.set_params(updatable=little)
 
 
 def most_telling(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
     """Rows to label next: by the graph that a fit has kept, or by one that is made anew."""
-    if getattr(estimator, "updatable", False) and _makes_graph(estimator):
+    if getattr(estimator, "updatable", False) and _has_graph(estimator):
         return np.asarray(estimator.suggest(n_wanted))
     return np.asarray(rows_to_label(points, k=n_wanted, model=estimator))
 
@@ -263,13 +264,12 @@ def _affords_graph(estimator: Any, n_rows: int) -> bool:
 
     Without one there are the rows that are least certain; numbers have none.
     """
-    return n_rows <= _GRAPH_ROWS or is_regressor(estimator) or _makes_graph(estimator)
+    return n_rows <= _GRAPH_ROWS or is_regressor(estimator) or _has_graph(estimator)
 
 
-def _makes_graph(estimator: Any) -> bool:
-    chosen = getattr(estimator, "best_params_", {})  # of a grid, whose gamma_I may be 0
-    known = estimator.get_params(deep=False) | chosen
-    return not known.keys().isdisjoint({"graph", "graphs"}) and known.get("gamma_I", 1.0) != 0
+def _has_graph(estimator: Any) -> bool:
+    """Whether a fit has made a graph: of a grid, that of what was chosen."""
+    return getattr(estimator, "affinity_", None) is not None
 
 
 def predict(pipeline: Any, table: Table, *, regression: bool) -> Predictions:

@@ -1,6 +1,6 @@
 // @ts-check
 // The classes: what each has so far, the key that gives it, and the box to type one in.
-import { byId, make, number, percent, plural } from './dom.js';
+import { byId, make, number, percent, plural, showItems } from './dom.js';
 import { sign } from './palette.js';
 
 /** Keys that give classes. */
@@ -30,28 +30,22 @@ export function showClasses(state, give, rename) {
   byId('classes-hint').textContent = hint;
   byId('no-classes').hidden = classes.length > 0;
   const keys = keysOf(classes);
-  const list = byId('classes');
-  const present = /** @type {HTMLElement[]} */ ([...list.children]);
-  const rows = classes.map((name, code) => {
-    const key = keys[code];
-    const is = JSON.stringify([name, code, key ?? '']);
-    const row = present.find((one) => one.dataset.is === is) ?? rowOf(is, name, code, key, give, rename);
+  const names = classes.map((name, code) => JSON.stringify([name, code, keys[code] ?? '']));
+  const rows = showItems(byId('classes'), names, (code) => rowOf(classes[code], code, keys[code], give, rename));
+  rows.forEach((row, code) => {
+    const name = classes[code];
     fill(row, name, given[name] ?? 0, all ? (predicted[name] ?? 0) / all : null);
-    return row;
   });
-  // A row that is put in again loses the focus, and a click whose button is still down.
-  if (rows.length !== present.length || rows.some((row, k) => row !== present[k])) list.replaceChildren(...rows);
 }
 
 /**
- * @param {string} is what the row stays the same for
  * @param {string} name
  * @param {number} code
  * @param {string | undefined} key
  * @param {(name: string) => void} give
  * @param {(name: string) => void} rename
  */
-function rowOf(is, name, code, key, give, rename) {
+function rowOf(name, code, key, give, rename) {
   const button = make(
     'button',
     { type: 'button', class: 'class', 'aria-keyshortcuts': key ?? null, onclick: () => give(name) },
@@ -63,7 +57,7 @@ function rowOf(is, name, code, key, give, rename) {
     make('span', { class: `volume k${code % 10}` }),
   );
   const pen = make('button', { type: 'button', class: 'pen', title: 'Rename', 'aria-label': `Rename ${name}`, onclick: () => rename(name) }, '✎');
-  return make('li', { 'data-is': is }, button, pen);
+  return make('li', {}, button, pen);
 }
 
 /**

@@ -35,6 +35,29 @@ export function byId(id) {
 }
 
 /**
+ * Show the items of a list. Those that are there already stay in place: what is put in again loses the
+ * focus, and a click whose button is still down.
+ * @param {HTMLElement} list
+ * @param {string[]} names one for each item, no two alike; an item stays as long as its name
+ * @param {(k: number) => HTMLElement} item makes one that is new
+ * @returns {HTMLElement[]} in the order of the names
+ */
+export function showItems(list, names, item) {
+  const before = new Map([...list.children].map((one) => [one.getAttribute('data-is'), /** @type {HTMLElement} */ (one)]));
+  const items = names.map((name, k) => {
+    const one = before.get(name) ?? item(k);
+    one.setAttribute('data-is', name);
+    return one;
+  });
+  const wanted = new Set(items);
+  for (const one of before.values()) if (!wanted.has(one)) one.remove();
+  items.forEach((one, k) => {
+    if (list.children[k] !== one) list.insertBefore(one, list.children[k] ?? null);
+  });
+  return items;
+}
+
+/**
  * One of a list is reached by Tab, the others by the arrow keys.
  * @param {HTMLElement} list
  * @param {string} items selector
