@@ -252,9 +252,7 @@ def test_a_click_and_the_focus_outlast_what_is_new_of_the_classes(
     tab.until(lambda: tab.page.inner_text("#rename-title") == "Rename “left”")
 
 
-def test_a_click_and_the_focus_outlast_new_steps(
-    server: Any, open_tab: Callable[..., Tab]
-) -> None:
+def test_a_click_and_the_focus_outlast_new_steps(server: Any, open_tab: Callable[..., Tab]) -> None:
     tab = open_tab(server)
     tab.drag(*LEFT)
     tab.until(lambda: tab.selected() == 60)
