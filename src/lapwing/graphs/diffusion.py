@@ -18,11 +18,12 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian, sparse_product
+from lapwing.graphs.order import near_order
 
 __all__ = ["Diffusion"]
 
@@ -91,12 +92,9 @@ class Diffusion:
 
     @cached_property
     def ordered(self) -> tuple[Array, Diffusion]:
-        """An order of the points with neighbours near each other, and the same on these.
-
-        The order is that of reverse Cuthill and McKee: of each place, the number of its point.
-        """
-        order = reverse_cuthill_mckee(self.affinity, symmetric_mode=True)
-        return np.asarray(order), self.restrict(order)
+        """An order of the points with neighbours near each other, and the same on these."""
+        order = near_order(self.affinity)
+        return order, self.restrict(order)
 
     def neighbors(self, F: Array) -> Array:
         """W F, values (n, c) summed over neighbours."""
