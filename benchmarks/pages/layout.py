@@ -182,9 +182,12 @@ class are on [the page before](peers.md).""",
                 "volumes-mnist-1",
                 "volumes-mnist-5",
                 "volumes-unseen",
+                "volumes-unequal",
             ),
             "`refine` and `BalancedGraphClassifier` with the true class prior, with none, and with "
-            "a wrong one. Twenty draws of the labels.",
+            "a wrong one. Twenty draws of the labels. '10:1' is a set of which every second class is "
+            "thinned to a tenth; 'at random' says that labels are of rows drawn at random, so that "
+            "large classes have more.",
         ),
         # Not in one table with those above: the same sets have other means in fewer draws.
         Section(

@@ -44,6 +44,10 @@ PEER_SETS = (
 _SCALING = "embedded --tables scaling --no-figures --points"
 _THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
 _VOLUMES = "uspst coil20 digit1 usps coil2 text"
+_UNEQUAL = (
+    "'uspst 10:1' 'usps_full 10:1' 'mnist 10:1' 'uspst 10:1 at random' 'usps_full 10:1 at random' "
+    "'usps at random'"
+)
 _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
@@ -60,6 +64,11 @@ PIECES: tuple[Piece, ...] = (
     Piece("choosing", f"choosing --sets {_TWO_CLASSES}", 30),
     Piece("volumes-small", f"volumes --sets {_VOLUMES} --draws 5", 40),
     Piece("volumes-safety", f"volumes --sets {_VOLUMES} --methods laplace poisson mbo flow", 15),
+    Piece(
+        "volumes-unequal",
+        f"volumes --sets {_UNEQUAL} --methods SVM laplace poisson mbo flow --priors unknown",
+        20,
+    ),
     Piece(
         "volumes-usps", "volumes --sets usps_full --methods laplace poisson mbo flow LapERLS", 20
     ),

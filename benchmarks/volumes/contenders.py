@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
 
 from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
 from lapwing.classes.volumes import prior_offsets
@@ -26,8 +27,10 @@ from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.registry import PARTITIONS
 
 _SPREADING = "LabelSpreading"
-METHODS = (_SPREADING, *PARTITIONS, "LapERLS", "LapSVC")
+_LABELS_ALONE = "SVM"
+METHODS = (_LABELS_ALONE, _SPREADING, *PARTITIONS, "LapERLS", "LapSVC")
 _MOST_OF_A_KERNEL_MATRIX = 10_000  # points: two matrices of 0.8 GB
+_C = 10.0  # of the supervised SVM
 
 
 class Answer(NamedTuple):
@@ -72,6 +75,21 @@ class Contender(ABC):
     @abstractmethod
     def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
         """Answer for labels; `prior` is None where nothing is known of the volumes."""
+
+
+class LabelsAlone(Contender):
+    """scikit-learn's SVC on the labelled points."""
+
+    name = _LABELS_ALONE
+    priors = ("unknown",)
+
+    def __init__(self, ground: Ground) -> None:
+        self._X = ground.X
+
+    def answer(self, y: NDArray[np.int64], prior: Any) -> Answer:
+        begun, labeled = time.process_time(), y >= 0
+        model = SVC(C=_C).fit(self._X[labeled], y[labeled])
+        return Answer(np.asarray(model.predict(self._X)), time.process_time() - begun)
 
 
 class Spreading(Contender):
@@ -177,6 +195,8 @@ def contenders(ground: Ground, y: NDArray[np.int64], methods: Sequence[str]) -> 
     methods : sequence of str
         Of `METHODS`.
     """
+    if _LABELS_ALONE in methods:
+        yield LabelsAlone(ground)
     if _SPREADING in methods:
         yield Spreading(ground)
     parting = [method for method in PARTITIONS if method in methods]

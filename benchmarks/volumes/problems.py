@@ -24,13 +24,24 @@ UNLABELED = -1
 PRIORS = ("known", "unknown", "wrong")
 UNSEEN = "mnist unseen"  # the official test part is not among the points of the fit
 _COMPONENTS = 50
+_THINNED = 10
 
 
 class Source(NamedTuple):
-    """A set, and the numbers of labels a class that are drawn on it."""
+    """A set, and the numbers of labels a class that are drawn on it.
+
+    Attributes
+    ----------
+    load : callable
+    per_class : tuple of int
+    at_random : bool
+        Whether labels are of rows drawn at random, at least one of each class. Then `per_class` is
+        a mean; otherwise every class has as many.
+    """
 
     load: Callable[[], Data]
     per_class: tuple[int, ...]
+    at_random: bool = False
 
 
 def _digits() -> Data:
@@ -49,6 +60,21 @@ def _digits_in_parts() -> Data:
     return data._replace(X=reduced.transform(X))
 
 
+def _thinned(load: Callable[[], Data]) -> Callable[[], Data]:
+    """Every second class thinned to a tenth, the same rows each time."""
+
+    def thin() -> Data:
+        data = load()
+        rng = np.random.default_rng(0)
+        pools = [np.flatnonzero(data.y == code) for code in range(int(data.y.max()) + 1)]
+        for code in range(1, len(pools), 2):
+            pools[code] = rng.choice(pools[code], len(pools[code]) // _THINNED, replace=False)
+        rows = np.sort(np.concatenate(pools))
+        return Data(data.X[rows], data.y[rows])
+
+    return thin
+
+
 SOURCES: Mapping[str, Source] = {
     "mnist": Source(_digits, (1, 2, 3, 4, 5)),
     UNSEEN: Source(_digits_in_parts, (1,)),
@@ -59,6 +85,12 @@ SOURCES: Mapping[str, Source] = {
     "usps": Source(lambda: load_ssl("usps"), (1, 10)),
     "coil2": Source(lambda: load_ssl("coil2"), (1, 10)),
     "text": Source(lambda: load_ssl("text"), (1, 10)),
+    "uspst 10:1": Source(_thinned(load_uspst), (1, 5)),
+    "usps_full 10:1": Source(_thinned(load_usps), (1, 5)),
+    "mnist 10:1": Source(_thinned(_digits), (1, 5)),
+    "uspst 10:1 at random": Source(_thinned(load_uspst), (5,), at_random=True),
+    "usps_full 10:1 at random": Source(_thinned(load_usps), (5,), at_random=True),
+    "usps at random": Source(lambda: load_ssl("usps"), (5, 50), at_random=True),
 }
 
 
@@ -87,14 +119,30 @@ def drawn(y: NDArray[np.int64], task: Task, *, published: bool) -> NDArray[np.in
     if published:
         labeled = read_label_sets(y, task.per_class)[task.draw]
     else:
-        rng = np.random.default_rng([task.draw, task.per_class])
-        pools = [np.flatnonzero(y == code) for code in range(int(y.max()) + 1)]
-        labeled = np.concatenate(
-            [rng.choice(pool, task.per_class, replace=False) for pool in pools]
-        )
+        at_random = task.source in SOURCES and SOURCES[task.source].at_random
+        draw = _drawn_at_random if at_random else _drawn_by_class
+        labeled = draw(y, task.per_class, np.random.default_rng([task.draw, task.per_class]))
     labels = np.full(len(y), UNLABELED)
     labels[labeled] = y[labeled]
     return labels
+
+
+def _drawn_by_class(
+    y: NDArray[np.int64], per_class: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    pools = [np.flatnonzero(y == code) for code in range(int(y.max()) + 1)]
+    return np.concatenate([rng.choice(pool, per_class, replace=False) for pool in pools])
+
+
+def _drawn_at_random(
+    y: NDArray[np.int64], per_class: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Rows of a random order, but the first ones one of each class."""
+    order = rng.permutation(len(y))
+    _, first = np.unique(y[order], return_index=True)
+    one_each = order[first]
+    others = order[~np.isin(order, one_each)]
+    return np.concatenate([one_each, others])[: per_class * len(one_each)]
 
 
 def prior_of(y: NDArray[np.int64], prior: str) -> Any:

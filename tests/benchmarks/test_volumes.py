@@ -10,9 +10,18 @@ import pytest
 
 from benchmarks.shared.data import Data
 from benchmarks.volumes import records as records_module
-from benchmarks.volumes.command import errors, expectations, safety
+from benchmarks.volumes.command import beside, errors, expectations
 from benchmarks.volumes.contenders import METHODS
-from benchmarks.volumes.problems import SOURCES, UNSEEN, Source, Task, drawn, points_of, prior_of
+from benchmarks.volumes.problems import (
+    SOURCES,
+    UNSEEN,
+    Source,
+    Task,
+    _thinned,
+    drawn,
+    points_of,
+    prior_of,
+)
 from benchmarks.volumes.records import Record, gather, read
 from benchmarks.volumes.scaling import run_here, scaling_table, sheets
 from lapwing.solvers.graph.registry import PARTITIONS
@@ -38,6 +47,27 @@ def test_labels_are_drawn_in_equal_numbers() -> None:
     assert (first[first >= 0] == y[first >= 0]).all()
     assert (drawn(y, Task("coil20", 2, 1), published=False) != first).any()
     assert (drawn(y, Task("coil20", 2, 0), published=False) == first).all()
+
+
+def test_labels_are_drawn_at_random_with_one_of_each_class() -> None:
+    y = np.repeat([0, 1, 2], [300, 30, 3])
+    counts = []
+    for draw in range(40):
+        labels = drawn(y, Task("usps at random", 5, draw), published=False)
+        assert (labels[labels >= 0] == y[labels >= 0]).all()
+        counts.append(np.bincount(labels[labels >= 0], minlength=3))
+    assert {int(each.sum()) for each in counts} == {15}
+    assert min(each.min() for each in counts) == 1
+    assert np.mean(counts, axis=0)[0] > 11
+
+
+def test_every_second_class_is_thinned_to_a_tenth() -> None:
+    y = np.tile(np.arange(4), 50)
+    data = Data(np.arange(200.0)[:, None], y)
+    found, again = _thinned(lambda: data)(), _thinned(lambda: data)()
+    assert np.bincount(found.y).tolist() == [50, 5, 50, 5]
+    assert (found.y == y[found.X[:, 0].astype(int)]).all()
+    assert (found.X == again.X).all()
 
 
 def test_what_is_told_of_the_volumes() -> None:
@@ -86,7 +116,7 @@ def test_every_method_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = gather("clouds", (1,), tmp_path, n_draws=1, most=None)
     plain = {each.method for each in found if "refine" not in each.method}
     assert plain == set(METHODS) >= set(PARTITIONS)
-    assert {f"{name} + refine" for name in plain - {"LabelSpreading"}} == {
+    assert {f"{name} + refine" for name in plain - {"LabelSpreading", "SVM"}} == {
         each.method for each in found if "refine" in each.method
     }
 
@@ -114,7 +144,11 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     made = [record("flow", "unknown", 7.0, i) for i in range(20)]
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
-    assert safety(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
+    assert beside(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
+    made += [record("SVM", "unknown", 5.5, i) for i in range(20)]
+    found = beside([each for each in made if each.method != "poisson"], ("poisson", "SVM"))
+    assert found.rows == [["mnist, 1", "7.00", "SVM 5.50", "+1.50", "pass"]]
+    assert found.title.endswith("than poisson, SVM")
 
 
 def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:
@@ -123,6 +157,6 @@ def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:
     assert set(y) == {0, 1, 2, 3}
     found = run_here("600:4")
     assert found.products > 0
-    assert found.forecast_bytes == 25 * 4 * 600 * 4
+    assert found.forecast_bytes == 22 * 4 * 600 * 4
     assert 0 <= found.error < 75
     assert scaling_table([found]).rows[0][0] == "600 x 4"
