@@ -88,7 +88,7 @@ def test_column_dot_sums_float32_in_float64():
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 2, 10, 700, 5000])
-@pytest.mark.parametrize("n_rows", [1, 3, 900, 5001])
+@pytest.mark.parametrize("n_rows", [1, 3, 900, 50_001])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_columns_apart_are_what_they_are_one_by_one(n_rows, n_columns, order):
     if n_rows * n_columns > 10**7:
@@ -102,6 +102,19 @@ def test_columns_apart_are_what_they_are_one_by_one(n_rows, n_columns, order):
     np.testing.assert_array_equal(a, before)
     assert scaled_columns(a, factors, out=a) is a
     np.testing.assert_array_equal(a, expected)
+    turned = np.empty_like(b, order="F" if order == "C" else "C")
+    assert scaled_columns(before, factors, out=turned) is turned
+    np.testing.assert_array_equal(turned, expected)
+    np.testing.assert_allclose(column_dot(b, turned), column_dot(b, expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [9, 90_000])
+def test_columns_of_unlike_blocks_are_refused(n_rows):
+    block = np.ones((n_rows, 3))
+    with pytest.raises(ValueError, match=r"broadcast|shape"):
+        scaled_columns(block, np.ones(2))
+    with pytest.raises(ValueError, match=r"broadcast|shape|operand"):
+        column_dot(block, np.ones((n_rows + 1, 3)))
 
 
 def test_scaled_columns_keep_the_precision_of_the_block():

@@ -185,9 +185,9 @@ class are on [the page before](peers.md).""",
                 "volumes-unequal",
             ),
             "`refine` and `BalancedGraphClassifier` with the true class prior, with none, and with "
-            "a wrong one. Twenty draws of the labels. '10:1' is a set of which every second class is "
-            "thinned to a tenth; 'at random' says that labels are of rows drawn at random, so that "
-            "large classes have more.",
+            "a wrong one. Twenty draws of the labels. '10:1' is a set of which every second class "
+            "is thinned to a tenth; 'at random' says that labels are of rows drawn at random, so "
+            "that large classes have more.",
         ),
         # Not in one table with those above: the same sets have other means in fewer draws.
         Section(

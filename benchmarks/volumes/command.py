@@ -1,9 +1,10 @@
 """One label a class: errors of methods that hold class volumes, and of refining other answers.
 
-All methods of `BalancedGraphClassifier`, a supervised SVM, LabelSpreading, `LapSVC` and `LapERLSClassifier`, each as
-it is and refined, with the true class prior, with none and with a wrong one. The graphs of a set
-are made once, and seconds are those beyond them. What was measured is kept in the output folder, so
-that a run that was stopped goes on. Expected figures are judged where there are draws enough.
+All methods of `BalancedGraphClassifier`, a supervised SVM, LabelSpreading, `LapSVC` and
+`LapERLSClassifier`, each as it is and refined, with the true class prior, with none and with a
+wrong one. The graphs of a set are made once, and seconds are those beyond them. What was measured
+is kept in the output folder, so that a run that was stopped goes on. Expected figures are judged
+where there are draws enough.
 """
 
 from __future__ import annotations

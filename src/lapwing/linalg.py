@@ -43,7 +43,8 @@ Solve: TypeAlias = Callable[[Array], Array]
 _DLPACK_CPU = 1  # kDLCPU of the DLPack standard
 _DECOMPOSED = 500
 _LANCZOS_STEPS = 12
-_LONG_ROW = 4096
+_LONG_ROW = 4096  # numbers of several rows that are treated as one
+_SHORT_ROWS = 50_000  # numbers up to which making long rows takes as long as it saves
 _TILE = 256  # edge of what is compared at once: fits the cache
 _MOST_TILES = 256  # all of them up to n = 5600
 _SAMPLE_ROWS = 1000  # whose median stands for that of all
@@ -67,9 +68,10 @@ def column_dot(a: Any, b: Any) -> Array:
     """
     if isinstance(a, np.ndarray):
         total = np.zeros(a.shape[1])
-        for part, other in zip(*_wide(a, b), strict=True):
-            sums = np.einsum("ij,ij->j", part, other, dtype=np.float64)
-            total += sums.reshape(-1, len(total)).sum(axis=0) if len(sums) > len(total) else sums
+        for long_a, long_b in _long_rows(a, b):
+            sums = np.einsum("ij,ij->j", long_a, long_b, dtype=np.float64)
+            # Of long rows each number comes several times.
+            total += sums if len(sums) == len(total) else sums.reshape(-1, len(total)).sum(axis=0)
         return total
     xp = array_namespace(a, b)
     return to_host(xp.sum(xp.astype(a, xp.float64) * xp.astype(b, xp.float64), axis=0))
@@ -88,24 +90,27 @@ def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Ar
     factors = factors.astype(block.dtype)
     if out is None:
         out = np.empty_like(block)
-    for part, into in zip(*_wide(block, out), strict=True):
-        np.multiply(part, np.resize(factors, part.shape[1]), out=into)
+    for part, into in _long_rows(block, out):
+        times = part.shape[1] // max(1, len(factors))
+        np.multiply(part, np.tile(factors, times) if times > 1 else factors, out=into)
     return out
 
 
-def _wide(*blocks: Array) -> list[tuple[Array, ...]]:
-    """Of each block of one shape: views with long rows, several of its own, and the rows left.
+def _long_rows(a: Array, b: Array) -> list[tuple[Array, Array]]:
+    """Two blocks in parts: views in which several rows are one, and the rows that are left.
 
     NumPy goes through a block row by row where columns are treated apart: rows of ten numbers take
-    two to four times as long as long ones. Blocks that are not contiguous stay as they are.
+    two to four times as long as long ones. Small blocks, and those that are not contiguous, stay
+    as they are.
     """
-    n, c = blocks[0].shape
+    n, c = a.shape
     together = _LONG_ROW // max(c, 1)
-    contiguous = all(block.flags.c_contiguous for block in blocks)
-    if c < 2 or together < 2 or n < 2 * together or not contiguous:
-        return [(block,) for block in blocks]
+    contiguous = a.flags.c_contiguous and b.flags.c_contiguous and a.shape == b.shape
+    if c == 1 or together < 2 or n * c < _SHORT_ROWS or not contiguous:
+        return [(a, b)]
     cut = n - n % together
-    return [(block[:cut].reshape(-1, together * c), block[cut:]) for block in blocks]
+    wide = (-1, together * c)
+    return [(a[:cut].reshape(wide), b[:cut].reshape(wide)), (a[cut:], b[cut:])]
 
 
 def product(A: Any, B: Array) -> Any:

@@ -38,8 +38,8 @@ def product(A: Array, widths: list[int] | None = None) -> Callable[[Array], Arra
     return apply
 
 
-def ones(n_columns: int = 1) -> Array:
-    return np.ones((N, n_columns))
+def ones() -> Array:
+    return np.ones(N)
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 12])
@@ -49,7 +49,7 @@ def test_it_is_the_dense_solution(n_columns: int, started: bool) -> None:
     before = right.copy()
     start = np.full_like(right, 0.3) if started else None
     found = conjugate_gradient(
-        product(A), right, A.diagonal()[:, None], start=start, tol=1e-12, max_iter=200
+        product(A), right, A.diagonal(), start=start, tol=1e-12, max_iter=200
     )
     assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-10)
     assert found.status is Status.CONVERGED
@@ -67,22 +67,12 @@ def test_what_is_told_of_the_residual_is_so() -> None:
     assert (relative <= 1e-3).all()
 
 
-def test_a_preconditioner_written_out_for_all_columns_is_the_same() -> None:
-    A, right = system(7)
-    diagonal = A.diagonal()[:, None]
-    once = conjugate_gradient(product(A), right, diagonal, tol=1e-8, max_iter=200)
-    whole = np.repeat(diagonal, 7, axis=1)
-    again = conjugate_gradient(product(A), right, whole, tol=1e-8, max_iter=200)
-    assert_array_equal(again.x, once.x)
-    assert again.n_iter == once.n_iter
-
-
 def test_a_good_preconditioner_saves_steps() -> None:
     A, right = system(4)
     steep = np.diag(np.geomspace(1, 1e4, N))
     plain = conjugate_gradient(product(A + steep), right, ones(), tol=1e-8, max_iter=500)
     told = conjugate_gradient(
-        product(A + steep), right, (A + steep).diagonal()[:, None], tol=1e-8, max_iter=500
+        product(A + steep), right, (A + steep).diagonal(), tol=1e-8, max_iter=500
     )
     assert told.n_iter < plain.n_iter / 2
 
@@ -104,7 +94,7 @@ def test_columns_do_not_depend_on_each_other() -> None:
 def test_solved_columns_leave_once_they_are_half() -> None:
     A, right = system(12)
     widths: list[int] = []
-    found = conjugate_gradient(product(A, widths), right, 2 * ones(12), tol=1e-9, max_iter=200)
+    found = conjugate_gradient(product(A, widths), right, 2 * ones(), tol=1e-9, max_iter=200)
     assert widths[0] == 12
     assert widths[-1] < 4
     assert all(b == a or b <= a / 2 for a, b in pairwise(widths))
@@ -153,6 +143,6 @@ def test_it_says_why_it_stopped() -> None:
 
 def test_the_precision_is_that_of_the_right_hand_side() -> None:
     A, right = system(5, np.float32)
-    found = conjugate_gradient(product(A), right, ones().astype(np.float32), tol=1e-5, max_iter=100)
+    found = conjugate_gradient(product(A), right, ones(), tol=1e-5, max_iter=100)
     assert found.x.dtype == found.residual.dtype == np.float32
     assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-3)

@@ -18,7 +18,7 @@ from lapwing.classes.voting import coded_columns, elect, of_each_class
 from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
-from lapwing.solvers.graph.order import in_order
+from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.spaces import FittedFunction
 
@@ -56,7 +56,7 @@ def refined(
     graph, prior = Diffusion.of(prepared.laplacian), _wanted(prepared, solution, len(classes))
     problem = volume_problem(prepared.problem, graph, prior, exact=True)
     require_memory(
-        8.0 * _NUMBERS * problem.n_points * len(classes),
+        8.0 * _NUMBERS * problem.n_points * len(classes) + order_bytes(problem),
         f"Refining the answer for {len(classes)} classes at {problem.n_points} points",
         "Use refine=None.",
     )

@@ -94,7 +94,8 @@ class Diffusion:
     def ordered(self) -> tuple[Array, Diffusion]:
         """An order of the points with neighbours near each other, and the same on these."""
         order = near_order(self.affinity)
-        return order, self.restrict(order)
+        part = sp.csr_array(self.affinity[order][:, order])
+        return order, Diffusion(part, self.degrees[order], self.masses[order])
 
     def neighbors(self, F: Array) -> Array:
         """W F, values (n, c) summed over neighbours."""

@@ -56,9 +56,8 @@ def conjugate_gradient(
         From a block (n, k) of columns to A times it, in an array of its own.
     right : ndarray of shape (n, c)
         All is computed in its precision, inner products in float64.
-    diagonal : ndarray of shape (n, 1) or (n, c)
-        The preconditioner, positive: about the diagonal of A. Where it is written out for all c
-        columns, which are then equal, a narrow block is divided by it three times as fast.
+    diagonal : ndarray of shape (n,)
+        The preconditioner, positive: about the diagonal of A.
     start : ndarray of shape (n, c), optional
         0 by default.
     tol : float
@@ -70,8 +69,8 @@ def conjugate_gradient(
     x = np.zeros_like(right) if start is None else start.astype(right.dtype)
     r = right.copy() if start is None else right - apply(x)
     size = _norms(right)
-    relative = _norms(r) / np.where(size > 0, size, 1.0)
-    whole = Solved(x, relative, 0, Status.CONVERGED, r)
+    size = np.where(size > 0, size, 1.0)
+    whole = Solved(x, _norms(r) / size, 0, Status.CONVERGED, r)
     running = _Running.of(whole, size, diagonal)
     n_iter, status = 0, Status.CONVERGED
     while (left := running.unsolved(tol)).any():
@@ -105,13 +104,13 @@ class _Running:
     rz: Array
     relative: Array
     size: Array
-    diagonal: Array
+    diagonal: Array  # written out for all columns: a narrow block is divided by it quickly
 
     @classmethod
     def of(cls, begun: Solved, size: Array, diagonal: Array) -> Self:
         x, relative, r = begun.x, begun.optimality, begun.residual
+        diagonal = np.repeat(diagonal.astype(r.dtype)[:, None], r.shape[1], axis=1)
         p = r / diagonal
-        size = np.where(size > 0, size, 1.0)
         return cls(np.arange(len(size)), x, r, p, column_dot(r, p), relative.copy(), size, diagonal)
 
     def unsolved(self, tol: float) -> Array:

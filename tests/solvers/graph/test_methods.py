@@ -256,6 +256,7 @@ def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
         return told
 
     monkeypatch.setattr(flow_module, "_obedient", watched)
+    monkeypatch.setattr(flow_module, "_sharpened", lambda course: course)
     taken = set()
     for seed in range(4):
         problem = replace(blob_problem(gap=1.0, seed=seed, labels=6)[0], exact=True)
@@ -266,3 +267,37 @@ def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
         assert gained >= 2 if after is not before else gained == 0
         assert_array_equal(scores, assigned(problem, after.scores))
     assert taken == {True, False}, "the draws should hold both cases"
+
+
+def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule, seen = flow_module._sharpened, []
+
+    def watched(course: courses_module.Course) -> courses_module.Course:
+        found = rule(course)
+        seen.append((course, found))
+        return found
+
+    monkeypatch.setattr(flow_module, "_sharpened", watched)
+    taken = set()
+    for seed in range(6):
+        problem = replace(blob_problem(gap=1.5, seed=seed, labels=2)[0], exact=True)
+        partition = PARTITIONS["flow"].solve(problem)
+        before, after = seen.pop()
+        better = after.reached is not before.reached
+        taken.add(better)
+        assert (after.reached.objective < before.reached.objective) == better
+        assert_array_equal(partition.scores, assigned(problem, after.reached.scores))
+        assert partition.objective == after.reached.objective
+        volumes = np.bincount(partition.scores.argmax(axis=1), minlength=3)
+        assert_array_equal(volumes, [40, 40, 40])
+        spent = sum(trace.n_iter for trace in after.traces[len(before.traces) :])
+        assert 0 < spent <= partition.n_iter
+        names = {stage.name for stage in partition.history}
+        refined = rule(before)  # alone, as the first time
+        assert refined.reached.objective == after.reached.objective
+        assert ("after refinement" in names) == (len(after.traces) > len(before.traces) + 1)
+    assert taken == {True, False}, "the draws should hold both cases"
+    PARTITIONS["flow"].solve(replace(problem, exact=False))
+    assert not seen, "nothing is held where volumes are not known"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing import LapERLSClassifier
+from lapwing.graphs.order import near_order
 from lapwing.solvers.graph import order as order_module
 from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.registry import PARTITIONS
@@ -32,7 +36,7 @@ def test_few_points_stay_where_they_are() -> None:
 def test_points_take_all_that_is_theirs_along() -> None:
     problem, codes = blob_problem(gap=3.0)
     sizes = np.random.default_rng(0).integers(1, 5, problem.n_points).astype(float)
-    problem = type(problem)(**{**problem.__dict__, "sizes": sizes})
+    problem = replace(problem, sizes=sizes)
     ordered = in_order(problem)
     moved, order = ordered.problem, ordered.order
     assert order is not None
@@ -44,8 +48,8 @@ def test_points_take_all_that_is_theirs_along() -> None:
     assert_array_equal(moved.labels, problem.labels)
     W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
     assert_array_equal(moved.graph.affinity.toarray(), W[np.ix_(order, order)])  # type: ignore[attr-defined]
-    assert_allclose(moved.graph.masses, problem.graph.masses[order])
-    # The first and the last row of a table are moved like all others: values follow their points.
+    assert_array_equal(moved.graph.masses, problem.graph.masses[order])
+    assert_array_equal(moved.graph.degrees, problem.graph.degrees[order])
     values = np.random.default_rng(1).standard_normal((problem.n_points, 2))
     assert_allclose(
         ordered.back(moved.graph.neighbors(ordered.there(values))), problem.graph.neighbors(values)
@@ -71,7 +75,11 @@ def test_every_method_gives_the_same_classes(name: str, monkeypatch: pytest.Monk
     problem, codes = blob_problem(gap=9.0)
     before = PARTITIONS[name].solve(problem)
     monkeypatch.setattr(order_module, "_CACHED", 0)
-    after = PARTITIONS[name].solve(problem)
+    given = []
+    method = PARTITIONS[name]
+    watched = replace(method, part=lambda posed: (given.append(posed), method.part(posed))[1])
+    after = watched.solve(problem)
+    assert (given[0].index != problem.index).any()
     assert_array_equal(after.scores.argmax(axis=1), codes)
     assert_allclose(after.shares, before.shares, atol=0.02)
     assert_allclose(after.objective, before.objective, rtol=1e-3)
@@ -84,10 +92,21 @@ def test_so_does_a_refined_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     y = np.where(np.arange(120) < 12, truth, -1)
     model = LapERLSClassifier(class_prior="uniform", refine="cut")
     before = model.fit(X, y).transduction_
-    cuts = model.cut_history_
+    values, cuts = model.decision_function(X), model.cut_history_
     monkeypatch.setattr(order_module, "_CACHED", 0)
     after = model.fit(X, y)
     assert model.refined_
     assert (after.transduction_ == before).mean() > 0.98
     assert_allclose(after.cut_history_, cuts, rtol=1e-3)
     assert_array_equal(after.transduction_[:12], truth[:12])
+    assert_allclose(after.decision_function(X), values, atol=0.2)
+
+
+def test_points_of_hubs_stay_where_they_are() -> None:
+    n = 3000
+    star = np.zeros(n - 1, dtype=int), np.arange(1, n)
+    W = sp.csr_array((np.ones(n - 1), star), shape=(n, n))
+    ring = sp.csr_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1))), shape=(n, n))
+    hub, joined = sp.csr_array(W + W.T), sp.csr_array(ring + ring.T)
+    assert_array_equal(near_order(hub), np.arange(n))
+    assert (near_order(joined) != np.arange(n)).any()

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph import refine as refine_module
 from lapwing.solvers.graph.refine import diffused, refine, share_out
 from tests.helpers.volumes import blob_problem, graph_problem
 
@@ -53,6 +54,22 @@ def test_assignment_is_the_best_of_all() -> None:
         best = max(F[np.arange(7), each].sum() for each in allowed)
         assert any((codes == each).all() for each in allowed)
         assert_allclose(F[np.arange(7), codes].sum(), best)
+
+
+def test_walks_are_as_long_as_they_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, codes = blob_problem(gap=3.0)
+    rule, walked = refine_module.diffused, []
+
+    def watched(problem: VolumeProblem, codes: np.ndarray, steps: int) -> np.ndarray:
+        walked.append(steps)
+        return rule(problem, codes, steps)
+
+    monkeypatch.setattr(refine_module, "diffused", watched)
+    for steps in ((40, 28, 20, 14, 10, 6, 4, 2), (6, 4)):
+        walked.clear()
+        refine(problem, noisy(codes), **({} if len(steps) == 8 else {"steps": steps}))
+        first = list(dict.fromkeys(walked))[: len(steps)]
+        assert first == list(steps)
 
 
 def test_walks_are_powers_of_the_dense_matrix() -> None:

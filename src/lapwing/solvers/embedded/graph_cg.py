@@ -62,7 +62,7 @@ def graph_least_squares(
     # would take another pass over the features.
     diagonal = C + held + np.maximum(objective.smoothness.diagonal(), 0)
     g, optimality, n_iter, status, _ = conjugate_gradient(
-        apply, right, diagonal[:, None], tol=tol, max_iter=max_iter, on_iteration=on_iteration
+        apply, right, diagonal, tol=tol, max_iter=max_iter, on_iteration=on_iteration
     )
     w, b = kernel.regress(g)
     loss = C * kernel.squares(g, w, b)

@@ -123,7 +123,7 @@ class _Equations:
             block[free] = X
             return np.asarray(problem.graph.laplacian(block)[free] + pull * X)
 
-        diagonal = ((1 + shift) * self.masses).astype(dtype)[:, None]
+        diagonal = (1 + shift) * self.masses
         right = right.astype(dtype)
         return conjugate_gradient(apply, right, diagonal, start=start, tol=_TOL, max_iter=_MAX_ITER)
 

@@ -9,6 +9,8 @@
 5. Where the prior is known, labels are still contradicted by their neighbours, and a class has more
    than one, the finer scales are also followed from harmonic functions, which obey every label. The
    partition that contradicts the fewest labels is taken, if they are fewer by two.
+6. Where the prior is known, the cut is refined at these volumes (`lapwing.solvers.graph.refine`),
+   and the finest scale followed from there. That is kept if it lowers the objective.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those that
@@ -46,6 +48,7 @@ from lapwing.solvers.graph.descent import descend, side_by_side
 from lapwing.solvers.graph.evidence import count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
+from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.repairs import repaired
 from lapwing.solvers.graph.resolvent import scales_of_contrast
 from lapwing.solvers.graph.start import first_codes, reach_of, temperature_of
@@ -56,6 +59,7 @@ _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
 _REPAIRED = 2  # courses
 _OBEDIENT_FROM = (2, 4)
 _CONTRADICTED = 2  # labels: one alone may lie at a boundary
+_WALKS = (10, 6, 4, 2)  # steps; from 40 on, as for answers of other methods, it is no better
 _STILL = 1e-2  # part of the shares: the finest scale has come to rest
 
 
@@ -73,12 +77,12 @@ def flow(problem: VolumeProblem) -> Partition:
     # Of this partition: one that obeys labels hides what its volumes would be.
     loosened = _loosened(best) if problem.exact else None
     # Elsewhere harmonic functions are among the courses, and labels in what is credible.
-    obedient = _obedient(best) if problem.exact else best
+    last = _sharpened(_obedient(best)) if problem.exact else best
     # Once each: courses that are mended go on from others.
-    followed = {id(each): each for c in (*courses, *mended, obedient) for each in c.traces}
+    followed = {id(each): each for c in (*courses, *mended, last) for each in c.traces}
     traces = followed.values()
     n_iter += scales.n_iter + left_out.n_iter + sum(trace.n_iter for trace in traces)
-    problem, reached = obedient.problem, obedient.reached
+    problem, reached = last.problem, last.reached
     scores = assigned(problem, reached.scores)
     return Partition(
         scores,
@@ -110,6 +114,21 @@ def _obedient(course: Course) -> Course:
     for each in followed:
         course = course.tried(each, kept=taken and each is found)
     return course.having_spent(harmonic.n_iter)
+
+
+def _sharpened(course: Course) -> Course:
+    """The cut refined: walks see what is between two points, and pairs are cut anew by the cut.
+
+    With volumes that are not known there is nothing to hold while walks share the points out.
+    """
+    problem = course.problem
+    found = refine(problem, problem.whole(course.codes), steps=_WALKS)
+    course = course.having_spent(found.n_products)
+    if not found.improved:
+        return course
+    begin = problem.whole(found.codes)
+    again = descend(problem, begin, course.stages[-1:], "after refinement")
+    return course.tried(again, kept=again.objective < course.reached.objective)
 
 
 def _loosened(course: Course) -> Array:

@@ -44,8 +44,7 @@ def laplace(problem: VolumeProblem) -> Partition:
         image[index] = 0
         return image
 
-    diagonal = graph.masses.astype(graph.dtype)[:, None]
-    found = conjugate_gradient(apply, right, diagonal, tol=_TOL, max_iter=_MAX_ITER)
+    found = conjugate_gradient(apply, right, graph.masses, tol=_TOL, max_iter=_MAX_ITER)
     held += found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
     scores = assigned(problem, held + mean.astype(graph.dtype))

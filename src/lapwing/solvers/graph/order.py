@@ -1,7 +1,7 @@
 """Problems on a graph with their points in an order that products are quick in.
 
-See `lapwing.graphs.order`. No answer depends on the order but for rounding, and for which of
-several equal points comes first.
+See `lapwing.graphs.order`. Sums round in another way then, and of equal points another one comes
+first. Methods with several minima may end in another one, as they may on another processor.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def in_order(problem: VolumeProblem) -> Ordered:
 
 
 def order_bytes(problem: VolumeProblem) -> int:
-    """Memory that the graph in another order takes, kept for the next problem on it."""
+    """Memory that the graph in another order takes."""
     return 0 if _stays(problem) else problem.graph.nbytes
 
 

@@ -101,6 +101,8 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
         Its prior is met exactly, to one point; whether it is known is not asked.
     scores : ndarray of shape (n, c)
         The answer: values whose largest of a row is the class. Ties are broken by the prior.
+    steps : tuple of int
+        Of the walks, in turn. An answer whose parts are right needs no long ones.
 
     Returns
     -------
@@ -112,7 +114,7 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     6 n c numbers.
     """
     before = share_out(problem, scores)
-    path = _descended(problem, _Path(before, (_cut(problem, before),)), _STEPS)
+    path = _descended(problem, _Path(before, (_cut(problem, before),)), steps)
     mended = _mended(problem, path)
     while mended is not None:
         path = _descended(problem, mended, _STEPS[_SHORT:])

@@ -54,14 +54,12 @@ def shifted_solve(
         Of the residual, relative to the right-hand side.
     """
     right = np.asarray(right, dtype=graph.dtype)
-    # diag + sL = diag + sD - sW, whose diagonal is written out for all columns.
-    whole = (diagonal + s * graph.degrees).astype(graph.dtype)[:, None]
-    whole = np.repeat(whole, right.shape[1], axis=1)
+    whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
 
     def apply(F: Array) -> Array:
         image = graph.neighbors(F)
         image *= graph.dtype.type(-s)
-        image += whole[:, : F.shape[1]] * F
+        image += whole[:, None] * F
         return image
 
     return conjugate_gradient(apply, right, whole, start=start, tol=tol, max_iter=max_iter)
