@@ -91,6 +91,21 @@ def test_columns_do_not_depend_on_each_other() -> None:
     assert together.n_iter == max(steps)
 
 
+def test_solved_columns_stay_as_they_are() -> None:
+    A, _ = system(1)
+    right = np.random.default_rng(1).standard_normal((N, 12)) ** 3
+    together = conjugate_gradient(product(A), right, ones(), tol=0.1, max_iter=200)
+    steps = []
+    for k in range(12):
+        alone = conjugate_gradient(product(A), right[:, [k]], ones(), tol=0.1, max_iter=200)
+        assert_allclose(together.x[:, [k]], alone.x, atol=1e-12)
+        assert_allclose(together.residual[:, [k]], alone.residual, atol=1e-12)
+        assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-6)
+        steps.append(alone.n_iter)
+    assert together.n_iter == max(steps) > min(steps)
+    assert np.abs(right - A @ together.x).max() > 1e-3
+
+
 def test_solved_columns_leave_once_they_are_half() -> None:
     A, right = system(12)
     widths: list[int] = []
