@@ -15,6 +15,7 @@ from lapwing.solvers.graph import courses as courses_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.partition import assigned
+from lapwing.solvers.graph.refine import Refinement
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.swap import smooth_functions, swap_pairs
@@ -282,7 +283,8 @@ def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
     monkeypatch.setattr(flow_module, "_sharpened", watched)
     taken = set()
     for seed in range(6):
-        problem = replace(blob_problem(gap=1.5, seed=seed, labels=2)[0], exact=True)
+        problem, codes = blob_problem(gap=1.5, seed=seed, labels=2)
+        problem = replace(problem, exact=True)
         partition = PARTITIONS["flow"].solve(problem)
         before, after = seen.pop()
         better = after.reached is not before.reached
@@ -301,3 +303,18 @@ def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
     assert taken == {True, False}, "the draws should hold both cases"
     PARTITIONS["flow"].solve(replace(problem, exact=False))
     assert not seen, "nothing is held where volumes are not known"
+
+    # A smaller cut that the objective does not like.
+    mixed = Refinement(
+        np.arange(120) % 3,
+        after.reached.scores,
+        codes,
+        np.array([2.0, 1.0]),
+        1,
+        7,
+        Status.CONVERGED,
+    )
+    monkeypatch.setattr(flow_module, "refine", lambda *_, **__: mixed)
+    found = rule(after)
+    assert found.reached is after.reached
+    assert len(found.traces) == len(after.traces) + 2
