@@ -45,7 +45,7 @@ _SCALING = "embedded --tables scaling --no-figures --points"
 _THOUSANDS = "pixels:70000 images:200000 blobs:200000 sheets:200000"
 _VOLUMES = "uspst coil20 digit1 usps coil2 text"
 _UNEQUAL = (
-    "'uspst 10:1' 'usps_full 10:1' 'mnist 10:1' 'uspst 10:1 at random' 'usps_full 10:1 at random' "
+    "'uspst 10:1' 'usps_full 10:1' 'uspst 10:1 at random' 'usps_full 10:1 at random' "
     "'usps at random'"
 )
 _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
