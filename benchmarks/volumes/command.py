@@ -106,8 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     whole = size is None
     tables = [errors(records, prior) for prior in PRIORS]
-    some = {record.method for record in records}
-    tables += [beside(records, others) for others in (_SAFE, _UNEQUAL) if some >= set(others)]
+    tables.append(beside(records))
+    if any(record.method == "SVM" for record in records):
+        tables.append(beside(records, _UNEQUAL))
     tables.append(expectations(records if whole else []))
     raw = {
         "date": began,
