@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.resolvent import resolvent, scales_of_contrast
+from lapwing.solvers.graph.resolvent import resolvent, scales_of_contrast, shifted_solve
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 
@@ -27,6 +27,22 @@ def test_it_is_the_dense_solution(sizes: tuple[int, ...], s: float, dtype: Any, 
     left = d[:, None] * Q + pull - A @ found.x
     assert_allclose(found.residual, left, atol=1e3 * tol * np.abs(A).max())
     assert found.optimality.shape == (len(sizes),)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_are_held_stay_at_0(shift: float, dtype: Any) -> None:
+    problem, _ = blob_problem(dtype=dtype)
+    graph, held, free = problem.graph, problem.index, problem.free
+    right = np.random.default_rng(0).standard_normal((problem.n_points, 3)).astype(dtype)
+    given = right.copy()
+    W = graph.affinity.toarray().astype(np.float64)  # type: ignore[attr-defined]
+    A = np.diag(shift * graph.masses + 2.0 * graph.degrees) - 2.0 * W
+    expected = np.linalg.solve(A[np.ix_(free, free)], right[free])
+    found = shifted_solve(graph, shift * graph.masses, 2.0, right, held=held, tol=1e-6)
+    assert_allclose(found.x[free], expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+    assert not found.x[held].any()
+    assert (right == given).all()
 
 
 def test_rows_of_the_solution_sum_to_one() -> None:

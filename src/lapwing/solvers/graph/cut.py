@@ -42,17 +42,18 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
+from lapwing.solvers.conjugate_gradient import Solved
 from lapwing.solvers.graph.mbo import mbo
 from lapwing.solvers.graph.partition import Descent, Partition
 from lapwing.solvers.graph.refine import open_volumes, refine
+from lapwing.solvers.graph.resolvent import shifted_solve
 
 __all__ = ["cut"]
 
 _LEVELS = tuple(2.0**-power for power in range(8, -1, -1))  # s
 _LATE = _LEVELS[4:]  # from the answer of threshold dynamics
 _ROUNDS = 8  # at each of them
-_AGREED = 1e-3  # part of X that Z may differ by
+_AGREED = 1e-3  # in the sum over a point that X and Z may differ by
 _TOL = 1e-2  # of the systems, whose solutions are begun with
 _MAX_ITER = 200
 
@@ -78,54 +79,41 @@ def cut(problem: VolumeProblem) -> Partition:
 
 @dataclass(frozen=True, eq=False)
 class _Equations:
-    """X1 = 1, X'm = v and the labels, for shares of the points without one.
+    """X1 = 1, X'm = v and the labels, for shares over 1 / c, which are held at 0 where labelled.
 
     Attributes
     ----------
     problem : VolumeProblem
-    held : ndarray of shape (u, c)
+    pulled : ndarray of shape (n, c)
         What the neighbours' labels add to the equations of the points, over the mean of a row.
     volumes : ndarray of shape (c,)
         What the labels leave of the volumes.
+    sizes : ndarray of shape (n,)
+        m of the points without a label, 0 for the others.
     """
 
     problem: VolumeProblem
-    held: Array
+    pulled: Array
     volumes: Array
+    sizes: Array
 
     @classmethod
     def of(cls, problem: VolumeProblem) -> _Equations:
         labels = np.zeros((problem.n_points, problem.n_classes), dtype=problem.graph.dtype)
         labels[problem.index, problem.codes] = 1
         labels[problem.index] -= 1 / problem.n_classes
-        held = problem.graph.neighbors(labels)[problem.free]
         volumes = open_volumes(problem, np.zeros((len(problem.free), problem.n_classes)))
-        return cls(problem, held, volumes)
-
-    @property
-    def masses(self) -> Array:
-        """D of the points."""
-        return np.asarray(self.problem.graph.masses[self.problem.free])
-
-    @property
-    def sizes(self) -> Array:
-        return np.asarray(self.problem.sizes[self.problem.free])
+        sizes = problem.sizes.astype(np.float64)
+        sizes[problem.index] = 0
+        return cls(problem, problem.graph.neighbors(labels), volumes, sizes)
 
     def solve(self, shift: float, right: Array, start: Array | None) -> Solved:
-        """Solve (L + shift D) X = right at the points."""
-        problem, free = self.problem, self.problem.free
-        dtype = problem.graph.dtype
-        padded = np.zeros((problem.n_points, right.shape[1]), dtype=dtype)
-        pull = (shift * self.masses).astype(dtype)[:, None]
-
-        def apply(X: Array) -> Array:
-            block = np.zeros_like(padded[:, : X.shape[1]])
-            block[free] = X
-            return np.asarray(problem.graph.laplacian(block)[free] + pull * X)
-
-        diagonal = (1 + shift) * self.masses
-        right = right.astype(dtype)
-        return conjugate_gradient(apply, right, diagonal, start=start, tol=_TOL, max_iter=_MAX_ITER)
+        """Solve (L + shift D) X = right at the points without a label."""
+        graph, held = self.problem.graph, self.problem.index
+        diagonal = shift * graph.masses
+        return shifted_solve(
+            graph, diagonal, 1.0, right, held=held, start=start, tol=_TOL, max_iter=_MAX_ITER
+        )
 
 
 def _continued(
@@ -135,16 +123,18 @@ def _continued(
 
     Without a start every point has the shares that the labels leave.
     """
-    c = problem.n_classes
+    c, free = problem.n_classes, problem.free
     whole = problem.whole(np.zeros(problem.n_points, dtype=np.intp))
-    if c == 1 or not len(problem.free):
+    if c == 1 or not len(free):
         return whole, 0
     equations = _Equations.of(problem)
+    masses = problem.graph.masses[:, None]
     # All is centred at 1 / c.
     if start is None:
-        X = np.tile(equations.volumes / equations.volumes.sum() - 1 / c, (len(problem.free), 1))
+        X = np.tile(equations.volumes / equations.volumes.sum() - 1 / c, (problem.n_points, 1))
     else:
-        X = start[problem.free].astype(np.float64) - 1 / c
+        X = start.astype(np.float64) - 1 / c
+    X[problem.index] = 0
     Z, U, n_iter = X, np.zeros_like(X), 0
     unit: Array | None = None
     for s in levels:
@@ -154,18 +144,16 @@ def _continued(
         solved = equations.solve(shift, equations.sizes[:, None], unit)
         unit, n_iter = solved.x, n_iter + solved.n_iter
         for _ in range(_ROUNDS):
-            right = rho * equations.masses[:, None] * (Z - U) + equations.held
+            right = rho * masses * (Z - U) + equations.pulled
             right -= right.mean(axis=1, keepdims=True)
             solved = equations.solve(shift, right, X)
-            X, n_iter = (
-                _with_volumes(equations, solved.x.astype(np.float64), unit),
-                n_iter + (solved.n_iter),
-            )
+            X = _with_volumes(equations, solved.x.astype(np.float64), unit)
+            n_iter += solved.n_iter
             Z = np.maximum(X + U, -1 / c)
             U = U + X - Z
-            if np.abs(X - Z).mean() <= _AGREED / c:
+            if np.abs(X - Z).sum() <= _AGREED * len(free):
                 break
-    whole[problem.free] = X + 1 / c
+    whole[free] = X[free] + 1 / c
     return whole, n_iter
 
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.graph.partition import (
     Descent,
     Partition,
@@ -22,6 +20,7 @@ from lapwing.solvers.graph.partition import (
     label_shares,
     positive_shares,
 )
+from lapwing.solvers.graph.resolvent import shifted_solve
 
 __all__ = ["laplace"]
 
@@ -36,15 +35,8 @@ def laplace(problem: VolumeProblem) -> Partition:
     held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
     held[index] = problem.labels - mean  # so that what labels do not reach stays at their mean
     right = graph.neighbors(held)
-    right[index] = 0
-
-    def apply(U: Array) -> Array:
-        # Labelled rows stay 0: cutting them out would copy the block twice.
-        image = graph.laplacian(U)
-        image[index] = 0
-        return image
-
-    found = conjugate_gradient(apply, right, graph.masses, tol=_TOL, max_iter=_MAX_ITER)
+    alone = graph.masses - graph.degrees  # 0 but for points without neighbours, whose L is 0
+    found = shifted_solve(graph, alone, 1.0, right, held=index, tol=_TOL, max_iter=_MAX_ITER)
     held += found.x
     energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
     scores = assigned(problem, held + mean.astype(graph.dtype))

@@ -35,31 +35,40 @@ def shifted_solve(
     s: float,
     right: Array,
     *,
+    held: Array | None = None,
     start: Array | None = None,
     tol: float = TOL,
     max_iter: int = _MAX_ITER,
 ) -> Solved:
-    """Solve (diag + sL) F = right.
+    """Solve (diag + sL) F = right, some of the rows of F held at 0.
 
     Parameters
     ----------
     graph : GraphOperator
     diagonal : ndarray of shape (n,)
-        Positive.
+        Not negative, and positive where nothing else holds a row.
     s : float
         > 0.
     right : ndarray of shape (n, c)
+        What it says of held rows does not count.
+    held : ndarray of int, optional
+        Rows at 0, whose equations are left out; none by default.
     start : ndarray of shape (n, c), optional
+        0 in held rows.
     tol : float
         Of the residual, relative to the right-hand side.
     """
-    right = np.asarray(right, dtype=graph.dtype)
+    right = right.astype(graph.dtype, copy=held is not None)
     whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
+    if held is not None:
+        right[held] = 0
 
     def apply(F: Array) -> Array:
         image = graph.neighbors(F)
         image *= graph.dtype.type(-s)
         image += whole[:, None] * F
+        if held is not None:  # cutting the rows out would copy the block twice
+            image[held] = 0
         return image
 
     return conjugate_gradient(apply, right, whole, start=start, tol=tol, max_iter=max_iter)
