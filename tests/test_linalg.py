@@ -148,22 +148,20 @@ def cut(Z, n_blocks):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_blocks", [1, 2, 5])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("weighted", ["ones", "some", "all"])
+@pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
-def test_normal_matrix(container, weighted, bias, n_blocks, dtype):
+def test_normal_matrix(container, zeros, bias, dtype):
     Z = (random(23, 4) * (random(23, 4, seed=1) > 0)).astype(dtype)
-    weights = None if weighted == "ones" else np.random.default_rng(2).uniform(0.1, 9, 23)
-    if weighted == "some":
+    weights = np.random.default_rng(2).uniform(0.1, 9, 23)
+    if zeros:
         weights[::3] = 0
     B = np.hstack([Z, np.ones((23, 1))]) if bias else Z
     B = B.astype(np.float64)
-    D = np.eye(23) if weights is None else np.diag(weights)
     before = Z.copy()
-    H = normal_matrix(cut(container(Z), n_blocks), 4, weights, bias=bias)
+    H = normal_matrix(container(Z), weights, bias=bias)
     assert H.dtype == np.float64
-    np.testing.assert_allclose(H, B.T @ D @ B, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(H, B.T @ np.diag(weights) @ B, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(H, H.T)
     np.testing.assert_array_equal(Z, before)
 
@@ -185,11 +183,12 @@ def test_normal_matrix_of_float32_is_summed_in_float64(container):
     Z = np.full((20_000, 2), np.float32(0.1))
     expected = 20_000 * float(np.float32(0.1)) ** 2
     assert abs(float((Z.T @ Z)[0, 0]) / expected - 1) > 1e-8  # in float32 it is off
-    H = normal_matrix([(slice(None), container(Z))], 2, np.ones(20_000), bias=True)
+    H = normal_matrix(container(Z), np.ones(20_000), bias=True)
     np.testing.assert_allclose(H[:2, :2], expected, rtol=1e-11)
     np.testing.assert_allclose(H[2, :2], 20_000 * float(np.float32(0.1)), rtol=1e-11)
     assert H[2, 2] == pytest.approx(20_000, rel=1e-12)
 
 
 def test_normal_matrix_of_no_rows_is_zero():
-    np.testing.assert_array_equal(normal_matrix([], 3, bias=True), np.zeros((4, 4)))
+    found = normal_matrix(np.zeros((0, 3)), np.zeros(0), bias=True)
+    np.testing.assert_array_equal(found, np.zeros((4, 4)))

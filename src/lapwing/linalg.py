@@ -34,6 +34,7 @@ __all__ = [
     "spd_factor",
     "spd_halves",
     "spread_rows",
+    "summed",
     "summed_gram",
     "to_host",
 ]
@@ -299,70 +300,75 @@ def spd_halves(H: Array) -> tuple[Solve, Solve]:
     return forward, backward
 
 
-def normal_matrix(
-    blocks: Iterable[tuple[slice, Any]], size: int, weights: Array | None = None, *, bias: bool
-) -> Array:
-    """The matrix Z'DZ of normal equations, summed over row blocks of Z in float64.
+def normal_matrix(Z: Any, weights: Array, *, bias: bool) -> Array:
+    """The matrix Z'DZ of normal equations, in float64.
 
-    A sum in float32 would be off by more than the identity that is added to such matrices.
+    In float32 it would be off by more than the identity that is added to such matrices.
 
     Parameters
     ----------
-    blocks : iterable of (rows, block)
-        Row blocks of Z (n, size), dense or sparse.
-    size : int
-        Columns of Z.
-    weights : ndarray of shape (n,), optional
-        The diagonal of D, not negative; 1 by default.
+    Z : ndarray or sparse of shape (n, m)
+    weights : ndarray of shape (n,)
+        The diagonal of D, not negative.
     bias : bool
         Whether Z has one more column, of ones.
 
     Returns
     -------
-    ndarray of shape (size + bias, size + bias)
+    ndarray of shape (m + bias, m + bias)
     """
-    H = np.zeros((size + bias, size + bias))
-    for rows, block in blocks:
-        root = np.ones(block.shape[0]) if weights is None else np.sqrt(weights[rows])
-        if is_sparse(block):
-            scaled = sp.diags_array(root) @ block.astype(np.float64)
-            H[:size, :size] += (scaled.T @ scaled).toarray()
-        else:
-            # A copy, and its transpose times itself: BLAS then does half of the work.
-            scaled = np.multiply(block, root[:, None], dtype=np.float64)
-            H[:size, :size] += scaled.T @ scaled
-        if bias:
-            H[:size, size] += scaled.T @ root
-            H[size, size] += root @ root
+    m, root = Z.shape[1], np.sqrt(weights)
+    H = np.zeros((m + bias, m + bias))
+    if is_sparse(Z):
+        scaled = sp.diags_array(root) @ Z.astype(np.float64)
+        H[:m, :m] = (scaled.T @ scaled).toarray()
+    else:
+        # A copy, and its transpose times itself: BLAS then does half of the work.
+        scaled = np.multiply(Z, root[:, None], dtype=np.float64)
+        H[:m, :m] = scaled.T @ scaled
     if bias:
-        H[size, :size] = H[:size, size]
+        H[m, :m] = H[:m, m] = scaled.T @ root
+        H[m, m] = root @ root
     return H
 
 
 def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int) -> Array:
-    """The sum of B'B over row blocks B of a matrix, each made by the thread that multiplies it.
-
-    So the threads share all that a block takes, where those of BLAS share the product alone. The
-    sum is the same for any number of them: blocks are added in their order.
+    """The sum of B'B over row blocks B (b, size) of a matrix, as `summed` sums.
 
     Parameters
     ----------
     parts : iterable
         What the blocks are made of.
     rows_of : callable
-        part -> B (b, size), float64.
+        part -> B, float64.
     size : int
     """
-    n_threads, total, parts = available_threads(), np.zeros((size, size)), iter(parts)
 
     def gram(part: Any) -> Array:
         B = rows_of(part)
         return np.asarray(B.T @ B)  # itself, transposed: BLAS then does half of the work (syrk)
 
+    return summed(parts, gram, (size, size))
+
+
+def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[int, ...]) -> Array:
+    """A sum over the parts of a matrix, each term made by one thread.
+
+    So the threads share all that a part takes, where those of BLAS share products alone. The sum is
+    the same for any number of them: terms are added in their order.
+
+    Parameters
+    ----------
+    parts : iterable
+    term_of : callable
+        part -> term of the shape, float64.
+    shape : tuple of int
+    """
+    n_threads, total, parts = available_threads(), np.zeros(shape), iter(parts)
     with single_blas_thread():
         while some := list(islice(parts, n_threads)):
-            for product in share(n_threads, gram, some):
-                total += product
+            for term in share(n_threads, term_of, some):
+                total += term
     return total
 
 

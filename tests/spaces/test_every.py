@@ -14,6 +14,7 @@ import pytest
 from lapwing import _arrays
 from lapwing.kernels import Kernel
 from lapwing.spaces import KernelExpansion, LinearFunction, Space, function_from, mapped
+from lapwing.spaces.sums import Sums
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, sweep
 from tests.helpers.spaces import MAKERS, Known, N, applied, penalty, point_weights, random
@@ -113,6 +114,28 @@ def test_a_design_is_what_it_is_summed_as(known, monkeypatch):
     assert P.shape == (N, design.width)
     Phi = P if design.lift is None else P @ design.lift
     np.testing.assert_allclose(Phi, known.Phi, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e30], ids=["at the end", "row by row"])
+def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch):
+    monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
+    monkeypatch.setattr(mapped, "_KEPT_BYTES", 0)
+    sums, Phi = Sums.of(known.space, weight), known.Phi
+    m = Phi.shape[1]
+    if weight > 1:
+        assert sums.design.lift is None
+    u, w = random(N, C), random(m, C, seed=1)
+    np.testing.assert_allclose(sums.adjoint(u), Phi.T @ u, atol=1e-11)
+    found = np.zeros((N, C))
+    for rows, values in sums.values(w):
+        found[rows] = values
+    np.testing.assert_allclose(found, Phi @ w, atol=1e-11)
+    d, more = random(N, seed=2) ** 2, random(N, 2, seed=3)
+    Z = np.hstack([Phi, more, np.ones((N, 1))])
+    expected = Z.T @ (d[:, None] * Z) + np.diag(np.arange(m + 3) < m)
+    H = sums.normal_matrix(d, lambda rows: more[rows], 2, bias=True)
+    np.testing.assert_allclose(H, expected, atol=1e-10)
+    np.testing.assert_allclose(sums.normal_matrix(d, bias=False), expected[:m, :m], atol=1e-10)
 
 
 def test_blocks_put_together_are_the_design(known, monkeypatch):

@@ -7,14 +7,14 @@ with features Z (n x m): O(n m^2) for the factors, then a pass over Z for any va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import Solve, column_dot, normal_matrix, spd_factor
+from lapwing.linalg import Solve, column_dot, spd_factor
 from lapwing.spaces.base import Space
+from lapwing.spaces.sums import Sums
 
 __all__ = ["FunctionRegression"]
 
@@ -26,29 +26,30 @@ class FunctionRegression:
     space: Space
     C: float
     fit_intercept: bool
+    sums: Sums
     solve: Solve
 
     @classmethod
     def factor(cls, space: Space, C: float, fit_intercept: bool) -> FunctionRegression:
-        m = space.n_coef
-        gram = normal_matrix(space.blocks(), m, bias=fit_intercept)
-        gram *= C
-        gram.flat[: m * (len(gram) + 1) : len(gram) + 1] += 1
-        return cls(space, C, fit_intercept, spd_factor(gram))
+        """Sum the equations over the points and factor them."""
+        n = space.n_points
+        sums = Sums.of(space, C * n)
+        matrix = sums.normal_matrix(np.full(n, C), bias=fit_intercept)
+        return cls(space, C, fit_intercept, sums, spd_factor(matrix))
 
     @classmethod
     def of_equations(
         cls, space: Space, C: float, fit_intercept: bool, matrix: Array
     ) -> FunctionRegression:
         """The same where the matrix (m (+ 1), m (+ 1)) of the equations is known."""
-        return cls(space, C, fit_intercept, spd_factor(matrix))
+        sums = Sums.of(space, C * space.n_points)
+        return cls(space, C, fit_intercept, sums, spd_factor(matrix))
 
     def regress(self, g: Array) -> tuple[Array, Array]:
         """Coefficients w and bias b of min 1/2 |w|^2 + C/2 |Z w + b - g|^2."""
         m = self.space.n_coef
         right = np.zeros((m + self.fit_intercept, g.shape[1]))
-        for rows, Z in self._design():
-            right[:m] += Z.T @ g[rows]
+        right[:m] = self.sums.adjoint(g)
         if self.fit_intercept:
             right[m] = g.sum(axis=0)
         theta = self.solve(self.C * right)
@@ -58,18 +59,14 @@ class FunctionRegression:
         """P^-1 g = C (g - f) for the regression f of g."""
         w, b = self.regress(g)
         image = np.empty_like(g)
-        for rows, Z in self._design():
-            image[rows] = self.C * (g[rows] - Z @ w - b)
+        for rows, values in self.sums.values(w):
+            image[rows] = self.C * (g[rows] - values - b)
         return image
 
     def squares(self, g: Array, w: Array, b: Array) -> Array:
         """Sum of squared residuals of a regression, a column."""
         total = np.zeros(g.shape[1])
-        for rows, Z in self._design():
-            residual = g[rows] - Z @ w - b
+        for rows, values in self.sums.values(w):
+            residual = g[rows] - values - b
             total += column_dot(residual, residual)
         return total
-
-    def _design(self) -> Iterator[tuple[slice, Array]]:
-        for rows, block in self.space.blocks():
-            yield rows, np.asarray(block, dtype=np.float64)

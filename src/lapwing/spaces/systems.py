@@ -283,7 +283,7 @@ class PrimalSystem:
         H = self._base.copy()
         if weights is not None:
             E = np.flatnonzero(weights)
-            H += normal_matrix([(slice(None), Phi[E])], d, weights[E], bias=bias)
+            H += normal_matrix(Phi[E], weights[E], bias=bias)
         solve_spd = spd_factor(H)
 
         def solve(u: Array) -> Solution:

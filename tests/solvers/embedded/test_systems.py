@@ -29,6 +29,7 @@ from lapwing.solvers.embedded.least_squares import least_squares
 from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace, landmark_map
+from lapwing.spaces.sums import Sums
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0
@@ -244,8 +245,7 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     basis = np.linalg.qr(rng.standard_normal((60, 4)))[0]
     side = spectral_side(basis, np.ones(4), np.arange(3), np.ones(3), np.ones((3, 1)))
     q = rng.uniform(0.5, 1.5, 60) * 1e3
-    system = FeatureSystem(space, side, bias)
-    assert (system._summable(q).lift is None) == near
+    assert (Sums.of(space, float(q.sum())).design.lift is None) == near
     Z = space.psi.held  # not before: features that are held are summed as they are
     B = np.hstack([Z, -basis, np.ones((60, int(bias)))])
     expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])

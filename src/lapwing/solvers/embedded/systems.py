@@ -16,16 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot, spd_factor, spd_halves, summed_gram
+from lapwing.linalg import column_dot, spd_factor, spd_halves
 from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.base import Status
-from lapwing.spaces.base import Design, Space
+from lapwing.spaces.base import Space
+from lapwing.spaces.sums import Sums
 
 __all__ = [
     "DenseSystem",
@@ -37,10 +38,6 @@ __all__ = [
     "Move",
     "StepSolver",
 ]
-
-
-# Of the identity, the norm of h, what rounding may add to the Gram matrix that it is added to.
-_ROUNDING = 1e-4
 
 
 class EmbeddedResult(NamedTuple):
@@ -226,18 +223,6 @@ class DenseSystem:
         return solve
 
 
-def _lifted(H: Array, lift: Array) -> Array:
-    """The normal equations of A w in place of the first unknowns."""
-    width, m = lift.shape
-    found = np.empty((m + len(H) - width,) * 2)
-    found[:m, m:] = lift.T @ H[:width, width:]
-    found[m:, :m] = found[:m, m:].T
-    found[m:, m:] = H[width:, width:]
-    own = lift.T @ (H[:width, :width] @ lift)
-    found[:m, :m] = (own + own.T) / 2
-    return found
-
-
 def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
     """Give the map W of q^1/2 (I + q^1/2 K q^1/2)^-1 q^1/2.
 
@@ -266,10 +251,6 @@ def _weighted_inverse(K: Array, q: Array) -> Callable[[Array], Array]:
 class FeatureSystem:
     """f = Z w with features in row blocks: O(n (m + r)^2) a factorisation, nothing of order n m.
 
-    The Gram matrix is summed in float64: an error of float32's size, times q |Z|^2, would be
-    larger than the identity that it is added to. It is summed of kernel values where Z = K A, and
-    A goes in at the end: a third of the products, and float32 rounds K alone.
-
     Attributes
     ----------
     space : Space
@@ -297,36 +278,10 @@ class FeatureSystem:
 
     def normal_matrix(self, q: Array) -> Array:
         """The matrix of the normal equations of (w, z, b), without the graph side."""
-        design = self._summable(q)
-        m, r, width = self.space.n_coef, len(self.side.curvature), design.width
-        size, root, basis = width + r + self.fit_intercept, np.sqrt(q), self.side.basis
+        r, basis = len(self.side.curvature), self.side.basis
         assert basis is not None
-
-        def rows_of(part: tuple[slice, Any]) -> Array:
-            rows, made_of = part
-            B = np.empty((rows.stop - rows.start, size))
-            B[:, :width] = design.rows_of(made_of)
-            B[:, width : width + r] = basis[rows]
-            B[:, width : width + r] *= -1
-            B[:, width + r :] = 1
-            B *= root[rows, None]
-            return B
-
-        H = summed_gram(design.parts(), rows_of, size)
-        if design.lift is not None:
-            H = _lifted(H, design.lift)
-        H.flat[: m * (len(H) + 1) : len(H) + 1] += 1
-        return H
-
-    def _summable(self, q: Array) -> Design:
-        """The design of the space, with rows that are lifted where sums lose too many digits."""
-        design = self.space.design()
-        lift = design.lift
-        if lift is None or design.rounding * float(q.sum()) <= _ROUNDING:
-            return design
-        made = design.rows_of
-        right = lift.astype(self.space.dtype, copy=False)
-        return Design(design.parts, lambda part: made(part) @ right, self.space.n_coef)
+        sums = Sums.of(self.space, float(q.sum()))
+        return sums.normal_matrix(q, lambda rows: -basis[rows], r, bias=self.fit_intercept)
 
     def eliminate(self, H: Array) -> Elimination:
         """Eliminate f and b from a `normal_matrix`, without a load."""
