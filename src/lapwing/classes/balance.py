@@ -247,9 +247,9 @@ def _step(dual: _Dual, point: _Point) -> _Point | None:
     # trace keeps the step finite.
     size = float(np.trace(point.hessian)) / c + _TINY
     H = point.hessian + size * (np.full((c, c), 1 / c) + _RIDGE * np.eye(c))
-    try:
-        direction = -sla.solve(H, gradient, assume_a="pos", check_finite=False)
-    except sla.LinAlgError:
+    # LAPACK itself: of few classes the checks of `scipy.linalg.solve` take longer than all else.
+    _, direction, not_positive = sla.lapack.dposv(H, -gradient)
+    if not_positive:
         direction = -gradient * dual.temperature
     direction -= direction.mean()
     # Beyond all values nothing changes any more.
