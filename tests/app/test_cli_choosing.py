@@ -319,6 +319,10 @@ def test_fewer_rows_and_then_fewer_methods_where_time_is_short() -> None:
     assert not many.clusters
     ten = affordable.affordable(Size(2000, 60, 10, 30), Effort())
     assert ten == Share(2000, False, True)  # where the volumes of the classes help most
+    thirty = affordable.affordable(Size(2000, 60, 30, 90), Effort())
+    assert thirty == Share(2000, False, True)
+    hundred = affordable.affordable(Size(2000, 60, 100, 300), Effort())
+    assert hundred == Share(2000, False, False)  # it would be minutes
     huge = affordable.affordable(Size(10**6, 60, 500, 5000), Effort())
     assert huge == Share(2000, False, False)
 
@@ -336,7 +340,7 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     size = Size(1000, 10, 1, 10)
     auto = METHODS[AUTO].forecast(size)
     assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
-    unlimited = affordable.forecast_comparison(replace_n(size, 2000), budget=None)
+    unlimited = affordable.forecast_comparison(replace_n(size, 2000), limited=False)
     assert unlimited.seconds > affordable.forecast_comparison(replace_n(size, 2000)).seconds
 
 

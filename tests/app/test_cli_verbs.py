@@ -42,6 +42,7 @@ from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
+from lapwing.solvers.graph.memory import share_arrays
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.commandline import with_method
 from tests.helpers.reading import read_strictly as read_table
@@ -741,6 +742,16 @@ def test_a_fit_is_forecast_for_all_its_classes(
     told: Any = (table, request)
     assert saying.seconds(*told) == 7
     assert sizes == [Size(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
+
+
+def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:
+    for n, c in ((3000, 4), (70_000, 10), (10**6, 100)):
+        size = Size(n, 50, c, 10 * c, itemsize=4)
+        shares = 4 * n * c * share_arrays(n, c, exact=False)
+        beside = COMMAND_METHODS["balanced"].forecast(size).memory - shares
+        assert 0 < beside < 5e8 + 2000 * n
+    few, many = (COMMAND_METHODS["balanced"].forecast(Size(1000, 50, c, c)) for c in (2, 30))
+    assert many.seconds > 3 * few.seconds
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
-from lapwing.estimators.balanced import _posed, partition_bytes
+from lapwing.estimators.balanced import _posed
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
 from lapwing.model_selection import leave_one_out, reproducibility
@@ -23,6 +23,7 @@ from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
 from lapwing.solvers.graph import descent as descent_module
 from lapwing.solvers.graph import order as order_module
+from lapwing.solvers.graph.memory import partition_bytes
 from lapwing.solvers.graph.registry import PARTITIONS
 from tests.helpers.answers import scores
 

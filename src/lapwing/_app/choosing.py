@@ -191,10 +191,10 @@ def announce(table: Table, request: CompareRequest) -> float:
         If it takes longer than anyone waits without having been told.
     """
     size = size_of(table)
-    seconds = forecast_comparison(size, request.effort, budget=None).seconds
+    seconds = forecast_comparison(size, request.effort, limited=False).seconds
     if seconds > _LONG:
         fewer = replace(request.effort, max_samples=_FEW_ROWS)
-        shorter = forecast_comparison(size, fewer, budget=None).seconds
+        shorter = forecast_comparison(size, fewer, limited=False).seconds
         hint = ""
         if shorter < _SHORTER * seconds:
             hint = f" With --rows {_FEW_ROWS} it takes about {round_time(shorter)}."

@@ -26,6 +26,7 @@ from lapwing.estimators.choice import (
 from lapwing.estimators.s3vm_choice import seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
+from lapwing.solvers.graph.memory import share_arrays
 
 __all__ = [
     "REFERENCE",
@@ -52,7 +53,8 @@ _LBFGS_STEPS = 1000  # of a column, all stages of a method together
 _STEP = 1.5e-5  # seconds of a step whatever its size: Python and SciPy
 _PROBE, _WIDE_PROBE = 384, 1500
 _LANDMARKS = 1000
-_BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1500
+_BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 3000
+_BALANCED_CLASS = 0.08  # seconds of a class whatever the points: pairs are cut anew, and in Python
 _COVARIANCE_FEATURES = 2000
 # Multiplications up to which neighbours of points on disk are searched exactly, as in memory.
 _FLAT_OPERATIONS, _CODES = 1e12, 20.0
@@ -366,19 +368,22 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     Returns
     -------
     Forecast
-        The neighbours, some 1500 sparse products with a column a class, and a regression on the
-        landmarks.
+        The neighbours, some 3000 sparse products with a column a class where volumes are not known
+        (known ones take two thirds of them), and a regression on the landmarks.
     """
     a_second, _ = machine_speed() if speed is None else speed
     n, c = size.n, max(2, size.n_columns)
     m = min(n, _BALANCED_LANDMARKS)
-    # A sparse product waits for memory: some 20 operations an entry.
-    flow = _BALANCED_PRODUCTS * 20.0 * 14 * n * c
-    operations = _neighbors(size) + flow + 4.0 * n * m**2
+    # A sparse product waits for memory, and half of the time goes to what is done beside them: some
+    # 40 operations an entry.
+    flow = _BALANCED_PRODUCTS * 40.0 * 14 * n * c
+    kernel = 4.0 * n * m * (size.width + 20)
+    operations = _neighbors(size) + flow + kernel + 1.0 * n * m**2
     blocks = min(_BLOCKS, 16.0 * n * n)
-    # Of shares, float32: two starts side by side, as `partition_bytes` counts them.
-    memory = blocks + 8.0 * n * (16 * c + 60 + 2 * size.width) + 24.0 * m * m
-    return Forecast(int(memory), 0.05 + operations / a_second, "flow")
+    shares = size.itemsize * share_arrays(n, c, exact=False) * n * c
+    memory = blocks + shares + 8.0 * n * (60 + 2 * size.width) + 24.0 * m * m
+    seconds = 0.1 + _BALANCED_CLASS * c + operations / a_second
+    return Forecast(int(memory), seconds, "flow")
 
 
 def forecast_eigenfunctions(size: Size) -> Forecast:

@@ -24,9 +24,8 @@ from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.problem import Problem
-from lapwing.solvers.graph.descent import n_side_by_side
 from lapwing.solvers.graph.evidence import chance_cut
-from lapwing.solvers.graph.order import order_bytes
+from lapwing.solvers.graph.memory import partition_bytes
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.regression import FunctionRegression
@@ -43,14 +42,10 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["BalancedGraphClassifier", "partition_bytes"]
+__all__ = ["BalancedGraphClassifier"]
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
-# Arrays of a number for every point and class that are alive at once, measured: 18 for known
-# volumes, 25 with the several starts for unknown ones, 32 where two threads share these.
-_KNOWN, _STARTS, _BESIDE = 22, 30, 6
-_MOST_BESIDE = 4
 _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 
@@ -386,14 +381,6 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
         )
-
-
-def partition_bytes(posed: VolumeProblem) -> float:
-    """Memory that parting a graph takes, beside the graph as it came."""
-    beside = min(n_side_by_side(posed), _MOST_BESIDE)
-    arrays = _KNOWN if posed.exact else _STARTS + (_BESIDE * beside if beside > 1 else 0)
-    shares = float(posed.graph.dtype.itemsize) * posed.n_points * posed.n_classes
-    return arrays * shares + order_bytes(posed)
 
 
 def _posed(prepared: Prepared) -> VolumeProblem:

@@ -147,12 +147,11 @@ def side_by_side(
     work : callable
     *arguments : iterables
     """
-    return share(n_side_by_side(problem), work, *arguments)
+    return share(n_side_by_side(problem.n_points * problem.n_classes), work, *arguments)
 
 
-def n_side_by_side(problem: VolumeProblem) -> int:
-    """Threads that share the descents of a problem."""
-    entries = problem.n_points * problem.n_classes
+def n_side_by_side(entries: int) -> int:
+    """Threads that share the descents of a problem, of so many points times classes."""
     return available_threads() if _SMALL <= entries <= _LARGE else 1
 
 
