@@ -321,7 +321,7 @@ def test_the_separator_that_excel_is_told(tmp_path: Path) -> None:
     rows = "".join(f"{i % 7},5;{i % 5};{'ab'[i % 2] if i < 9 else ''}\r\n" for i in range(30))
     table = read(write(tmp_path / "t.csv", "sep=;\r\nx;z;y\r\n" + rows))
     assert table.X[:3].tolist() == [[0.5, 0], [1.5, 1], [2.5, 2]]
-    with pytest.raises(ValueError, match="line 33 has 2 fields, but the first line names 3"):
+    with pytest.raises(ValueError, match="line 33 has 2 fields, but line 2 names 3"):
         read(write(tmp_path / "t.csv", "sep=;\r\nx;z;y\r\n" + rows + "1;2\r\n"))
 
 

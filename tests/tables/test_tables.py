@@ -231,8 +231,11 @@ WRONG_CSV: dict[str, tuple[str | bytes, str]] = {
     "null bytes": (b"x,y\n1,a\n\0\0,b\n", r"line 3 is not UTF-8 text"),
     "utf-16": ("x,y\n1,a\n".encode("utf-16"), r"line 1 is not UTF-8"),
     "latin-1": ("x,y\n1,a\n2,\xe9\n".encode("latin-1"), r"line 3 is not UTF-8 text"),
-    "short line": ("x,z,y\n1,2,a\n1,2\n", r"line 3 has 2 fields, .* names 3 columns"),
-    "long line": ("x,y\n1,a\n1,2,b\n", r"line 3 has 3 fields"),
+    "short line": (
+        "x,z,y\n1,2,a\n1,2\n",
+        r"line 3 has 2 fields, .* names 3 columns\. An empty cell needs its ','",
+    ),
+    "long line": ("x,y\n1,a\n1,2,b\n", r"line 3 has 3 fields, .* Put cells that contain ',' in"),
     "open quote": ('x,y\n1,"a\n2,b\n', r"line 3 is not valid CSV.*quotes"),
     "repeated names": ("x,x,y\n1,2,a\n", r"column name 'x' occurs more than once"),
     "nameless": (",x,y\n0,3,a\n1,5,b\n", r"column 1 has no name.*--id ''"),

@@ -61,6 +61,8 @@ def test_the_user_says_where_the_names_are(tmp_path: Path) -> None:
         read(tmp_path, "Report\n" + NAMES + ROWS, skip_lines=0)
     with pytest.raises(ValueError, match=r"t\.csv is empty below its first 40 lines"):
         read(tmp_path, NAMES + ROWS, skip_lines=40)
+    with pytest.raises(ValueError, match="has 1 field, but line 3 names 4 columns"):
+        read(tmp_path, "Report\n\n" + NAMES + ROWS + "1\n", skip_lines=2)
 
 
 def test_a_first_line_that_is_cut_is_no_title(tmp_path: Path) -> None:

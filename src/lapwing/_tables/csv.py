@@ -189,7 +189,7 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
             )
             try:
                 names = [_bare(name.strip()) for name in next(reader, [])]
-                yield names, _checked(reader, len(names), source, layout.header)
+                yield names, _checked(reader, len(names), source, layout)
             except csv.Error as error:
                 raise ValueError(
                     f"{source}: line {reader.line_num + layout.header} is not valid CSV ({error}); "
@@ -199,17 +199,36 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
         csv.field_size_limit(before)
 
 
-def _checked(reader: Any, n_columns: int, source: Source, skipped: int) -> Iterator[list[str]]:
-    hint = " If the names are in a later line, say how many lines stand above it: --skip-lines 2."
+def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> Iterator[list[str]]:
     for row in reader:
-        if not row:
-            continue
-        if len(row) != n_columns:
+        if row and len(row) != n_columns:
+            where = "the first line" if layout.header == 0 else f"line {layout.header + 1}"
+            cure = _surplus_cure(layout) if len(row) > n_columns else _shortfall_cure(layout)
             raise ValueError(
-                f"{source}: line {reader.line_num + skipped} has {len(row)} fields, but the first "
-                f"line names {n_columns} columns.{hint if len(row) > n_columns else ''}"
+                f"{source}: line {reader.line_num + layout.header} has {_fields(len(row))}, but "
+                f"{where} names {n_columns} columns. {cure}"
             )
-        yield row
+        if row:
+            yield row
+
+
+def _fields(n: int) -> str:
+    """Write a number of fields."""
+    return "1 field" if n == 1 else f"{n} fields"
+
+
+def _surplus_cure(layout: _Layout) -> str:
+    return (
+        f"Put cells that contain {layout.separator!r} in quotes. If the names are in a later line, "
+        "say how many lines stand above it: --skip-lines 2."
+    )
+
+
+def _shortfall_cure(layout: _Layout) -> str:
+    return (
+        f"An empty cell needs its {layout.separator!r} too: add what is missing there, or take the "
+        "line out."
+    )
 
 
 def _read(
