@@ -625,6 +625,17 @@ def test_info_tells_what_a_fit_would_stumble_over(
         assert part in strict[1]
 
 
+def test_info_tells_quantities_from_classes(main: Main, tmp_path: Path) -> None:
+    prices = [f"{1000 + 37 * i} \u20ac" for i in range(12)]
+    table = pl.DataFrame({"x": [i / 7 for i in range(20)], "y": prices + [""] * 8})
+    table.write_csv(tmp_path / "t.csv")
+    code, _, err = main("info", tmp_path / "t.csv", "--label", "y")
+    assert code == 0
+    assert "the 12 labels are 12 different amounts, such as '1000 \u20ac', and each" in err
+    table.with_columns(y=pl.lit("ab")).write_csv(tmp_path / "t.csv")
+    assert main("info", tmp_path / "t.csv", "--label", "y")[2] == ""
+
+
 def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> None:
     X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
     labels = ["ab"[c] if c < 2 and i < 30 else "" for i, c in enumerate(y)]

@@ -153,6 +153,9 @@ def test_whole_numbers_that_seldom_occur_twice_are_told_of_methods_for_numbers(
     with pytest.warns(LapwingWarning, match=told):
         table = read(tmp_path, [*prices, *prices[:2], "", ""])
     assert len(np.unique(table.y)) == 13
+    told = re.escape("the 14 labels are 13 different amounts, such as '100 €', and each counts")
+    with pytest.warns(LapwingWarning, match=told):
+        read(tmp_path, ["1002.50 €", *(f"{price} €" for price in [*prices[1:], *prices[:2]]), ""])
     # Not where they are to be numbers, codes that follow each other, each seen often, or words.
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -17,7 +17,7 @@ from lapwing._app.preprocessing import scaling
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.checks import bad_cells, check_ids, numeric_names
+from lapwing._tables.checks import bad_cells, check_ids, numeric_names, warn_of_quantities
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.suggest import suggest_id, suggest_label
@@ -71,6 +71,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     if raw.labels is not None:
         raw = label_rows(replace(raw, default_marker=marker), request.read_options)
         text = raw.labels
+        warn_of_quantities(text[text != ""], f"{request.source}: the label column")
     chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])

@@ -13,6 +13,7 @@ from lapwing._host.warn import warn
 from lapwing._tables.coding import folded
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
 from lapwing._tables.judging import FREE_TEXT, TEXTS_AS_NUMBERS
+from lapwing._tables.numerals import plain_number, read_amount
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading
 from lapwing._words import listed, quoted
@@ -34,6 +35,7 @@ __all__ = [
     "warn_of_labels",
     "warn_of_markers",
     "warn_of_numbers",
+    "warn_of_quantities",
     "warn_of_rare_labels",
 ]
 
@@ -273,12 +275,38 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
     return dict(merged.values())
 
 
-def _look_like_quantities(values: NDArray[Any], n_labels: int) -> bool:
-    """Whether labels are whole numbers, seldom twice the same, in a range twice their number."""
-    n = len(values)
-    if values.dtype.kind not in "iu" or n < _MANY_NUMBERS or 2 * n <= n_labels:
+def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
+    """Warn of labels that are seldom twice the same and look like quantities; whether it did.
+
+    Whole numbers do in a range twice their number: codes of classes follow each other.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Those of all rows that have one: numbers, or texts.
+    what : str
+        The column.
+    """
+    names = sorted(set(map(str, labels.tolist())))
+    n = len(names)
+    if n < _MANY_NUMBERS or 2 * n <= len(labels):
         return False
-    return int(values[-1]) - int(values[0]) >= 2 * n  # codes of classes follow each other
+    called, numbers = "", [plain_number(name) for name in names]
+    if all(number is not None and number % 1 == 0 for number in numbers):
+        whole = [number for number in numbers if number is not None]
+        called = "whole numbers" if max(whole) - min(whole) >= 2 * n else ""
+    else:
+        amounts = [read_amount(name, ".") or read_amount(name, ",") for name in names]
+        if all(amount is not None and amount.unit for amount in amounts):
+            called = f"amounts, such as {names[0]!r}"
+    if called:
+        warn(
+            f"{what}: the {len(labels)} labels are {n} different {called}, and each counts as a "
+            "class. If they are quantities, name a method that predicts numbers: --method "
+            "laprls-regressor.",
+            LapwingWarning,
+        )
+    return bool(called)
 
 
 def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:
@@ -286,16 +314,9 @@ def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) 
 
     Where labels look like quantities, that alone.
     """
-    values, counts = np.unique(y[labeled], return_counts=True)
-    n_labels = int(counts.sum())
-    if _look_like_quantities(values, n_labels):
-        warn(
-            f"{what}: the {n_labels} labels are {len(values)} different whole numbers, and each "
-            "counts as a class. If they are quantities, name a method that predicts numbers: "
-            "--method laprls-regressor.",
-            LapwingWarning,
-        )
+    if warn_of_quantities(y[labeled], what):
         return
+    values, counts = np.unique(y[labeled], return_counts=True)
     ranked = _one_spelling(dict(zip(map(str, values), counts.tolist(), strict=True)))
 
     def first_row(label: str) -> int:
