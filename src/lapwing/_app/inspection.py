@@ -70,7 +70,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     text = None
     if raw.labels is not None:
         raw = label_rows(replace(raw, default_marker=marker), request.read_options)
-        text = raw.labels
+        text = np.asarray(raw.labels)
         warn_of_quantities(text[text != ""], f"{request.source}: the label column")
     chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
