@@ -48,6 +48,7 @@ _UNEQUAL = (
     "'uspst 10:1' 'usps_full 10:1' 'uspst 10:1 at random' 'usps_full 10:1 at random' "
     "'usps at random'"
 )
+_ON_DIGITS = "SVM LabelSpreading laplace poisson mbo flow LapERLS"
 _TWO_CLASSES = "g50c pcmac digit1 usps coil2 g241c g241d text"
 _SMALL = "g50c coil20b pcmac uspstb coil20 uspst"
 
@@ -72,8 +73,8 @@ PIECES: tuple[Piece, ...] = (
     Piece(
         "volumes-usps", "volumes --sets usps_full --methods laplace poisson mbo flow LapERLS", 20
     ),
-    Piece("volumes-mnist-1", "volumes --sets mnist --labels 1 --methods flow LapERLS", 45),
-    Piece("volumes-mnist-5", "volumes --sets mnist --labels 5 --methods flow LapERLS", 45),
+    Piece("volumes-mnist-1", f"volumes --sets mnist --labels 1 --methods {_ON_DIGITS}", 75),
+    Piece("volumes-mnist-5", f"volumes --sets mnist --labels 5 --methods {_ON_DIGITS}", 75),
     Piece(
         "volumes-unseen",
         "volumes --sets 'mnist unseen' --labels 1 --methods flow --priors known",
