@@ -151,6 +151,20 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     assert found.title.endswith("than poisson, SVM")
 
 
+def test_the_mean_of_all_sets_is_judged_where_each_is() -> None:
+    made = [record("flow", "unknown", 7.0, i) for i in range(20)]
+    made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
+    more = [replace(each, task=replace(each.task, per_class=5)) for each in made]
+    more = [replace(r, error=2.0) if r.method == "flow" else r for r in more]
+    rows = beside([*made, *more]).rows
+    assert [row[-1] for row in rows] == ["MISS", "pass", "pass"]
+    assert rows[-1][:-1] == ["mean of 2", "4.50", "best of each 4.50", "+0.00"]
+    few = [each for each in more if each.task.draw]
+    assert beside([*made, *few]).rows[-1][-1] == "too few draws"
+    worse = [replace(r, error=r.error + 0.1 * (r.method == "flow")) for r in more]
+    assert beside([*made, *worse]).rows[-1][-1] == "MISS"
+
+
 def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:
     X, y = sheets(600, 4)
     assert X.shape == (600, 16)
