@@ -340,6 +340,8 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     size = Size(1000, 10, 1, 10)
     auto = METHODS[AUTO].forecast(size)
     assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
+    large = Size(10**6, 50, 10, 100)  # volumes may be what is chosen
+    assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     unlimited = affordable.forecast_comparison(replace_n(size, 2000), limited=False)
     assert unlimited.seconds > affordable.forecast_comparison(replace_n(size, 2000)).seconds
 

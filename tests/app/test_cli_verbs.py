@@ -258,6 +258,7 @@ def test_settings_reach_the_estimator_and_the_graph(home: Path, main: Main, tmp_
         (["random_state=0"], "use --seed"),
         (["graph=5"], "graph.n_neighbors"),
         (["class_prior=a:0.2,b"], "write each class once, and its part behind a colon, such as"),
+        (["class_prior=0.2,0.8"], "its part behind a colon, such as class_prior=a:0.2,b:0.8"),
         (["class_prior=a:0.2,a:0.8"], "write each class once"),
         (["class_prior=:0.2,b:0.8"], "write each class once"),
         (["class_prior=a:much,b:0.8"], "such as class_prior=a:0.2,b:0.8"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,39 @@ def test_volumes_are_met_at_low_temperatures(dtype: Any) -> None:
     assert found.converged
     assert found.shares.dtype == dtype
     assert_allclose(found.volumes, prior, atol=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.01, 1e-3, 1e-4])
+@pytest.mark.parametrize("softness", [0.3, np.inf])
+def test_temperatures_far_below_the_values_are_balanced(
+    temperature: float, softness: float
+) -> None:
+    """Newton's method from offsets of 0 begins where all shares are whole."""
+    F = np.array([[0, 1.2], [0, 1.25], [0, 1.3], [0, 1.21]])
+    prior = np.array([0.7, 0.3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = balance(F, prior, temperature, softness)
+    assert found.converged
+    if np.isinf(softness):
+        assert_allclose(found.volumes, prior, atol=1e-9)
+    assert_allclose(found.shares.mean(axis=0), found.volumes, atol=1e-12)
+    many = np.random.default_rng(0).standard_normal((300, 100))
+    assert balance(many, np.full(100, 0.01), temperature, softness).converged
+
+
+def test_a_class_that_its_labels_fill_gets_no_share() -> None:
+    F = np.random.default_rng(4).standard_normal((20, 3))
+    known = np.array([5.0, 0.0, 2.7])
+    prior = np.array([15.0, 10.0, 2.7]) / 27.7
+    found = balance(F, prior, 0.3, known=known)
+    assert found.converged
+    assert not found.shares[:, 2].any()
+    assert_allclose(found.volumes, prior, atol=1e-9)
+    two = balance(F[:, :2], np.array([0.6, 0.4]), 0.3, known=known[:2])
+    assert_allclose(found.shares[:, :2], two.shares, atol=1e-9)
+    assert np.isfinite(found.offsets).all()
+    assert ((F + found.offsets).argmax(axis=1) < 2).all()
 
 
 def test_softness_lets_volumes_go_where_the_values_ask() -> None:

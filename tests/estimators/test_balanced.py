@@ -347,7 +347,10 @@ def test_all_rows_labelled_and_few_points() -> None:
         ({"class_prior": {0: 1, 1: 2}}, r"has no part for \[2\]. Give every class a part"),
         ({"class_prior": {0: 1, 1: 2, 2: 1, 9: 1}}, r"names \[9\], which are none"),
         ({"class_prior": [1, 0, 1]}, "class_prior is 0 for the class 1"),
-        ({"class_prior": [100, 1, 100]}, "leaves the class 1 a part of 0.00498 of all rows"),
+        (
+            {"class_prior": [1000, 1, 1000]},
+            "leaves the class 1 0.1 of all 120 rows, and 1 are label",
+        ),
         ({"n_votes": -1}, "n_votes=-1 must be a whole number >= 0"),
         ({"C": 0}, "C=0 must be a finite number > 0"),
         ({"space": "full"}, "space='full' is not known"),
@@ -357,6 +360,18 @@ def test_wrong_parameters_are_refused(options: dict[str, Any], message: str) -> 
     X, y, _ = blobs()
     with pytest.raises(ValueError, match=message):
         BalancedGraphClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [7, 11, 13, 19, 29])
+@pytest.mark.parametrize("rare", [2, 1.6], ids=["as counted", "rounded"])
+def test_a_class_may_have_all_of_its_rows_labelled(n: int, rare: float) -> None:
+    """Whether n / (3n + 2) and the like round up or down."""
+    X, y, truth = blobs((n, n, n, 2))
+    y[truth == 3] = 3
+    model = BalancedGraphClassifier(class_prior=[n, n, n, rare]).fit(X, y)
+    counts = np.bincount(model.transduction_)
+    assert counts[3] == 2
+    assert np.abs(counts[:3] - n).max() <= 1
 
 
 @pytest.mark.parametrize("estimator", [BalancedGraphClassifier(), LapERLSClassifier()])

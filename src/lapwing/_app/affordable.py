@@ -30,8 +30,9 @@ __all__ = [
     "seconds_of_refits",
 ]
 
-# Seconds of the machine of reference, for the methods that are fitted again. With many classes
-# volumes are what helps most, and no method that is quicker stands for them: they have more.
+# Seconds of the machine of reference, for the methods that are fitted again. With ten or thirty
+# classes volumes are what helps most, and no method that is quicker stands for them: they have
+# more. From some sixty classes on it is not enough for them either.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
 _FEWEST = 500  # rows: from fewer, the sheets and clusters of most tables cannot be seen
 _STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows; finer ones would be finer than the forecast
@@ -117,9 +118,13 @@ def _taken(size: Size, effort: Effort, share: Share, speed: Speed | None) -> _Ta
     fits = 1 + effort.n_draws + rounds
     used = _used(size, share.rows)
     clusters = forecast_low_density(used, speed).seconds if share.clusters else 0.0
-    tried = share.volumes and size.n_columns > 1  # of two classes it is not
+    tried = _tries_volumes(size, share)
     volumes = forecast_balanced(used, speed).seconds if tried else 0.0
     return _Taken(fits * clusters, fits * volumes)
+
+
+def _tries_volumes(size: Size, share: Share) -> bool:
+    return share.volumes and size.n_columns > 1  # of two classes they are not tried
 
 
 def forecast_comparison(
@@ -150,6 +155,7 @@ def forecast_comparison(
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
     seconds += seconds_of_refits(size, effort, share)
     last = [forecast_embedded_squared(size)]
+    last += [forecast_balanced(size)] if _tries_volumes(size, share) else []
     if size.n <= _MATRIX:
         last.append(forecast_manifold(size))
         last += [forecast_low_density(size)] if share.clusters else []

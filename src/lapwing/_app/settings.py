@@ -225,7 +225,7 @@ def _switch_or_auto(name: str, text: str) -> bool | str:
 
 def _parts(name: str, text: str) -> Any:
     """Parts by class; of classes that are numbers, as labels of a table then are, by number."""
-    if ":" not in text:
+    if ":" not in text and "," not in text:
         return _value(name, text)
     pairs = [one.rpartition(":")[::2] for one in text.split(",")]
     names = [key.strip() for key, _ in pairs]

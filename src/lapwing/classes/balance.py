@@ -22,7 +22,7 @@ offsets, is taken out by asking them to sum to 0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,8 @@ _HALVINGS = 40
 _ROUNDINGS = 1e-14
 _RIDGE = 1e-10
 _CACHE = 2**20  # bytes of shares at a time: passes over a block then stay in the cache
+_BELOW = 50.0  # temperatures: shares of e^-50
+_FULL = 1e-12  # part of all points: a class with less room has none
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -107,15 +109,23 @@ def balance(
     ValueError
         Where what is known is more of a class than the prior leaves it, and must be met.
     """
-    present = np.flatnonzero(prior > 0)
-    given = _Given(F, prior, masses, known, start).among(present)
-    dual = _Dual.of(given, temperature, softness)
-    dual.check()
-    point, n_iter = _descend(dual, given.start, tol, max_iter)
+    given = _Given(F, prior, masses, known, start)
+    room = given.room
+    if np.isinf(softness) and len(F):
+        _check(given, room)
+    # A class that its known points fill gets no share of others, as one of prior 0.
+    wide = room > _FULL if np.isinf(softness) else prior > 0
+    present = np.flatnonzero(wide if wide.any() else prior > 0)
+    part = given.among(present)
+    dual = _Dual.of(part, temperature, softness)
+    point, n_iter = _solved(dual, part.start, tol, max_iter)
     shares = np.zeros(F.shape, dtype=F.dtype)
     shares[:, present] = dual.shares(point.offsets)
-    offsets, volumes = np.full(len(prior), -np.inf), np.zeros(len(prior))
-    offsets[present], volumes[present] = point.offsets, point.volumes
+    # Of a class that is full: so low that no point elects it, and sums with values are finite.
+    below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
+    offsets, volumes = np.where(prior > 0, below, -np.inf), given.held / given.total
+    offsets[present] = point.offsets
+    volumes[present] = point.volumes * (part.total / given.total)
     return Balance(shares, offsets, volumes, point.value, n_iter, point.gap <= tol)
 
 
@@ -126,13 +136,49 @@ class _Given(NamedTuple):
     known: Array | None
     start: Array | None
 
+    @property
+    def weights(self) -> Array:
+        """M of the points of F."""
+        given = self.masses
+        return np.ones(len(self.F)) if given is None else np.asarray(given, np.float64)
+
+    @property
+    def held(self) -> Array:
+        """Mass of the classes at other points."""
+        given = self.known
+        return np.zeros(len(self.prior)) if given is None else np.asarray(given, np.float64)
+
+    @property
+    def total(self) -> float:
+        """Mass of all points."""
+        return float(self.weights.sum() + self.held.sum())
+
+    @property
+    def room(self) -> Array:
+        """Part of all points that the prior leaves to each class beside what is known."""
+        return self.prior - self.held / self.total
+
     def among(self, classes: Array) -> _Given:
-        """The same among some of the classes."""
+        """The same among some of the classes, whose parts sum to 1."""
         if len(classes) == len(self.prior):
             return self
         known = None if self.known is None else self.known[classes]
         start = None if self.start is None else self.start[classes]
-        return _Given(self.F[:, classes], self.prior[classes], self.masses, known, start)
+        prior = self.prior[classes] / self.prior[classes].sum()
+        return _Given(self.F[:, classes], prior, self.masses, known, start)
+
+
+def _spread(F: Array) -> float:
+    return float(np.ptp(F)) if F.size else 0.0
+
+
+def _check(given: _Given, room: Array) -> None:
+    if room.min() < -_FULL:
+        k = int(room.argmin())
+        raise ValueError(
+            f"The prior leaves class number {k} a part of {given.prior[k]:.3g} of all points, and "
+            f"its labels alone are {given.prior[k] - room[k]:.3g}. Give it a larger part."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,25 +211,13 @@ class _Dual:
 
     @classmethod
     def of(cls, given: _Given, temperature: float, softness: float) -> _Dual:
-        F, prior, masses, known, _ = given
-        weights = np.ones(len(F)) if masses is None else np.asarray(masses, np.float64)
-        held = np.zeros(F.shape[1]) if known is None else np.asarray(known, np.float64)
-        total = float(weights.sum() + held.sum())
-        return cls(F, prior, temperature, softness, weights / total, held / total)
+        parts, known = given.weights / given.total, given.held / given.total
+        return cls(given.F, given.prior, temperature, softness, parts, known)
 
     @property
     def reach(self) -> float:
         """Largest difference of two values."""
-        return float(np.ptp(self.F)) if self.F.size else 0.0
-
-    def check(self) -> None:
-        full = np.flatnonzero(self.known >= self.prior)
-        if len(full) and len(self.F) and np.isinf(self.softness):
-            k = int(full[0])
-            raise ValueError(
-                f"The prior leaves class number {k} a part of {self.prior[k]:.3g} of all points, "
-                f"and its labels alone are {self.known[k]:.3g}. Give it a larger part."
-            )
+        return _spread(self.F)
 
     def blocks(self, b: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Rows, their shares (a class a row, in double precision), and T log sum exp of them."""
@@ -227,6 +261,24 @@ class _Dual:
         return found
 
 
+def _solved(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
+    """The optimum from a start, or where that does not lead there from higher temperatures.
+
+    Far from the optimum shares are whole but for exponentially small parts, and a step of Newton's
+    method moves offsets by about T: small temperatures are approached from ones of the size of the
+    values.
+    """
+    point, n_iter = _descend(dual, start, tol, max_iter)
+    if point.gap <= tol or not dual.reach > dual.temperature:
+        return point, n_iter
+    n_levels = int(np.ceil(np.log2(dual.reach / dual.temperature)))
+    offsets: Array | None = None
+    for T in np.geomspace(dual.reach, dual.temperature, n_levels + 1):
+        warm, spent = _descend(replace(dual, temperature=float(T)), offsets, tol, max_iter)
+        offsets, n_iter = warm.offsets, n_iter + spent
+    return min(point, warm, key=lambda each: each.gap), n_iter
+
+
 def _descend(dual: _Dual, start: Array | None, tol: float, max_iter: int) -> tuple[_Point, int]:
     b = np.zeros(len(dual.prior)) if start is None else np.asarray(start, np.float64)
     point = dual.at(b - b.mean())
@@ -251,11 +303,13 @@ def _step(dual: _Dual, point: _Point) -> _Point | None:
     _, direction, not_positive = sla.lapack.dposv(H, -gradient)
     if not_positive:
         direction = -gradient * dual.temperature
-    direction -= direction.mean()
     # Beyond all values nothing changes any more.
-    reach = float(np.abs(direction).max())
     limit = dual.reach + float(np.ptp(point.offsets)) + 10 * dual.temperature
+    reach = float(np.abs(direction).max())
+    if not np.isfinite(reach):
+        direction, reach = -gradient, float(np.abs(gradient).max())
     direction *= min(1.0, limit / reach) if reach > 0 else 0.0
+    direction -= direction.mean()
     slope = float(gradient @ direction)
     if not slope < 0:
         return None

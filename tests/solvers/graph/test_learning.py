@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import VolumeProblem
+from lapwing.solvers.base import Status
 from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.poisson import poisson, poisson_values
@@ -116,14 +118,29 @@ def test_known_volumes_are_met(method: Callable[[VolumeProblem], Partition]) -> 
     assert_allclose(volumes, 120 * np.array([0.5, 0.3, 0.2]), atol=1e-6)
 
 
+def test_poisson_does_not_wait_for_walks_in_parts_without_sources() -> None:
+    """Between two points the walk goes to and fro for ever."""
+    W = np.zeros((8, 8))
+    W[:6, :6] = 1 - np.eye(6)
+    W[6, 7] = W[7, 6] = 1.0
+    alone = poisson(graph_problem(sp.csr_array(W), {0: 0, 1: 1, 6: 1}, 2))
+    assert alone.status == Status.CONVERGED
+    assert alone.scores.argmax(axis=1)[6:].tolist() == [1, 1]
+    both = poisson(graph_problem(sp.csr_array(W), {0: 0, 1: 1, 6: 1, 7: 0}, 2))
+    assert both.status == Status.CONVERGED  # two walkers begin there, one on each
+
+
+def unit_of(problem: VolumeProblem) -> float:
+    """The size of the values that Poisson learning divides them by."""
+    return float(np.abs(poisson_values(problem)[0]).mean())
+
+
 def test_poisson_weighs_columns_by_the_prior_over_the_labels() -> None:
     known, _ = blob_problem(gap=3.0, prior=(0.5, 0.3, 0.2), exact=True)
     unknown, _ = blob_problem(gap=3.0, prior=(0.5, 0.3, 0.2))
     free = known.free
-    weighed = poisson(unknown).scores[free] * [
-        1.5,
-        0.9,
-        0.6,
-    ]  # each class has a third of the labels
+    each = np.array([1.5, 0.9, 0.6])  # the prior over a third of the labels
+    U = poisson(unknown).scores[free]
+    weighed = U * each / (np.abs(poisson_values(known)[0] * each).mean() / unit_of(unknown))
     offsets = poisson(known).scores[free] - weighed
     assert_allclose(offsets, np.tile(offsets[0], (len(free), 1)), atol=1e-9)

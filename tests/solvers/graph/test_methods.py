@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph import courses as courses_module
@@ -114,6 +115,44 @@ def test_parts_without_a_label_are_finite(name: str, exact: bool) -> None:
         assert_allclose(np.bincount(codes, minlength=2), 10, atol=6)  # parts move as a whole
     else:
         assert_array_equal(codes[:10], np.repeat([0, 1], 5))
+
+
+@every_method
+@pytest.mark.parametrize("prior", [None, (0.5, 0.5), (0.2, 0.8)])
+def test_the_units_of_the_weights_do_not_count(name: str, prior: Any) -> None:
+    """Nor on a graph of two parts, one of which has labels of one class alone."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((40, 2)), rng.standard_normal((20, 2)) + 50])
+    order = np.argsort(X[:40, 0])
+    labeled = {int(i): 0 for i in order[:2]} | {int(i): 1 for i in (*order[-2:], 40, 41)}
+    W = KNNGraph(6, weights="steep").affinity(X)
+    answers = [
+        found(name, graph_problem(W * unit, labeled, 2, prior, exact=prior is not None))
+        for unit in (1.0, 2.0**-10, 2.0**10)
+    ]
+    for answer in answers[1:]:
+        assert_array_equal(answer, answers[0])
+
+
+@every_method
+def test_the_largest_share_is_that_of_the_class(name: str) -> None:
+    for seed in range(4):
+        problem, _ = blob_problem((30, 30, 30), gap=2.0, seed=seed, exact=True, dtype=np.float32)
+        partition = PARTITIONS[name].solve(problem)
+        codes = partition.scores.argmax(axis=1)
+        assert_array_equal(partition.shares.argmax(axis=1), codes)
+
+
+@every_method
+def test_a_class_may_have_all_of_its_points_labelled(name: str) -> None:
+    problem, codes = blob_problem((40, 40, 7), gap=9.0)
+    index = np.append(problem.index, np.flatnonzero(codes == 2)[1:])
+    problem = replace(
+        problem, index=index, labels=np.eye(3)[codes[index]], weights=np.ones(len(index))
+    ).with_prior(np.array([40, 40, 7]) / 87, exact=True)
+    partition = PARTITIONS[name].solve(problem)
+    assert np.isfinite(partition.scores).all()
+    assert_array_equal(partition.scores.argmax(axis=1), codes)
 
 
 @every_method

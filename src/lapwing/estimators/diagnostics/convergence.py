@@ -28,8 +28,8 @@ def warn_partition_not_at_rest(method: str, status: str, change: float) -> None:
     """Warn that a method of the graph stopped while points still moved."""
     if status == Status.MAX_ITER:
         warn(
-            f"method={method!r} stopped ({status}) while a part of {change:.1e} still changed. The "
-            "classes may not be separated on this graph. Use another graph, e.g. "
+            f"method={method!r} stopped ({status}) before it came to rest ({change:.1e} left). "
+            "The classes may not be separated on this graph. Use another graph, e.g. "
             "graph=KNNGraph(5, weights='steep'), or method='flow'.",
             ConvergenceWarning,
         )

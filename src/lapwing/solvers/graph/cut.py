@@ -44,7 +44,7 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
 from lapwing.solvers.graph.mbo import mbo
-from lapwing.solvers.graph.partition import Descent, Partition
+from lapwing.solvers.graph.partition import Descent, Partition, electing
 from lapwing.solvers.graph.refine import open_volumes, refine
 from lapwing.solvers.graph.resolvent import shifted_solve
 
@@ -65,7 +65,8 @@ def cut(problem: VolumeProblem) -> Partition:
     ends = [refine(problem, shares) for shares in (begun.scores, *(path[0] for path in paths))]
     found = min(ends, key=lambda end: float(end.history[-1]))
     n_iter = begun.n_iter + sum(spent for _, spent in paths)
-    soft = found.scores / found.scores.sum(axis=1, keepdims=True)
+    # Divided, values that were raised by a last digit may be equal again.
+    soft = electing(found.scores / found.scores.sum(axis=1, keepdims=True), found.codes)
     return Partition(
         found.scores,
         soft,

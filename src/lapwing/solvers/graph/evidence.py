@@ -16,11 +16,11 @@ class; one alone may lie at a boundary of a right answer too, and counts as none
 such labels is not known, each part being as likely, just these r are contradicted with the
 probability B(r + 1, l - r + 1), Euler's beta function: r! (l - r)! / (l + 1)!.
 
-*The labels that are left out*. One label of each class in turn is hidden from a simple method, and
-the classes that it gives them are counted: N, true by found. Labels may have been drawn in equal
-numbers, so N says nothing of the volumes by itself. But the same method gives all points together
-the volumes u. If the true volumes are v, the joint shares T of true and found classes have the sums
-v and u, and how well these explain the counts is
+*The labels that are left out*. A fifth of each class's labels, in turn, is hidden from a simple
+method, and the classes that it gives them are counted: N, true by found. Labels may have been drawn
+in equal numbers, so N says nothing of the volumes by itself. But the same method gives all points
+together the volumes u. If the true volumes are v, the joint shares T of true and found classes have
+the sums v and u, and how well these explain the counts is
 
 .. math:: \ell(v) = \max_T \sum_{kj} N_{kj} \log \frac{T_{kj}}{v_k}, \qquad T 1 = v,\; T^T 1 = u.
 

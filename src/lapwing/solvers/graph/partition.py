@@ -11,7 +11,15 @@ from lapwing.classes.volumes import prior_offsets
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 
-__all__ = ["Descent", "Partition", "assigned", "label_shares", "positive_shares", "soft_shares"]
+__all__ = [
+    "Descent",
+    "Partition",
+    "assigned",
+    "electing",
+    "label_shares",
+    "positive_shares",
+    "soft_shares",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +112,15 @@ def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None
     found[index] = found.min()
     found[index, problem.codes] = found.max() + 1
     return np.asarray(found)
+
+
+def electing(values: Array, codes: Array) -> Array:
+    """Values (n, c) whose first largest of a row is the class: elsewhere that one is raised."""
+    found = values.copy()
+    moved = np.flatnonzero(found.argmax(axis=1) != codes)
+    largest = found[moved].max(axis=1)
+    found[moved, codes[moved]] = np.nextafter(largest, largest.dtype.type(np.inf))
+    return found
 
 
 def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Array:

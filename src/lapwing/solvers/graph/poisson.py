@@ -35,7 +35,7 @@ def poisson(problem: VolumeProblem) -> Partition:
     energy = _energy(problem, U, source)
     mean = label_shares(problem)
     scores = U * (problem.prior / mean) if problem.exact else U
-    scores = _where_sources_vanish(problem, source, scores, mean)
+    scores = _in_one_unit(problem, source, scores, mean)
     unit = float(np.abs(scores).mean(dtype=np.float64)) or 1.0
     scores = assigned(problem, scores)
     status = Status.CONVERGED if mixed <= 1 / problem.n_points else Status.MAX_ITER
@@ -51,10 +51,16 @@ def poisson(problem: VolumeProblem) -> Partition:
 
 
 def poisson_values(problem: VolumeProblem) -> tuple[Array, int, float]:
-    """U (n, c), the steps and how far the walk is from its limit (largest entry)."""
+    """U (n, c), the steps and how far the walk is from its limit (largest entry).
+
+    Parts of the graph in which all sources vanish have U = 0, wherever the walk is there: on two
+    points it goes to and fro for ever.
+    """
     graph = problem.graph
     d = graph.masses.astype(graph.dtype)[:, None]
-    source = _source(problem).astype(graph.dtype)
+    source = _source(problem)
+    reached = _reached(problem, source)
+    source = source.astype(graph.dtype)
     walker = np.zeros((problem.n_points, 1), dtype=graph.dtype)
     walker[problem.index] = 1 / len(problem.index)
     limit = _limit(problem, walker)
@@ -66,7 +72,7 @@ def poisson_values(problem: VolumeProblem) -> tuple[Array, int, float]:
         step /= d
         U += step
         walker -= graph.laplacian(walker / d)
-        gap = float(np.abs(walker - limit).max())
+        gap = float(np.abs(walker - limit)[reached].max(initial=0.0))
         n_iter += 1
     labels = graph.component_labels
     n_parts = int(labels.max()) + 1
@@ -98,20 +104,30 @@ def _limit(problem: VolumeProblem, walker: Array) -> Array:
     return (graph.masses * (begun / mass)[labels])[:, None]
 
 
-def _where_sources_vanish(
-    problem: VolumeProblem, source: Array, scores: Array, mean: Array
-) -> Array:
-    labels = problem.graph.component_labels
-    n_parts = int(labels.max()) + 1
-    active = np.zeros(n_parts, dtype=bool)
-    active[labels[problem.index[source[problem.index].any(axis=1)]]] = True
-    if active.all():
-        return scores
-    shares = np.tile(mean, (n_parts, 1))
+def _in_one_unit(problem: VolumeProblem, source: Array, scores: Array, mean: Array) -> Array:
+    """Values at a size of about one; where all sources vanish, shares over their mean.
+
+    U is in units of one over a weight, which shares are not: side by side the answer would depend
+    on the units of the graph.
+    """
+    labels, reached = problem.graph.component_labels, _reached(problem, source)
+    unit = float(np.abs(scores[reached]).mean(dtype=np.float64)) if reached.any() else 1.0
+    scores = scores / scores.dtype.type(unit)
+    if reached.all():
+        return np.asarray(scores)
+    shares = np.tile(mean, (int(labels.max()) + 1, 1))
     for part in np.unique(labels[problem.index]):
         held = problem.labels[labels[problem.index] == part]
         shares[part] = held.mean(axis=0)
-    return np.asarray(np.where(active[labels][:, None], scores, shares[labels]))
+    return np.asarray(np.where(reached[:, None], scores, (shares - mean)[labels]))
+
+
+def _reached(problem: VolumeProblem, source: Array) -> Array:
+    """Points of the parts of the graph with sources."""
+    labels = problem.graph.component_labels
+    active = np.zeros(int(labels.max()) + 1, dtype=bool)
+    active[labels[problem.index[source[problem.index].any(axis=1)]]] = True
+    return np.asarray(active[labels])
 
 
 def _energy(problem: VolumeProblem, U: Array, source: Array) -> float:

@@ -40,6 +40,7 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.pairs import present_pair
+from lapwing.solvers.graph.partition import electing
 from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
 __all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
@@ -119,7 +120,7 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     while mended is not None:
         path = _descended(problem, mended, _STEPS[_SHORT:])
         mended = _mended(problem, path)
-    smooth = _electing(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
+    smooth = _surely(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
     return Refinement(
         path.codes,
         smooth,
@@ -270,15 +271,12 @@ def _by_degree(problem: VolumeProblem, smooth: Array) -> Array:
     return np.asarray((problem.graph.masses / problem.sizes)[:, None] * smooth)
 
 
-def _electing(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
+def _surely(smooth: Array, codes: Array, problem: VolumeProblem) -> Array:
     """Scores whose first largest is the class: labels are sure, what volumes decided is unsure."""
     smooth = smooth.copy()
     smooth[problem.index] = 0
     smooth[problem.index, problem.codes] = 1
-    moved = np.flatnonzero(smooth.argmax(axis=1) != codes)
-    largest = smooth[moved].max(axis=1)
-    smooth[moved, codes[moved]] = np.nextafter(largest, largest.dtype.type(2))
-    return smooth
+    return electing(smooth, codes)
 
 
 def _cut(problem: VolumeProblem, codes: Array) -> float:
