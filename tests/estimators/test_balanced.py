@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -295,12 +296,25 @@ def test_labels_that_the_others_do_not_find_again_are_told() -> None:
         BalancedGraphClassifier().fit(X, y)
 
 
-def test_a_prior_that_the_graph_contradicts_is_told() -> None:
-    X, y, truth = blobs((100, 20), gap=6.0, labels=3, seed=1)
-    with pytest.warns(ClassPriorWarning, match=r"graph contradicts it: .* \d+ % of the rows"):
-        model = BalancedGraphClassifier(class_prior=[20, 100]).fit(X, y)
-    assert_array_equal(np.bincount(model.transduction_), [20, 100])
-    fine = BalancedGraphClassifier(class_prior=[100, 20]).fit(X, y)
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
+def test_a_prior_that_the_graph_contradicts_is_told(part: float) -> None:
+    """The worse the prior, the more is said against it."""
+    X, y, truth = blobs((100, 60, 40), gap=9.0, labels=5, seed=1)
+    told = r"contradict it: .* with (\d+) % of the rows in another class, are .* times as likely"
+    prior = [(1 - part) / 2, part, (1 - part) / 2] if part > 0.2 else [0.2, 0.3, 0.5]
+    with pytest.warns(ClassPriorWarning, match=told) as caught:
+        model = BalancedGraphClassifier(class_prior=prior).fit(X, y)
+    assert_allclose(model.class_volumes_, prior, atol=1 / 200)
+    moved = re.search(told, str(caught[0].message))
+    assert moved is not None
+    true = np.bincount(truth) / 200
+    assert int(moved[1]) == pytest.approx(50 * np.abs(true - prior).sum(), abs=2)
+
+
+@pytest.mark.parametrize("labels", [1, 5])
+def test_a_true_prior_is_not_doubted(labels: int) -> None:
+    X, y, truth = blobs((100, 60, 40), gap=9.0, labels=labels, seed=1)
+    fine = BalancedGraphClassifier(class_prior=[100, 60, 40]).fit(X, y)
     assert_array_equal(fine.transduction_, truth)
 
 

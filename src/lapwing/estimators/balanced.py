@@ -28,6 +28,7 @@ from lapwing.solvers.graph.evidence import chance_cut
 from lapwing.solvers.graph.memory import partition_bytes
 from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.graph.start import believed_volumes
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,
@@ -126,10 +127,10 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     class_prior : {'unknown', 'labels', 'uniform'}, array-like, dict or None, default='unknown'
         Parts of the classes in X. 'labels' takes the frequencies of the labels, 'uniform' equal
         parts; numbers are in proportion, in the order of `classes_` or in a dict or a pandas Series
-        by class. They are met to one row (equal rows move together). 'unknown', or None, begins
-        with the numbers of labels, each class given half a one more, so with equal parts for as
-        many labels of each; or with what the labels' reach says, where cuts and labels left out
-        speak for it. The volumes may then go where edges ask for it.
+        by class. They are met to one row (rows that the graph cannot tell apart move together).
+        'unknown', or None, begins with the numbers of labels, each class given half a one more, so
+        with equal parts for as many labels of each; or with what the labels' reach says, where cuts
+        and labels left out speak for it. The volumes may then go where edges ask for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
         threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
@@ -154,8 +155,9 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
-        prior, a `ClassPriorWarning` tells if a tenth of the rows would change class were it held
-        softly.
+        prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move
+        for are five times as likely, by what they cut and by which labels they keep. None does not
+        say that the prior is right.
     objective_ : float
         Of the method at its end; J for 'flow' and 'mbo', the weight of the edges between classes
         for 'cut'.
@@ -372,8 +374,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)
             targets = posed.sizes.sum() * posed.prior
             missed = diagnostics.warn_missed_prior(volumes, targets, self.classes_)
-            if solution.partition.loosened is not None and not missed:
-                diagnostics.warn_contradicted_prior(solution.partition.loosened, posed.prior)
+            if solution.partition.doubt is not None and not missed:
+                diagnostics.warn_contradicted_prior(*solution.partition.doubt, posed.prior)
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
             diagnostics.warn_no_class_structure(cut, len(self.classes_))
@@ -391,7 +393,7 @@ def _posed(prepared: Prepared) -> VolumeProblem:
     prior = np.full(n_classes, 1 / n_classes) if known is None else known
     posed = volume_problem(prepared.problem, graph, prior, exact=known is not None)
     if known is None:
-        return posed.with_prior(_believed(posed.labels), exact=False)
+        return posed.with_prior(believed_volumes(posed.labels), exact=False)
     return _with_room(posed, attributes["classes_"])
 
 
@@ -415,16 +417,6 @@ def _with_room(posed: VolumeProblem, classes: Array) -> VolumeProblem:
     prior = np.where(full, posed.known / total, posed.prior)
     prior[~full] *= (1 - prior[full].sum()) / prior[~full].sum()
     return posed.with_prior(prior, exact=True)
-
-
-def _believed(shares: Array) -> Array:
-    """Volumes that the numbers of labels say, with half a label more of each class.
-
-    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
-    numbers, such as one label a class, make equal volumes.
-    """
-    counts = (shares > 0).sum(axis=0) + 0.5
-    return np.asarray(counts / counts.sum())
 
 
 def _values(partition: Partition) -> Array:

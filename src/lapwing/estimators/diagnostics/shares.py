@@ -14,8 +14,8 @@ from lapwing.solvers.low_density.shares import Contradiction
 
 __all__ = ["warn_contradicted_balance", "warn_contradicted_prior", "warn_missed_prior"]
 
-# True priors on Uspst, Digit1 and the 80:20 USPS are contradicted by up to 0.08.
 _CONTRADICTED_PRIOR = 0.1  # of the rows
+_ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
 _MISSED = 0.01  # of the points
 
 
@@ -47,20 +47,24 @@ def warn_missed_prior(volumes: Array, targets: Array, classes: Array) -> bool:
     return True
 
 
-def warn_contradicted_prior(loosened: Array, prior: Array) -> None:
+def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> None:
     """Warn that the graph asks for other volumes than a prior that was met.
 
     Parameters
     ----------
-    loosened, prior : ndarray of shape (n_classes,)
-        Parts that sum to 1: where the prior is held softly, and the prior.
+    volumes, prior : ndarray of shape (n_classes,)
+        Parts that sum to 1: where they are left free, and the prior.
+    nats : float
+        How much more speaks for the former.
     """
-    moved = float(np.abs(loosened - prior).sum()) / 2
-    if moved > _CONTRADICTED_PRIOR:
+    moved = float(np.abs(volumes - prior).sum()) / 2
+    if moved > _CONTRADICTED_PRIOR and nats > np.log(_ODDS):
+        odds = f"{np.exp(nats):.0f}" if nats < np.log(1000) else "more than 1000"
         warn(
-            f"class_prior was met, but the graph contradicts it: were it held softly, "
-            f"{100 * moved:.0f} % of the rows would change their class. If the prior is a guess, "
-            "use class_prior='unknown'.",
+            "class_prior was met, but the graph and the labels contradict it: classes of other "
+            f"sizes, with {100 * moved:.0f} % of the rows in another class, are {odds} times as "
+            "likely by what they cut and by which labels they keep. If the prior is a guess, use "
+            "class_prior='unknown'.",
             ClassPriorWarning,
         )
 

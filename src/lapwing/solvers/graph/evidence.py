@@ -43,7 +43,14 @@ from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
 from lapwing.solvers.graph.start import first_codes, reach_of
 
-__all__ = ["LeftOut", "chance_cut", "count_left_out", "most_credible", "table_likelihood"]
+__all__ = [
+    "LeftOut",
+    "against",
+    "chance_cut",
+    "count_left_out",
+    "most_credible",
+    "table_likelihood",
+]
 
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50
@@ -121,20 +128,30 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
     partitions : sequence of ndarray of int of shape (n,)
     left_out : LeftOut
     """
-    c, n_labels, scores = problem.n_classes, len(problem.index), []
-    asked = bool(left_out.counts.any())
-    # One label more, over all entries: no pair of classes is impossible.
-    counts = left_out.counts + 1 / c**2
-    for codes in partitions:
-        members = problem.members(codes)
-        volumes = problem.volumes(members)
-        cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
-        belief = relative_entropy(volumes, problem.prior)
-        contradicted = max(problem.disagreeing(members) - _AT_BOUNDARIES, 0)
-        kept = betaln(contradicted + 1, n_labels - contradicted + 1)
-        told = table_likelihood(counts, volumes, left_out.volumes) if asked else 0.0
-        scores.append(np.log(cut) + belief - kept - told)
-    return int(np.argmin(scores))
+    return int(np.argmin([against(problem, codes, left_out) for codes in partitions]))
+
+
+def against(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
+    """What speaks against a partition, in nats; only differences mean something.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+        Its prior is the belief.
+    codes : ndarray of int of shape (n,)
+    left_out : LeftOut
+    """
+    c, n_labels, members = problem.n_classes, len(problem.index), problem.members(codes)
+    volumes = problem.volumes(members)
+    cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
+    belief = relative_entropy(volumes, problem.prior)
+    contradicted = max(problem.disagreeing(members) - _AT_BOUNDARIES, 0)
+    kept = betaln(contradicted + 1, n_labels - contradicted + 1)
+    told = 0.0
+    if left_out.counts.any():
+        # One label more, over all entries: no pair of classes is impossible.
+        told = table_likelihood(left_out.counts + 1 / c**2, volumes, left_out.volumes)
+    return float(np.log(cut) + belief - kept - told)
 
 
 def chance_cut(graph: GraphOperator, codes: Array, n_classes: int) -> float:

@@ -11,6 +11,8 @@
    partition that contradicts the fewest labels is taken, if they are fewer by two.
 6. Where the prior is known, the cut is refined at these volumes (`lapwing.solvers.graph.refine`),
    and the finest scale followed from there. That is kept if it lowers the objective.
+7. Where the prior is known, the finer scales are followed with the volumes left free, too, and what
+   speaks for the one and the other is compared: the answer stays, but a warning may come of it.
 
 Where the prior is not known, equal volumes are what one label a class says. But if classes differ
 tenfold, equal volumes cut through the large ones. So step 3 is done for several volumes: those that
@@ -30,11 +32,13 @@ true one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
+import numpy as np
+
 from lapwing._arrays import Array
-from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.courses import (
@@ -45,13 +49,18 @@ from lapwing.solvers.graph.courses import (
     several,
 )
 from lapwing.solvers.graph.descent import descend, side_by_side
-from lapwing.solvers.graph.evidence import count_left_out, most_credible
+from lapwing.solvers.graph.evidence import LeftOut, against, count_left_out, most_credible
 from lapwing.solvers.graph.laplace import laplace
-from lapwing.solvers.graph.partition import Partition, assigned, soft_shares
+from lapwing.solvers.graph.partition import Doubt, Partition, assigned, soft_shares
 from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.repairs import repaired
 from lapwing.solvers.graph.resolvent import scales_of_contrast
-from lapwing.solvers.graph.start import first_codes, reach_of, temperature_of
+from lapwing.solvers.graph.start import (
+    believed_volumes,
+    first_codes,
+    reach_of,
+    temperature_of,
+)
 
 __all__ = ["flow"]
 
@@ -60,6 +69,7 @@ _REPAIRED = 2  # courses
 _OBEDIENT_FROM = (2, 4)
 _CONTRADICTED = 2  # labels: one alone may lie at a boundary
 _WALKS = (10, 6, 4, 2)  # steps; from 40 on, as for answers of other methods, it is no better
+_DOUBTED_FROM = 3
 _STILL = 1e-2  # part of the shares: the finest scale has come to rest
 
 
@@ -74,10 +84,10 @@ def flow(problem: VolumeProblem) -> Partition:
     chosen = best_courses(courses, credible, _REPAIRED)
     mended = list(chain.from_iterable(side_by_side(problem, repaired, chosen)))
     best = best_courses(mended, credible, 1)[0]
-    # Of this partition: one that obeys labels hides what its volumes would be.
-    loosened = _loosened(best) if problem.exact else None
-    # Elsewhere harmonic functions are among the courses, and labels in what is credible.
-    last = _sharpened(_obedient(best)) if problem.exact else best
+    last, doubt = best, None
+    if problem.exact:  # else harmonic functions are among the courses, labels in what is credible
+        last = _sharpened(_obedient(best))
+        doubt, last = _doubt(last, reach, left_out)
     # Once each: courses that are mended go on from others.
     followed = {id(each): each for c in (*courses, *mended, last) for each in c.traces}
     traces = followed.values()
@@ -92,7 +102,7 @@ def flow(problem: VolumeProblem) -> Partition:
         n_iter,
         Status.CONVERGED if reached.change <= _STILL else Status.MAX_ITER,
         reached.change,
-        loosened,
+        doubt,
         left_out.counts,
     )
 
@@ -131,16 +141,17 @@ def _sharpened(course: Course) -> Course:
     return course.tried(again, kept=again.objective < course.reached.objective)
 
 
-def _loosened(course: Course) -> Array:
-    """Volumes when those of the prior are held as softly as those that are not known."""
-    problem, found = course.problem, course.reached
-    free = problem.free
-    values = found.scores[free] - found.offsets.astype(found.scores.dtype)
-    return balance(
-        values,
-        problem.prior,
-        temperature_of(problem),
-        SOFTNESS[1],
-        masses=problem.sizes[free],
-        known=problem.known,
-    ).volumes
+def _doubt(course: Course, reach: Array, left_out: LeftOut) -> tuple[Doubt, Course]:
+    """What speaks for volumes that are left free, from Poisson learning at the finest scales.
+
+    From the partition itself they do not move: it was made for its volumes.
+    """
+    given = course.problem
+    free = given.with_prior(believed_volumes(given.labels), exact=False)
+    begin = free.whole(first_codes(free, reach))
+    stages = [replace(stage, softness=SOFTNESS[1]) for stage in course.stages[_DOUBTED_FROM:]]
+    found = descend(free, begin, stages, "volumes left free")
+    codes = np.asarray(assigned(free, found.scores).argmax(axis=1))
+    nats = against(free, course.codes, left_out) - against(free, codes, left_out)
+    volumes = free.volumes(free.members(codes))
+    return Doubt(volumes, nats), course.having_spent(found.trace.n_iter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from lapwing.solvers.base import Status
 
 __all__ = [
     "Descent",
+    "Doubt",
     "Partition",
     "assigned",
     "electing",
@@ -46,6 +48,21 @@ class Descent:
     softness: float = float("nan")
 
 
+class Doubt(NamedTuple):
+    """What a graph and its labels say about volumes that were given.
+
+    Attributes
+    ----------
+    volumes : ndarray of shape (c,)
+        Of the classes where they are left free.
+    nats : float
+        How much more speaks for these (`lapwing.solvers.graph.evidence`).
+    """
+
+    volumes: Array
+    nats: float
+
+
 @dataclass(frozen=True, eq=False)
 class Partition:
     """Points parted into classes.
@@ -65,9 +82,8 @@ class Partition:
     status : Status
     optimality : float
         Largest relative residual or part of the points that still changed.
-    loosened : ndarray of shape (c,) or None
-        Volumes that the classes would have if those of the prior were held softly; None where the
-        prior is not known, or the method does not tell.
+    doubt : Doubt or None
+        About volumes that were given; None where there are none, or the method does not tell.
     left_out : ndarray of shape (c, c) or None
         Labels that were left out, by their class and the one that the others gave them; None where
         the method does not ask.
@@ -80,7 +96,7 @@ class Partition:
     n_iter: int
     status: Status
     optimality: float
-    loosened: Array | None = None
+    doubt: Doubt | None = None
     left_out: Array | None = None
 
 

@@ -9,7 +9,14 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["SOFTEST", "first_codes", "reach_of", "scaled", "temperature_of"]
+__all__ = [
+    "SOFTEST",
+    "believed_volumes",
+    "first_codes",
+    "reach_of",
+    "scaled",
+    "temperature_of",
+]
 
 SOFTEST = 0.7  # softness of volumes that are not known, to begin with
 _LEAK = 1e-3
@@ -49,3 +56,18 @@ def first_codes(problem: VolumeProblem, reach: Array) -> Array:
         reach, problem.prior, temperature_of(problem), softness, masses=problem.sizes, tol=_ROUGH
     )
     return np.asarray((reach + found.offsets).argmax(axis=1))
+
+
+def believed_volumes(labels: Array) -> Array:
+    """Volumes that the numbers of labels say, with half a label more of each class.
+
+    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
+    numbers, such as one label a class, make equal volumes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (l, c)
+        Shares of the classes at labelled points.
+    """
+    counts = (labels > 0).sum(axis=0) + 0.5
+    return np.asarray(counts / counts.sum())
