@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
-LONGEST = 50  # minutes
+LONGEST = 80  # minutes: what is longer is parted; a piece of volumes that was stopped goes on
 
 
 class Piece(NamedTuple):
