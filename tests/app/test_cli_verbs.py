@@ -288,6 +288,21 @@ def test_parts_of_classes_are_written_behind_their_names(text: str, value: Any) 
     assert parse_settings([f"balance={text}"], COMMAND_METHODS["s3vc"]) == {"balance": value}
 
 
+def test_a_class_may_be_all_labelled_by_the_sizes_that_are_given(main: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [30, 30, 2])
+    X = rng.normal(size=(62, 2)) + 9 * np.eye(3, 2)[truth]
+    names = np.array(["a", "b", "rare"])[truth]
+    labels = np.where((truth == 2) | (np.arange(62) % 15 == 0), names, "")
+    lines = [f"{u},{v},{label}" for (u, v), label in zip(X, labels, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["u,v,kind", *lines]))
+    asked = ["fit", tmp_path / "t.csv", "--label", "kind", "--method", "balanced"]
+    code, said, err = main(*asked, "--set", "class_prior=a:30,b:30,rare:2")
+    assert (code, "No unlabelled row was given" in said, err) == (0, False, "")
+    code, said, _ = main(*asked, "--set", "class_prior=a:30,b:30,rare:0.1")
+    assert code == 2
+
+
 def test_sizes_of_three_classes_are_held_from_the_shell(main: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], [60, 25, 5])

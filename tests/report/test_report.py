@@ -378,6 +378,11 @@ def test_notes_on_classes(changes: dict[str, Any], expected: str) -> None:
     assert not any(note.startswith(expected) for note in notes_of())
 
 
+def test_a_class_without_more_rows_is_no_problem_where_the_user_said_so() -> None:
+    assert any("No unlabelled row" in note for note in notes_of(unlabeled=0, full=False))
+    assert not any("No unlabelled row" in note for note in notes_of(unlabeled=0, full=True))
+
+
 def test_notes_on_several_classes_are_one() -> None:
     lines = [
         {

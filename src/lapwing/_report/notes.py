@@ -123,7 +123,8 @@ def _about_classes(
     total = sum(c["unlabeled"] for c in volumes["classes"])
     found = []
     everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
-    nowhere = [c["name"] for c in listed if total and not c["unlabeled"]]
+    empty = [c for c in listed if total and not c["unlabeled"]]
+    nowhere = [c["name"] for c in empty if not c.get("full")]  # that, the user said
     single = [c["name"] for c in listed if c["labels"] == 1]
     if everywhere:
         found.append(

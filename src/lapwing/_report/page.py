@@ -290,11 +290,19 @@ def collect(
         ),
     }
     if classes is not None:
+        _mark_full(sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n)
         sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, request.hints)
     return ReportData(notes=notes, **sections)
+
+
+def _mark_full(classes: list[dict[str, Any]], prior: Any, n: int) -> None:
+    """Say of each class whether its labels are all the rows that the user gave it."""
+    for one in classes:
+        part = 1.0 if prior is None or one["code"] >= len(prior) else float(prior[one["code"]])
+        one["full"] = round(part * n) <= one["labels"]
 
 
 def _repeated(vertex: Any, labels: Any) -> bool:
