@@ -376,6 +376,16 @@ def test_wrong_parameters_are_refused(options: dict[str, Any], message: str) -> 
         BalancedGraphClassifier(**options).fit(X, y)
 
 
+@pytest.mark.parametrize(("unit", "dtype"), [(1e-40, np.float32), (1e200, np.float64)])
+def test_weights_that_products_cannot_hold_are_refused(unit: float, dtype: Any) -> None:
+    X, y, truth = blobs()
+    W = (KNNGraph(10, weights="steep").affinity(X) * unit).astype(dtype)
+    with pytest.raises(ValueError, match=r"sum to about \de.* a point, .* Multiply all of them by"):
+        BalancedGraphClassifier(W).fit(X.astype(dtype), y)
+    near = (KNNGraph(10, weights="steep").affinity(X) * 1e-12).astype(dtype)
+    assert_array_equal(BalancedGraphClassifier(near).fit(X.astype(dtype), y).transduction_, truth)
+
+
 @pytest.mark.parametrize("n", [7, 11, 13, 19, 29])
 @pytest.mark.parametrize("rare", [2, 1.6], ids=["as counted", "rounded"])
 def test_a_class_may_have_all_of_its_rows_labelled(n: int, rare: float) -> None:

@@ -48,6 +48,7 @@ __all__ = ["BalancedGraphClassifier"]
 _NEIGHBORS = 10
 _LANDMARKS = 2000
 _ROW = 0.5  # that a prior may lack for the labels of a class
+_FAR = 1e3  # from weights whose squares are the least number
 _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 
@@ -264,6 +265,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         with progress.stage("graph"):
             laplacian = self._make_laplacian(graph, problem)
             diffusion = Diffusion.of(laplacian)
+            _check_weights(diffusion)
         with progress.stage("landmarks"):
             ground = Ground(diffusion, self._make_space(problem), self._neighbors(problem))
         return Prepared(targets, problem, laplacian, ground)
@@ -383,6 +385,17 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             diagnostics.warn_labels_not_found_again(solution.partition.left_out)
         diagnostics.warn_unlabeled_components(
             prepared.laplacian, prepared.problem.labeled, prepared.problem.rows
+        )
+
+
+def _check_weights(diffusion: Diffusion) -> None:
+    """Refuse weights whose squares are beyond the numbers that products have."""
+    usual, least = float(np.median(diffusion.masses)), np.sqrt(np.finfo(diffusion.dtype).tiny)
+    if not _FAR * least < usual < 1 / (_FAR * least):
+        raise ValueError(
+            f"The weights of the graph sum to about {usual:.0e} a point, which products in "
+            f"{diffusion.dtype} cannot hold. Multiply all of them by one number, so that they are "
+            "about 1: the answer does not change."
         )
 
 
