@@ -18,7 +18,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, LapERLSClassifier, Linear
 from lapwing.estimators.balanced import _posed
 from lapwing.estimators.template import prepare
-from lapwing.exceptions import ClassPriorWarning, NoClassStructureWarning, UnlabeledComponentWarning
+from lapwing.exceptions import (
+    ClassPriorWarning,
+    LapwingWarning,
+    NoClassStructureWarning,
+    UnlabeledComponentWarning,
+)
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
@@ -384,6 +389,17 @@ def test_weights_that_products_cannot_hold_are_refused(unit: float, dtype: Any) 
         BalancedGraphClassifier(W).fit(X.astype(dtype), y)
     near = (KNNGraph(10, weights="steep").affinity(X) * 1e-12).astype(dtype)
     assert_array_equal(BalancedGraphClassifier(near).fit(X.astype(dtype), y).transduction_, truth)
+
+
+def test_a_class_whose_labels_are_all_outvoted_is_told() -> None:
+    X, y, _ = blobs((30, 30))
+    first = int(np.flatnonzero(y == 0)[0])
+    X, y = np.vstack([X, X[[first, first]]]), np.append(y, [0, 7])
+    with pytest.warns(LapwingWarning, match=r"All labels of the class 7 are at rows that equal"):
+        model = BalancedGraphClassifier().fit(X, y)
+    assert 7 not in model.transduction_
+    y[-3] = 7  # another row of it
+    BalancedGraphClassifier().fit(X, y)
 
 
 @pytest.mark.parametrize("n", [7, 11, 13, 19, 29])

@@ -371,6 +371,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             self.method, str(solution.partition.status), solution.partition.optimality
         )
         posed = solution.posed
+        diagnostics.warn_outvoted_classes(posed.codes, self.classes_)
         if posed.exact:
             codes = solution.partition.scores.argmax(axis=1)
             volumes = np.bincount(codes, posed.sizes, posed.n_classes)

@@ -10,6 +10,7 @@ from lapwing.estimators.diagnostics.answers import (
     warn_constant_values,
     warn_empty_expansion,
     warn_lost_class,
+    warn_outvoted_classes,
     warn_single_class,
     warn_single_class_of_function,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "warn_not_converged",
     "warn_nothing_held_out",
     "warn_outlying_rows",
+    "warn_outvoted_classes",
     "warn_partition_not_at_rest",
     "warn_single_class",
     "warn_single_class_of_function",

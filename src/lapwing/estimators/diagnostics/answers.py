@@ -9,7 +9,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
-from lapwing.exceptions import ConstantFitWarning, SingleClassWarning
+from lapwing.exceptions import ConstantFitWarning, LapwingWarning, SingleClassWarning
 
 __all__ = [
     "check_finite_answers",
@@ -18,6 +18,7 @@ __all__ = [
     "warn_constant_values",
     "warn_empty_expansion",
     "warn_lost_class",
+    "warn_outvoted_classes",
     "warn_single_class",
     "warn_single_class_of_function",
 ]
@@ -79,6 +80,25 @@ def warn_lost_class(predicted: Array, nothing_unlabeled: bool) -> None:
             "kernel or the balance (standardise the features, or give gamma and balance), or a "
             "large C_star.",
             SingleClassWarning,
+        )
+
+
+def warn_outvoted_classes(held: Array, classes: Array) -> None:
+    """Warn of classes all of whose labels are at points where other labels have more weight.
+
+    Parameters
+    ----------
+    held : ndarray of int
+        Numbers of the classes that labelled points are held to.
+    classes : ndarray of shape (n_classes,)
+    """
+    outvoted = [label for k, label in enumerate(classes.tolist()) if k not in set(held.tolist())]
+    if outvoted:
+        warn(
+            f"All labels of the class {outvoted[0]!r} are at rows that equal others with other "
+            "labels, which outvote them: nothing holds this class. Correct these labels, or label "
+            "another row of it.",
+            LapwingWarning,
         )
 
 
