@@ -110,7 +110,8 @@ def test_labels_that_are_not_drawn_by_class_tell_the_volumes() -> None:
     y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
     y[rng.choice(np.flatnonzero(truth == 1), 1)] = 1
     told = BalancedGraphClassifier().fit(X, y)
-    equal = BalancedGraphClassifier(class_prior="uniform").fit(X, y)
+    with pytest.warns(ClassPriorWarning, match="classes of other sizes, with 33 % of the rows"):
+        equal = BalancedGraphClassifier(class_prior="uniform").fit(X, y)
     assert (told.transduction_ != truth).mean() < (equal.transduction_ != truth).mean() - 0.1
 
 

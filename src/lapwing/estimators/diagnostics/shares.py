@@ -52,10 +52,11 @@ def warn_contradicted_prior(volumes: Array, nats: float, prior: Array) -> None:
 
     Parameters
     ----------
-    volumes, prior : ndarray of shape (n_classes,)
-        Parts that sum to 1: where they are left free, and the prior.
+    volumes : ndarray of shape (n_classes,)
+        Parts that sum to 1, where they are left free.
     nats : float
-        How much more speaks for the former.
+        How much more speaks for them.
+    prior : ndarray of shape (n_classes,)
     """
     moved = float(np.abs(volumes - prior).sum()) / 2
     if moved > _CONTRADICTED_PRIOR and nats > np.log(_ODDS):
