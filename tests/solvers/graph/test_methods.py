@@ -15,7 +15,7 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.graph import courses as courses_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
-from lapwing.solvers.graph.partition import assigned
+from lapwing.solvers.graph.partition import assigned, electing
 from lapwing.solvers.graph.refine import Refinement
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.graph.regrow import regrown
@@ -141,6 +141,17 @@ def test_the_largest_share_is_that_of_the_class(name: str) -> None:
         partition = PARTITIONS[name].solve(problem)
         codes = partition.scores.argmax(axis=1)
         assert_array_equal(partition.shares.argmax(axis=1), codes)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_class_that_ties_or_lags_is_raised_to_be_the_first_largest(dtype: Any) -> None:
+    values = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.1, 0.9, 0.0]], dtype=dtype)
+    given = values.copy()
+    found = electing(values, np.array([1, 0, 1]))
+    assert_array_equal(found.argmax(axis=1), [1, 0, 1])
+    assert_allclose(found[:, 0], [0.5, 0.5, 0.1], rtol=1e-6)
+    assert_array_equal(found[2], given[2])
+    assert_array_equal(values, given)
 
 
 @every_method
