@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg as sla
@@ -121,34 +121,37 @@ def balance(
     point, n_iter = _solved(dual, part.start, tol, max_iter)
     shares = np.zeros(F.shape, dtype=F.dtype)
     shares[:, present] = dual.shares(point.offsets)
-    # Of a class that is full: so low that no point elects it, and sums with values are finite.
-    below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
-    offsets, volumes = np.where(prior > 0, below, -np.inf), given.held / given.total
+    offsets, volumes = np.full(len(prior), -np.inf), given.held / given.total
+    if len(present) < len(prior):
+        # Of a class that is full: so low that no point elects it, and sums with values are finite.
+        below = float(point.offsets.min()) - 2 * _spread(F) - _BELOW * temperature
+        offsets[prior > 0] = below
     offsets[present] = point.offsets
     volumes[present] = point.volumes * (part.total / given.total)
     return Balance(shares, offsets, volumes, point.value, n_iter, point.gap <= tol)
 
 
-class _Given(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Given:
     F: Array
     prior: Array
     masses: Array | None
     known: Array | None
     start: Array | None
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """M of the points of F."""
         given = self.masses
         return np.ones(len(self.F)) if given is None else np.asarray(given, np.float64)
 
-    @property
+    @cached_property
     def held(self) -> Array:
         """Mass of the classes at other points."""
         given = self.known
         return np.zeros(len(self.prior)) if given is None else np.asarray(given, np.float64)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Mass of all points."""
         return float(self.weights.sum() + self.held.sum())
@@ -165,7 +168,7 @@ class _Given(NamedTuple):
         known = None if self.known is None else self.known[classes]
         start = None if self.start is None else self.start[classes]
         prior = self.prior[classes] / self.prior[classes].sum()
-        return _Given(self.F[:, classes], prior, self.masses, known, start)
+        return replace(self, F=self.F[:, classes], prior=prior, known=known, start=start)
 
 
 def _spread(F: Array) -> float:
@@ -214,9 +217,9 @@ class _Dual:
         parts, known = given.weights / given.total, given.held / given.total
         return cls(given.F, given.prior, temperature, softness, parts, known)
 
-    @property
+    @cached_property
     def reach(self) -> float:
-        """Largest difference of two values."""
+        """Largest difference of two values: a pass over them, so once for all steps."""
         return _spread(self.F)
 
     def blocks(self, b: Array) -> Iterator[tuple[slice, Array, Array]]:

@@ -92,7 +92,7 @@ def warn_outvoted_classes(held: Array, classes: Array) -> None:
         Numbers of the classes that labelled points are held to.
     classes : ndarray of shape (n_classes,)
     """
-    outvoted = [label for k, label in enumerate(classes.tolist()) if k not in set(held.tolist())]
+    outvoted = classes[np.setdiff1d(np.arange(len(classes)), held)].tolist()
     if outvoted:
         warn(
             f"All labels of the class {outvoted[0]!r} are at rows that equal others with other "
