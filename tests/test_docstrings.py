@@ -74,7 +74,8 @@ def public_modules() -> Iterator[ModuleType]:
 
 def documented(module: ModuleType) -> Iterator[str]:
     """Dotted names of the classes and functions that a module exports, and of their methods."""
-    for name in getattr(module, "__all__", ()):
+    own = [name for name in vars(module) if not name.startswith("_")]
+    for name in getattr(module, "__all__", own):
         thing = getattr(module, name)
         # What is exported more than once is looked at once: for users, or else where it is defined.
         defined_in = getattr(thing, "__module__", None)

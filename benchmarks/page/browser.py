@@ -6,8 +6,6 @@ import shutil
 import time
 from typing import Any
 
-__all__ = ["seconds_to_colours"]
-
 _ARGUMENTS = ["--headless", "--no-sandbox", "--disable-quic", "--no-first-run"]
 _PATIENCE = 600.0
 

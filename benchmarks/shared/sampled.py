@@ -8,8 +8,6 @@ import numpy as np
 
 from benchmarks.shared.archives import read_set
 
-__all__ = ["SETS", "sampled"]
-
 SETS = (
     *("g50c", "uspst", "pcmac", "coil20", "ssl_digit1"),
     *("ssl_usps", "ssl_coil2", "ssl_g241c", "ssl_g241n", "ssl_text"),

@@ -13,19 +13,6 @@ import scipy.sparse as sp
 
 from lapwing._words import quoted
 
-__all__ = [
-    "BLOCK_BYTES",
-    "Array",
-    "even_blocks",
-    "is_sparse",
-    "refuse_gaps",
-    "refuse_masked",
-    "refuse_misread",
-    "row_blocks",
-    "texts_told",
-    "times_power_of_2",
-]
-
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 _CURES = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["listed", "quoted"]
-
 
 def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
     """Write the first words, and how many there are beside them: "a, b and 3 more"."""

@@ -26,8 +26,6 @@ from lapwing._host.memory import require_memory
 from lapwing._rows import blocks_of, is_rows
 from lapwing.linalg import center_of, column_variances, shifted
 
-__all__ = ["KERNELS", "Formula", "Kernel", "KernelFunction", "make_kernel", "scale_gamma"]
-
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 
 _READ_BYTES = 2**24  # of kernel values with points of a file

@@ -16,29 +16,6 @@ from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import is_rows, moments_of, rows_of
 
-__all__ = [
-    "Solve",
-    "asymmetry_of",
-    "center_of",
-    "column_dot",
-    "column_variances",
-    "equal_columns",
-    "extreme_eigenvalues",
-    "largest_value",
-    "medians",
-    "normal_matrix",
-    "pivoted_cholesky",
-    "product",
-    "scaled_columns",
-    "shifted",
-    "spd_factor",
-    "spd_halves",
-    "spread_rows",
-    "summed",
-    "summed_gram",
-    "to_host",
-]
-
 Solve: TypeAlias = Callable[[Array], Array]
 
 _DLPACK_CPU = 1  # kDLCPU of the DLPack standard

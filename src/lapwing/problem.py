@@ -17,15 +17,6 @@ from sklearn.utils.validation import _check_sample_weight
 from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
 from lapwing._rows import PickedRows, blocks_of, is_rows, rows_of
 
-__all__ = [
-    "Problem",
-    "check_weight_sizes",
-    "check_weights",
-    "distinct_rows",
-    "make_problem",
-    "some_rows",
-]
-
 # Of hashes, fixed: the same rows have the same ones in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD
 _LARGEST_WEIGHT = 1e100  # squares and products with other weights stay in float64

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-__all__ = ["coded_targets", "labeled_rows", "scores"]
-
 Array = np.ndarray[Any, Any]
 
 

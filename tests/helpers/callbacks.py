@@ -8,8 +8,6 @@ import numpy as np
 
 from tests.helpers.answers import scores
 
-__all__ = ["Iterates"]
-
 
 class Iterates:
     """A callback that keeps the scores of every iterate at some points."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["with_method"]
-
 
 def with_method(arguments: tuple[object, ...]) -> list[str]:
     """Arguments of a fit that name its method: the choice takes seconds, and has its own tests."""

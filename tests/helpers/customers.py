@@ -8,8 +8,6 @@ from zipfile import ZipFile
 
 import numpy as np
 
-__all__ = ["HEADER", "LABEL", "TRUTH", "N", "customers", "write_csv", "write_ods", "write_xlsx"]
-
 N = 120
 LABEL = "Kündigt"
 HEADER = (

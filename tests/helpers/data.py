@@ -11,19 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "Data",
-    "around_corners",
-    "drawn_labels",
-    "first_labels",
-    "gaussian_points",
-    "labeled_clusters",
-    "labeled_curve",
-    "mixture_points",
-    "shuffled",
-    "two_clouds",
-]
-
 Array = np.ndarray[Any, Any]
 UNLABELED = -1
 

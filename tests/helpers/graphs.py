@@ -11,16 +11,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
-__all__ = [
-    "BACKENDS",
-    "anchor_laplacian",
-    "check_neighbors",
-    "gaussian_affinity",
-    "inverse",
-    "nearest_distances",
-    "needs_faiss",
-]
-
 Array = np.ndarray[Any, Any]
 
 needs_faiss = pytest.mark.skipif(

@@ -13,8 +13,6 @@ from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledL
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.spaces import LinearSpace
 
-__all__ = ["Tiny", "global_optimum", "make_tiny", "translated", "value_of"]
-
 
 @dataclass(frozen=True)
 class Tiny:

@@ -12,8 +12,6 @@ from lapwing import AffinityGraph
 from lapwing.graphs import default_graph
 from tests.helpers.problems import laplacian
 
-__all__ = ["dense_laplacian", "dense_smoothness", "given_graph", "gram", "is_linear"]
-
 Array = np.ndarray[Any, Any]
 
 

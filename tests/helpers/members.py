@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-__all__ = ["check_examples"]
-
 
 def check_examples(
     examples: Collection[str], members: Collection[str], *, registry: str, place: str

@@ -8,8 +8,6 @@ from lapwing._tables import tables
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import Table
 
-__all__ = ["read_strictly"]
-
 
 def read_strictly(path: Any, label: str | None = None, **options: Any) -> Table:
     """Read a table in which nothing is guessed or left out."""

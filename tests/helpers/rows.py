@@ -12,8 +12,6 @@ import pytest
 
 from lapwing._rows import ArrayRows, Rows
 
-__all__ = ["SOURCES", "CountedRows", "make_parquet", "make_zarr"]
-
 
 def _npy(X: Any, folder: Path) -> Any:
     np.save(folder / "X.npy", X)

@@ -17,19 +17,6 @@ from lapwing.kernels import make_kernel
 from lapwing.spaces import FullKernelSpace, LinearSpace, Space, deformed, full_map, landmark_map
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
 
-__all__ = [
-    "GAMMA",
-    "MAKERS",
-    "N_NEW",
-    "Known",
-    "N",
-    "applied",
-    "penalty",
-    "point_weights",
-    "points",
-    "random",
-]
-
 N, N_NEW = 14, 5
 GAMMA = 0.4
 ROWS = np.arange(N) + 3  # rows of a user's X that the points may be

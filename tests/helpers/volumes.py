@@ -10,8 +10,6 @@ from lapwing.graphs import KNNGraph, Laplacian
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import CLAMP, VolumeProblem
 
-__all__ = ["blob_problem", "dense_system", "graph_problem"]
-
 
 def graph_problem(
     W: Any,

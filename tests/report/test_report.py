@@ -871,7 +871,7 @@ def test_hostile_names_are_shown_as_they_are(pages: dict[str, str]) -> None:
 def test_same_data_same_bytes() -> None:
     code = (
         "import sys; from tests.helpers.report_cases import moons\n"
-        "from lapwing._report.page import *\n"
+        "from lapwing._report.page import collect, render\n"
         "fit, truth = moons()\n"
         "page = render(collect(fit, truth=truth, command='lapwing fit a.csv'))\n"
         "sys.stdout.buffer.write(page.encode())"

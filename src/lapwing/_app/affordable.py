@@ -20,16 +20,6 @@ from lapwing._app.forecast import (
     forecast_manifold,
 )
 
-__all__ = [
-    "BUDGET",
-    "VOLUMES_BUDGET",
-    "Effort",
-    "Share",
-    "affordable",
-    "forecast_comparison",
-    "seconds_of_refits",
-]
-
 # Seconds of the machine of reference, for the methods that are fitted again. With ten or thirty
 # classes volumes are what helps most, and no method that is quicker stands for them: they have
 # more. From some sixty classes on it is not enough for them either.

@@ -13,8 +13,6 @@ from lapwing._host.optional import require
 from lapwing._tables.prediction_batches import BATCH_FORMATS, written_in_batches
 from lapwing.models import Model
 
-__all__ = ["Answered", "in_batches", "predict_in_batches"]
-
 _ROWS = 100_000  # of a batch
 
 

@@ -45,8 +45,6 @@ from lapwing.model_selection.candidates import (
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.failures import warn_of_failures
 
-__all__ = ["Chosen", "Compared", "announce", "choose", "compare_methods", "effort_of", "size_of"]
-
 _SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
 # Rows to which a grid of the full kernel takes some 5 s; rows to which its matrix can be held.

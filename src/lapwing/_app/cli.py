@@ -21,8 +21,6 @@ from typing import Any
 from lapwing._host.optional import require
 from lapwing._host.terminal import harmless
 
-__all__ = ["main"]
-
 _DONE, _DEFECT, _WRONG, _INTERRUPTED = 0, 1, 2, 130
 _DEBUG_VARIABLE = "LAPWING_DEBUG"
 

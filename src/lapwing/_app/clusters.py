@@ -16,8 +16,6 @@ from lapwing._arrays import is_sparse
 from lapwing._host.optional import require
 from lapwing.classes.slips import doubts_left_out
 
-__all__ = ["fit_on_cluster"]
-
 _CHUNKS = 4  # a worker, so that none waits long for another
 _CONNECT = 10  # seconds
 

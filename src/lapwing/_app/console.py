@@ -35,20 +35,6 @@ from lapwing._report.trust import sure_words, trust_words
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 
-__all__ = [
-    "StageDisplay",
-    "describe_answered",
-    "describe_block_fit",
-    "describe_comparison",
-    "describe_demo",
-    "describe_fit",
-    "describe_info",
-    "describe_labelling",
-    "describe_predictions",
-    "describe_suggestion",
-    "say",
-]
-
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
 _SETTINGS_SHOWN = 5

@@ -24,8 +24,6 @@ from lapwing.plotting import scatter_predictions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DemoResult", "MethodScore", "draw_demo", "run_demo"]
-
 _UNLABELED = -1
 _FitPredict = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 

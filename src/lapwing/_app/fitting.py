@@ -34,20 +34,6 @@ from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.sharpening import sharpen_untested
 from lapwing.problem import distinct_rows
 
-__all__ = [
-    "N_NEXT",
-    "FittedTwin",
-    "Outcome",
-    "answer_own",
-    "describe_parameters",
-    "fit",
-    "fit_estimator",
-    "fit_twin",
-    "keep_graph",
-    "most_telling",
-    "predict",
-]
-
 N_NEXT = 10  # rows that are asked for
 _KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
 _GRAPH_ROWS = 20_000  # to which a graph is made for these rows alone: some seconds

@@ -32,8 +32,6 @@ from lapwing.estimators import (
     LapERLSRegressor,
 )
 
-__all__ = ["BlockOutcome", "block_source", "fit_in_blocks", "read_labels_of"]
-
 _LARGE_BYTES = 2**28  # of features, from which on they stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
 

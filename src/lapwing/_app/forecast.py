@@ -28,24 +28,6 @@ from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.graph.memory import share_arrays
 
-__all__ = [
-    "REFERENCE",
-    "Forecast",
-    "Size",
-    "Speed",
-    "forecast_anchors",
-    "forecast_balanced",
-    "forecast_eigenfunctions",
-    "forecast_embedded_path",
-    "forecast_embedded_squared",
-    "forecast_embedded_tube",
-    "forecast_low_density",
-    "forecast_manifold",
-    "forecast_manifold_path",
-    "machine_speed",
-    "round_time",
-]
-
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _PATH_GRAPHS = 3  # searches of the default grid of LapERLS
 _PATH_SYSTEMS = 0.5  # seconds of its systems of eigenvectors

@@ -25,8 +25,6 @@ from lapwing._tables.summary import summary_lines
 from lapwing._tables.tables import label_rows, read_raw
 from lapwing.graphs import KNNGraph
 
-__all__ = ["inspect"]
-
 _GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
 _CLASSES_LISTED = 40
 

@@ -32,8 +32,6 @@ from lapwing.classes.markers import unlabeled_among
 from lapwing.estimators import LapERLSClassifier
 from lapwing.models import save_model
 
-__all__ = ["label"]
-
 
 def label(
     X: Any,

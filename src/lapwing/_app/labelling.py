@@ -32,8 +32,6 @@ from lapwing._tables.coding import code_labels
 from lapwing._tables.tables import Table
 from lapwing.graphs import default_graph
 
-__all__ = ["FILES", "Fits", "checked_class", "labeled", "open_page", "start"]
-
 
 class _File(NamedTuple):
     """A file to be taken along: the option of ``fit`` that writes it, its name and its type."""

@@ -49,17 +49,6 @@ from lapwing.graphs import AnchorGraph, KNNGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks
 
-__all__ = [
-    "AUTO",
-    "COMMAND_METHODS",
-    "METHODS",
-    "Advice",
-    "CommandMethod",
-    "Twin",
-    "find_method",
-    "method_of",
-]
-
 AUTO = "auto"
 
 

@@ -19,17 +19,6 @@ from lapwing._tables.columns import CATEGORICAL
 from lapwing._tables.tables import Table
 from lapwing.linalg import column_variances
 
-__all__ = [
-    "IMPUTES",
-    "SCALES",
-    "Preprocessed",
-    "Scaling",
-    "choose_scaling",
-    "preprocess",
-    "scaling",
-    "spreads",
-]
-
 SCALES = ("auto", "standard", "none")
 IMPUTES = ("auto", "none", "median", "mean")
 # With distances from d columns, one that varies ten times as much as a typical other weighs as

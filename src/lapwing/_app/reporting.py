@@ -29,9 +29,6 @@ from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
 
-__all__ = ["find_command_method", "report", "table_of"]
-
-
 _OTHER = 0.1
 _HINTS = Hints("", "model.predict(X_new)")
 

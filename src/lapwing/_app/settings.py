@@ -13,8 +13,6 @@ from sklearn.base import clone
 from lapwing._app.methods import CommandMethod
 from lapwing._tables.columns import nearest
 
-__all__ = ["make_estimator", "parse_settings", "setting_names", "settings_of", "spelled"]
-
 # Set by other options, or of no use for one fit.
 _ELSEWHERE = {
     "unlabeled": "use --unlabeled",

@@ -19,8 +19,6 @@ from lapwing._tables.tables import Table
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import telling_rows
 
-__all__ = ["Suggestion", "suggest"]
-
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:

@@ -13,8 +13,6 @@ from lapwing._tables.predictions import Predictions
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.model_selection.sure import probability_right, sharpness_of, sure_rows
 
-__all__ = ["LEVELS", "Trust", "trust_new_rows", "trust_rows"]
-
 # Shares of right answers to be claimed, the best first: few labels can never say 99 %.
 LEVELS = (0.99, 0.95, 0.9)
 _ROUNDING = 1e-9

@@ -32,26 +32,6 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.onnx_export import save_onnx
 
-__all__ = [
-    "answer",
-    "block_summary",
-    "class_counts",
-    "comparison_summary",
-    "fitted_of",
-    "load",
-    "read",
-    "read_for",
-    "read_part",
-    "render_report",
-    "suggestion_summary",
-    "summary",
-    "write_block_outputs",
-    "write_comparison",
-    "write_outputs",
-    "write_predictions",
-    "write_suggested",
-]
-
 
 def read(request: FilledRequest) -> Table:
     """Read the table that is learnt from."""

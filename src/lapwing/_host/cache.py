@@ -9,8 +9,6 @@ from typing import Any
 from joblib.memory import MemorizedFunc
 from sklearn.utils.validation import check_memory
 
-__all__ = ["cached"]
-
 _LOGGER = logging.getLogger("lapwing")
 
 

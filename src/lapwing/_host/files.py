@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["atomic_write", "atomic_writes", "check_writable"]
-
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 

@@ -7,8 +7,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["FileLock", "LockedError"]
-
 
 class LockedError(Exception):
     """Somebody else holds the lock; `note` is what they left in it."""

@@ -8,8 +8,6 @@ import re
 import sys
 from pathlib import Path
 
-__all__ = ["available_memory", "format_bytes", "give_back_memory", "require_memory"]
-
 _LIMIT_VARIABLE = "LAPWING_MEMORY_LIMIT"
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 

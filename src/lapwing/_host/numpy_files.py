@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["why_unreadable"]
-
 
 def why_unreadable(error: Exception) -> str:
     """Say in a user's words what ``np.load`` says of a file, without a full stop.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["publish"]
-
 
 def publish(module: str, namespace: Mapping[str, Any], names: Sequence[str]) -> None:
     """Let what a public module exports say that it is of that module.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["harmless"]
-
 
 def harmless(text: str) -> str:
     """Replace control characters by their pictures, and lone surrogates by a question mark.

@@ -19,8 +19,6 @@ from threadpoolctl import ThreadpoolController
 
 from lapwing._arrays import Array
 
-__all__ = ["available_threads", "matvec", "rmatvec", "share", "single_blas_thread"]
-
 T = TypeVar("T")
 
 _holding = threading.Lock()

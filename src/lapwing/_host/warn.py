@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
-__all__ = ["called_by", "heard", "warn"]
-
 # Frames that are nobody's code: lapwing itself, and what calls it on the user's behalf.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
 

@@ -12,8 +12,6 @@ from lapwing._label.server import Export
 from lapwing._label.session import Session
 from lapwing._tables.predictions import write_csv
 
-__all__ = ["labels_csv", "labels_txt"]
-
 
 def labels_csv(session: Session) -> Export:
     """The labelled rows by name or number, to be given to ``fit`` behind the table.

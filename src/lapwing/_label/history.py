@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from lapwing._tables.coding import same_label
 
-__all__ = ["NO_CODE", "Batch", "History", "Renaming"]
-
 NO_CODE = -1
 
 

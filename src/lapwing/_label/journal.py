@@ -16,8 +16,6 @@ from typing import Any, Protocol
 
 from lapwing._host.lock import FileLock, LockedError
 
-__all__ = ["Journal", "JournalError", "RawFile"]
-
 _FORMAT = 1
 _START = b'{"lapwing":"labels"'
 Record = Mapping[str, Any]

@@ -34,8 +34,6 @@ from lapwing.model_selection.evidence import Effort, look
 from lapwing.model_selection.leave_one_out import of_trial as leave_out
 from lapwing.model_selection.trials import Trial
 
-__all__ = ["Answers", "Doubt", "Estimate", "Ground", "Learner", "Unreached"]
-
 # Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
 _EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)
 _ROOM = 25  # classes; as many eigenvectors as for two of them

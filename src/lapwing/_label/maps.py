@@ -13,8 +13,6 @@ from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.mapping import principal_plane
 
-__all__ = ["MOST_SHOWN", "MapKind", "Maps", "as_bytes", "even_sample", "kinds_of_map", "principal"]
-
 # As many points as browsers move smoothly.
 MOST_SHOWN = 200_000
 

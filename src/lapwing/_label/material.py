@@ -17,8 +17,6 @@ from lapwing._label.words import RequestError
 from lapwing._report.cells import row_columns
 from lapwing._tables.tables import Table
 
-__all__ = ["Material"]
-
 _COLUMNS_SHOWN = 60
 _LONGEST_TEXT = 20_000
 

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 
 from lapwing._label.words import RequestError
 
-__all__ = ["read_json", "read_rows", "whole", "whole_text"]
-
 _LIST = re.compile(r"\d{1,9}(?:,\d{1,9})*")
 _MOST_NAMED = 200
 

@@ -21,8 +21,6 @@ from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
-__all__ = ["SUGGESTED", "Advice", "Learnt", "Model", "Task"]
-
 SUGGESTED = 5
 # Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
 _REST = 0.3

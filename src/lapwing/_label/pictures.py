@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PictureArrays", "PictureFiles", "media_type"]
-
 _LARGEST_PICTURE = 32 * 2**20
 _TRIED = 200  # files; who names the wrong folder has none of them
 # What a browser draws without running anything; the first bytes say it and no name does.

@@ -10,8 +10,6 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.journal import Record
 from lapwing._label.words import check_class_name
 
-__all__ = ["batch_record", "class_record", "now", "replayed", "undo_record"]
-
 
 def batch_record(batch: Batch, classes: tuple[str, ...]) -> Record:
     """Labels that were given together, or a new name for a class."""

@@ -19,10 +19,9 @@ from lapwing._host.optional import require
 from lapwing._label.guard import Guard
 from lapwing._label.journal import JournalError
 from lapwing._label.messages import read_json, read_rows, whole, whole_text
-from lapwing._label.session import CLOSED, SUGGESTED, Event, Session
+from lapwing._label.model import SUGGESTED
+from lapwing._label.session import CLOSED, Event, Session
 from lapwing._label.words import RequestError
-
-__all__ = ["Export", "application"]
 
 _LOG = logging.getLogger("lapwing")
 _BODY = 8 * 2**20  # 200,000 rows are 1.4 MB

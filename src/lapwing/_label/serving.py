@@ -20,8 +20,6 @@ from lapwing._label.server import Export, application
 from lapwing._label.session import Session
 from lapwing.classes.column import objects
 
-__all__ = ["LabelServer"]
-
 _HOST = "127.0.0.1"
 _CONNECTIONS = 200
 _IDLE = 10  # seconds that a connection may be silent between two requests

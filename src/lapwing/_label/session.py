@@ -19,12 +19,10 @@ from lapwing._label.journal import Journal, JournalError, Record
 from lapwing._label.learner import Answers, Estimate
 from lapwing._label.maps import Maps
 from lapwing._label.material import Material
-from lapwing._label.model import SUGGESTED, Model, Task
+from lapwing._label.model import Model, Task
 from lapwing._label.records import batch_record, class_record, now, replayed, undo_record
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
-
-__all__ = ["CLOSED", "SUGGESTED", "Event", "Receipt", "Session"]
 
 CLOSED = "closed"  # the part of the last event
 MOST_SUGGESTED = 100

@@ -14,8 +14,6 @@ from lapwing._label.material import Material
 from lapwing._label.model import Learnt
 from lapwing._report.text import percent
 
-__all__ = ["Moment", "colours_of", "rows_of", "state_of", "volumes"]
-
 _STEPS_SHOWN = 500
 _DOUBTS_SHOWN = 50
 _NOBODY = 65535

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from lapwing._tables.words import NO_LABEL
 
-__all__ = ["LONGEST_NAME", "MOST_CLASSES", "RequestError", "check_class_name"]
-
 LONGEST_NAME = 200
 MOST_CLASSES = 1000  # names; their codes are 16 bits wide on the way to the page
 

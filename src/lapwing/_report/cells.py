@@ -11,8 +11,6 @@ import numpy as np
 from lapwing._arrays import is_sparse
 from lapwing._report.text import clean
 
-__all__ = ["row_columns"]
-
 _LONGEST = 60
 
 

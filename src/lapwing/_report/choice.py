@@ -9,15 +9,6 @@ from typing import Any
 from lapwing._report.templates import open_page
 from lapwing._report.text import clean, count, percent
 
-__all__ = [
-    "CHOICE_COLUMNS",
-    "describe_choice",
-    "describe_comparison",
-    "estimate_words",
-    "render_comparison",
-    "words_of_row",
-]
-
 # What a reader sees of a candidate: keys of `words_of_row`, and their headings.
 CHOICE_COLUMNS = {
     "name": "method",

@@ -11,8 +11,6 @@ from lapwing._host.files import atomic_write
 from lapwing._report.page import ReportData, render
 from lapwing._report.text import plural
 
-__all__ = ["Report"]
-
 _SUFFIXES = (".html", ".htm")
 _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
 

@@ -7,8 +7,6 @@ from typing import Any
 from lapwing._report import svg
 from lapwing._report.text import count, number, shorten
 
-__all__ = ["draw_all"]
-
 _NAME = 24  # letters of a class beside its row
 
 

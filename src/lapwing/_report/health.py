@@ -12,8 +12,6 @@ from lapwing._arrays import is_sparse
 from lapwing._report.rows import histogram
 from lapwing._report.text import clean, label_text
 
-__all__ = ["convergence", "graph_health"]
-
 _COMPONENTS_LISTED = 8
 _HISTORY_POINTS = 400
 

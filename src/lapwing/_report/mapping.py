@@ -12,8 +12,6 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import is_sparse
 from lapwing._report.text import clean, percent
 
-__all__ = ["MAP_HEIGHTS", "MAP_WIDTH", "choose_rows", "place", "principal_plane"]
-
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
 _PAD = 26

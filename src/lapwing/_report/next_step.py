@@ -8,8 +8,6 @@ from typing import Any
 from lapwing._report.text import number, plural, shorten
 from lapwing.classes.slips import words_for_none
 
-__all__ = ["Hints", "next_step"]
-
 _NAMED = 3
 _ID = 40
 # Parts of the graph without a label matter from this share of the points on; smaller ones are

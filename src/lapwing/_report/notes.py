@@ -7,8 +7,6 @@ from typing import Any
 from lapwing._report.text import number, percent, plural
 from lapwing._words import listed
 
-__all__ = ["write_notes"]
-
 # The last says what is so without judging it.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
 _DECIDED = 0.05

@@ -12,8 +12,6 @@ from scipy.stats import wilcoxon
 from lapwing._report.rows import histogram
 from lapwing._report.text import clean
 
-__all__ = ["N_SHADES", "NumberRows"]
-
 N_SHADES = 7
 _SCATTERED = 1500
 _ID = 40  # letters of a name in a picture

@@ -37,8 +37,6 @@ from lapwing._report.svg import draw_sign, sign_of
 from lapwing._report.templates import open_page
 from lapwing._report.trust import sure_words, trust_words
 
-__all__ = ["Fitted", "ReportData", "collect", "render"]
-
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
 _ID = 40  # letters of a name in a picture

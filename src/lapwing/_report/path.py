@@ -10,8 +10,6 @@ from lapwing.graphs import KNNGraph
 from lapwing.plotting.path import Path
 from lapwing.plotting.reading import word_of
 
-__all__ = ["describe_path"]
-
 _LISTED = 8
 
 

@@ -11,8 +11,6 @@ from sklearn.base import BaseEstimator
 
 from lapwing._report.text import clean
 
-__all__ = ["parameters", "python_lines", "versions"]
-
 _PACKAGES = ("lapwing", "numpy", "scipy", "scikit-learn")
 
 

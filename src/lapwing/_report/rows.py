@@ -11,16 +11,6 @@ from scipy.stats import binomtest
 
 from lapwing._report.text import clean, label_text
 
-__all__ = [
-    "CLASSES_SHOWN",
-    "ClassRows",
-    "compare_with_truth",
-    "compare_with_twin",
-    "histogram",
-    "list_rows",
-    "volumes",
-]
-
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20
 

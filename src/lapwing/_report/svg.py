@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from lapwing._report.mapping import MAP_WIDTH
 from lapwing._report.text import number, shorten, tick
 
-__all__ = ["Tip", "draw_bars", "draw_history", "draw_map", "draw_scatter", "draw_sign", "sign_of"]
-
 N_COLORS = 10
 # Relative to the point (0, 0), of about the same ink: a class is told by shape as well as colour.
 _SHAPES = (

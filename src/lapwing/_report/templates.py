@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from lapwing._host.optional import require
 
-__all__ = ["Page", "open_page"]
-
 
 class Page(NamedTuple):
     """A template before it is filled.

@@ -9,8 +9,6 @@ import numpy as np
 
 from lapwing._host.terminal import harmless
 
-__all__ = ["clean", "count", "label_text", "number", "percent", "plural", "shorten", "tick"]
-
 _LONGEST = 300  # a cell can hold a whole document; nobody reads it in a table of the report
 
 

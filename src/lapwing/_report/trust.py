@@ -7,8 +7,6 @@ from typing import Any
 
 from lapwing._report.text import count, percent, plural
 
-__all__ = ["sure_words", "trust_words"]
-
 
 def sure_words(volumes: Mapping[str, Any]) -> str:
     """Say how many rows without a label are sure.

@@ -8,8 +8,6 @@ from typing import Any
 
 from lapwing._arrays import Array
 
-__all__ = ["ArrayRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:

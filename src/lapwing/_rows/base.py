@@ -20,8 +20,6 @@ import numpy as np
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
 
-__all__ = ["Rows", "all_of", "block_height", "blocks_of", "is_rows", "key_of", "rows_of"]
-
 
 @runtime_checkable
 class Rows(Protocol):

@@ -17,8 +17,6 @@ from lapwing._arrays import Array
 from lapwing._host.numpy_files import why_unreadable
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
-__all__ = ["BinaryRows", "mapped_file", "read_npy"]
-
 _PIECE_BYTES = 2**16  # read in one go where one row of them is wanted
 
 

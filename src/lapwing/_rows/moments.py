@@ -10,8 +10,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._rows.base import Rows, blocks_of
 
-__all__ = ["Moments", "moments_of"]
-
 _PASS_BYTES = 2**24  # of a block in float64, as several copies of it are alive
 
 

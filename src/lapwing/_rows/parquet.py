@@ -14,8 +14,6 @@ from lapwing._host.optional import require
 from lapwing._rows.stored import FileStates, StoredRows
 from lapwing._words import listed, quoted
 
-__all__ = ["ParquetRows"]
-
 # polars decodes the whole row groups that a range touches, and its own have 2^18 rows at most.
 _PIECE = 2**18
 _PIECE_BYTES = 2**27

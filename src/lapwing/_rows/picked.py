@@ -14,8 +14,6 @@ from lapwing._host.warn import warn
 from lapwing._rows.base import Rows, all_of, key_of
 from lapwing.exceptions import LapwingWarning
 
-__all__ = ["IndexedRows", "PickedRows"]
-
 _SLOW_BYTES = 2**28  # of rows in any order, below which a file is read again in no time
 
 

@@ -18,8 +18,6 @@ from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 from lapwing.exceptions import LapwingWarning
 
-__all__ = ["FORMATS", "as_rows", "header_of", "is_source", "open_rows", "rows_else"]
-
 _PARQUET = (".parquet", ".pq")
 _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 

@@ -11,8 +11,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._rows.base import Rows, key_of
 
-__all__ = ["ScaledRows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:

@@ -14,8 +14,6 @@ from lapwing._arrays import Array
 from lapwing._rows.picked import IndexedRows
 from lapwing.exceptions import DataChangedError
 
-__all__ = ["READ_BYTES", "FileStates", "StoredRows", "precision_of"]
-
 READ_BYTES = 2**25  # 32 MB: what is read of files at a time
 
 

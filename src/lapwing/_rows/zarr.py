@@ -8,8 +8,6 @@ from typing import Any
 from lapwing._host.optional import require
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
-__all__ = ["ZarrRows", "is_zarr", "read_zarr"]
-
 
 class ZarrRows(StoredRows):
     """A two-dimensional Zarr array.

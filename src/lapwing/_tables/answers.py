@@ -20,8 +20,6 @@ from lapwing._tables.numerals import read_amount
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 
-__all__ = ["fill_in", "locate", "name_keys"]
-
 _SAME = 1e-6  # spreadsheets keep fifteen digits, and people show fewer
 _NAMED = 3
 

@@ -33,8 +33,6 @@ from lapwing._tables.readings import BadCells, NumberReading, Reading, TextReadi
 from lapwing._tables.words import shorten
 from lapwing._words import quoted
 
-__all__ = ["apply_readings", "join_columns", "read_columns"]
-
 
 def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
     """Put tables with the same columns one below the other."""

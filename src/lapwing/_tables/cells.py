@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from lapwing._tables.numerals import spell
 
-__all__ = ["Cells", "as_text", "cells_of_texts", "join_cells", "keeps_its_spelling"]
-
 # What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
 _ODD = re.compile(r".*_|[+-]?0\d+$")
 _ODD_OR_GROUPED = re.compile(rf"{_ODD.pattern}|[+-]?[1-9]\d{{0,2}}\.\d{{3}}$")

@@ -25,20 +25,6 @@ from lapwing.classes.slips import (
 )
 from lapwing.exceptions import LapwingWarning
 
-__all__ = [
-    "bad_cells",
-    "check_ids",
-    "feature_obstacles",
-    "kinds_of",
-    "numeric_names",
-    "warn_of_counts",
-    "warn_of_labels",
-    "warn_of_markers",
-    "warn_of_numbers",
-    "warn_of_quantities",
-    "warn_of_rare_labels",
-]
-
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1

@@ -20,18 +20,6 @@ from lapwing._words import listed
 from lapwing.classes.slips import words_for_none
 from lapwing.exceptions import LapwingWarning
 
-__all__ = [
-    "CodedLabels",
-    "code_labels",
-    "code_numbers",
-    "code_truth",
-    "folded",
-    "hold_fractions",
-    "mark_unlabeled",
-    "numbers_of",
-    "same_label",
-]
-
 # One number in the ways in which programs write it. 007 and 1_0 are names.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")

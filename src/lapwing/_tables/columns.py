@@ -20,20 +20,6 @@ from lapwing._tables.readings import BadCells, Reading
 from lapwing._tables.words import without_guard
 from lapwing._words import quoted
 
-__all__ = [
-    "CATEGORICAL",
-    "NUMERIC",
-    "Answers",
-    "ColumnNote",
-    "ColumnRoles",
-    "Keys",
-    "RawColumns",
-    "RawTable",
-    "Selection",
-    "nearest",
-    "tidy_names",
-]
-
 NUMERIC, CATEGORICAL = "numeric", "categorical"
 
 

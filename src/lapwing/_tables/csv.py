@@ -30,8 +30,6 @@ from lapwing._tables.numerals import plain_number
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
-__all__ = ["read_csv"]
-
 _SEPARATORS = ",;\t|"
 _LOOK = 30  # lines in which the names of the columns are looked for
 _EMPTY = f'{_SEPARATORS}" \r\n'  # all that a line holds whose cells are empty

@@ -16,19 +16,6 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CLOCK",
-    "ORDERS",
-    "choose_order",
-    "circle",
-    "days_between",
-    "hours_of_day",
-    "order_words",
-    "read_clock",
-    "read_moment",
-    "weekdays",
-]
-
 ORDERS = ("ymd", "dmy", "mdy")
 CLOCK = "clock"
 _SAMPLE = 2000

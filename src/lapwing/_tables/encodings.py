@@ -15,8 +15,6 @@ from typing import BinaryIO
 
 from lapwing._tables.source import Source
 
-__all__ = ["ENCODING_NAMES", "find_encoding", "open_text"]
-
 ENCODING_NAMES = {
     "utf-8-sig": "UTF-8",
     "utf-16": "UTF-16",

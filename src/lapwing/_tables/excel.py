@@ -16,8 +16,6 @@ from lapwing._tables.numerals import plain_number, spell
 from lapwing._tables.source import Source
 from lapwing._words import quoted
 
-__all__ = ["read_excel"]
-
 _LOOK = 30  # rows in which the names of the columns are looked for
 _MIDNIGHT = " 00:00:00"
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from lapwing._tables.cells import Cells, as_text, cells_of_texts
 from lapwing._tables.columns import RawColumns, Selection
 
-__all__ = ["columns_of_frame"]
-
 
 def columns_of_frame(
     frame: Any, header: Sequence[str], selection: Selection, where: str, pl: Any

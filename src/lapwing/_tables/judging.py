@@ -36,19 +36,6 @@ from lapwing._tables.readings import (
 )
 from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
 
-__all__ = [
-    "MAX_VALUES",
-    "Habits",
-    "Unusable",
-    "date_evidence",
-    "doubt_of",
-    "file_evidence",
-    "fractions_of",
-    "judge_leniently",
-    "judge_strictly",
-    "missing_words",
-]
-
 # One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,
 # the text names rows rather than kinds of rows.
 MAX_VALUES = 20

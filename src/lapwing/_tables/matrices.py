@@ -22,8 +22,6 @@ from lapwing._tables.npz import array_text, numbered, take_columns, usual_marker
 from lapwing._tables.source import Source, open_source
 from lapwing._words import listed
 
-__all__ = ["TARGET", "read_labels", "read_matrix_market", "read_svmlight"]
-
 # What stands first in a line of an svmlight file has no name there.
 TARGET = "target"
 

@@ -12,8 +12,6 @@ from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
 
-__all__ = ["array_text", "numbered", "read_npy", "read_npz", "take_columns", "usual_marker"]
-
 _FEATURES, _NAMES = "X", "feature_names"
 
 

@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Amount", "Evidence", "gather_evidence", "plain_number", "read_amount", "spell"]
-
 _UNITS = r"[€$£¥₹₽₺₩%‰]|(?:US)?\$|(?i:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD)"
 _LEADING = re.compile(rf"^([+-]?)\s*({_UNITS})\s*(?=[+\-\d.,])")
 _TRAILING = re.compile(rf"(?<=[\d.,])\s*({_UNITS})$")

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from lapwing._tables.readings import BadCells
 from lapwing._tables.words import shorten
 
-__all__ = ["Obstacles", "tell_all", "text_in_the_way"]
-
 
 class Obstacles:
     """Messages that are gathered, to be raised as one error.

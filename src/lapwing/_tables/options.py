@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["DATE_ORDERS", "DECIMALS", "ReadOptions"]
-
 DECIMALS = ("auto", ".", ",")
 DATE_ORDERS = ("auto", "day", "month")
 

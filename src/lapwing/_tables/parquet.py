@@ -14,8 +14,6 @@ from lapwing._tables.frames import columns_of_frame
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
-__all__ = ["read_parquet"]
-
 
 def read_parquet(source: Source, selection: Selection) -> RawColumns:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""

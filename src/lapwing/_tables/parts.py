@@ -29,17 +29,6 @@ from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import without_guard
 from lapwing._words import listed
 
-__all__ = [
-    "FORMATS",
-    "SVMLIGHT",
-    "TABLES",
-    "Parts",
-    "as_columns",
-    "name_of",
-    "read_alike",
-    "read_parts",
-]
-
 TABLES: dict[str, Callable[[Source, Selection], RawColumns]] = {
     ".csv": read_csv,
     ".tsv": read_csv,

@@ -15,8 +15,6 @@ from lapwing._host.optional import require
 from lapwing._tables.dialect import USUAL
 from lapwing._tables.predictions import Predictions, check_output, csv_lines, write_predictions
 
-__all__ = ["BATCH_FORMATS", "written_in_batches"]
-
 BATCH_FORMATS = (".csv", ".parquet")
 
 

@@ -20,15 +20,6 @@ from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.numerals import read_amount
 from lapwing.exceptions import LapwingWarning
 
-__all__ = [
-    "Predictions",
-    "check_output",
-    "csv_lines",
-    "print_predictions",
-    "write_csv",
-    "write_predictions",
-]
-
 _PAGE = 4096  # bytes; a full disk may have less than this left
 
 

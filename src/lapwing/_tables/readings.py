@@ -19,18 +19,6 @@ from lapwing._tables.cells import Cells
 from lapwing._tables.numerals import plain_number, read_amount
 from lapwing._tables.words import TRUTH_VALUES
 
-__all__ = [
-    "MISSING_VALUE",
-    "OTHER_VALUE",
-    "BadCells",
-    "DateReading",
-    "NumberReading",
-    "Reading",
-    "TextReading",
-    "describe_reading",
-    "reading_from",
-]
-
 # As values of a column of text.
 MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
 _WEEK, _DAY = 7.0, 24.0

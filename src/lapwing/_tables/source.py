@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile
 
-__all__ = ["STANDARD_INPUT", "Source", "open_source"]
-
 STANDARD_INPUT = "-"
 _SIGNATURES = (
     (b"PAR1", ".parquet"),

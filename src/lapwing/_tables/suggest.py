@@ -9,8 +9,6 @@ from lapwing._tables.cells import Cells
 from lapwing._tables.columns import ColumnNote
 from lapwing._tables.judging import MAX_VALUES, missing_words
 
-__all__ = ["suggest_id", "suggest_label"]
-
 _LABEL_NAME = re.compile(
     r"(?:^|[\W_])(?:labels?|class(?:es)?|targets?|y|category|type|kind|outcome|churn|klasse|typ"
     r"|kategorie|art|ziel)(?:$|[\W_])",

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from lapwing._tables.columns import ColumnNote
 from lapwing._words import quoted
 
-__all__ = ["summary_lines"]
-
 
 def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[str]:
     """Say what was done to each column and why.

@@ -60,16 +60,6 @@ from lapwing._tables.readings import (
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
-__all__ = [
-    "Fitted",
-    "Table",
-    "label_rows",
-    "points_of",
-    "read_points",
-    "read_raw",
-    "read_table",
-]
-
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "MISSING_WORDS",
-    "NO_LABEL",
-    "TRUTH_VALUES",
-    "USUAL_MISSING_WORDS",
-    "shorten",
-    "without_guard",
-]
-
 # Compared in lower case. These alone count in a strict reading.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
 

@@ -30,8 +30,6 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array, row_blocks
 
-__all__ = ["Balance", "balance"]
-
 _ARMIJO = 1e-4  # part of the decrease that the slope promises
 _HALVINGS = 40
 _ROUNDINGS = 1e-14

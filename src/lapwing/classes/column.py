@@ -11,16 +11,6 @@ from sklearn.utils.validation import column_or_1d
 
 from lapwing._arrays import Array
 
-__all__ = [
-    "is_missing",
-    "kind_of",
-    "missing_mask",
-    "objects",
-    "plain",
-    "read_column",
-    "settle",
-]
-
 
 def read_column(y: Any) -> Array:
     """A list, array, series or frame of one column as an array of shape (n_samples,).

@@ -15,17 +15,6 @@ from lapwing.classes.markers import AUTO, find_unlabeled, is_auto, unlabeled_amo
 from lapwing.classes.slips import doubt_labels, refuse_slips
 from lapwing.exceptions import LapwingWarning
 
-__all__ = [
-    "ClassLabels",
-    "as_targets",
-    "check_class_weights",
-    "code_classes",
-    "code_known",
-    "decode",
-    "read_known",
-    "read_targets",
-]
-
 _LARGEST = 1e100  # target of a regression: products of larger ones overflow
 
 

@@ -25,8 +25,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.column import is_missing, kind_of, missing_mask, plain
 
-__all__ = ["AUTO", "Unlabeled", "find_unlabeled", "is_auto", "unlabeled_among", "unlabeled_mask"]
-
 AUTO = "auto"
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["PRIOR_WISHES", "as_parts", "is_prior_like", "read_prior"]
-
 _NAMES = ("labels", "uniform", "unknown")
 PRIOR_WISHES = "'labels', 'uniform', 'unknown', None, a dict or an array of one number a class"
 

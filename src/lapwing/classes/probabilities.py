@@ -34,19 +34,6 @@ from scipy.optimize import minimize_scalar
 from lapwing._arrays import Array, row_blocks
 from lapwing.classes.voting import elect, of_each_class
 
-__all__ = [
-    "GRAPH_PRIOR",
-    "LOW_DENSITY_PRIOR",
-    "Sharpness",
-    "SharpnessPrior",
-    "class_probabilities",
-    "fit_sharpness",
-    "gaps_of",
-    "sharpness_of_gaps",
-    "tempered",
-    "usual_gap",
-]
-
 _REACH = 8.0  # spreads from the prior's centre: how far an optimum is looked for
 _LARGEST = 690.0  # of a logarithm: the sharpness itself stays a number
 _GRID = 65

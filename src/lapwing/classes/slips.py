@@ -24,18 +24,6 @@ from lapwing.exceptions import (
     UnlabeledMarkerWarning,
 )
 
-__all__ = [
-    "doubt_labels",
-    "doubt_none_left",
-    "doubt_targets",
-    "doubts_left_out",
-    "near_miss",
-    "nought_among_signs",
-    "refuse_slips",
-    "usual_number",
-    "words_for_none",
-]
-
 # In lower case: what people and programs write where there is no label.
 _WORDS = frozenset(
     [

@@ -25,8 +25,6 @@ import numpy as np
 
 from lapwing._arrays import Array, row_blocks
 
-__all__ = ["Plan", "parted_in_two", "transport"]
-
 _MOST_SWEEPS = 50
 _FRONT = 128  # cheapest moves between two classes that are sorted at a time
 _MOST_PATHS = 10_000_000  # a cap against endless runs: no more than misplaced points are needed

@@ -27,12 +27,6 @@ from lapwing.classes.transport import Plan, transport
 from lapwing.classes.voting import elect
 from lapwing.problem import distinct_rows
 
-__all__ = [
-    "ClassOffsets",
-    "prior_offsets",
-    "whole_volumes",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassOffsets:

@@ -15,20 +15,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = [
-    "as_columns",
-    "as_decisions",
-    "class_pairs",
-    "clearest_first",
-    "coded_columns",
-    "elect",
-    "n_columns",
-    "of_each_class",
-    "posteriors",
-    "vote_matrix",
-    "votes",
-]
-
 
 def n_columns(n_classes: int, *, paired: bool = False) -> int:
     """Columns that n_classes classes take: one for two, else one a class, or one a pair."""

@@ -17,8 +17,6 @@ from lapwing.estimators.progress import Stages
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.anchors import ANCHORS, usual_number
 
-__all__ = ["AnchorEngine", "weigh"]
-
 
 class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
     """`AnchorGraphClassifier` of points on a cluster."""

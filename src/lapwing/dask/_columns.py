@@ -9,8 +9,6 @@ from typing import Any
 from lapwing._arrays import Array
 from lapwing.dask._tall import Tall
 
-__all__ = ["ColumnsOnCluster"]
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnsOnCluster:

@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from lapwing.estimators import _docs
 
-__all__ = ["document"]
-
 T = TypeVar("T", bound=type)
 
 _ENTRIES = {

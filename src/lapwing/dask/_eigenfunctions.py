@@ -26,8 +26,6 @@ from lapwing.graphs.order_statistics import quantiles
 from lapwing.graphs.rotation import Rotation, rotation_along
 from lapwing.spaces import EigenfunctionSum
 
-__all__ = ["EigenfunctionEngine"]
-
 
 class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
     """`EigenfunctionClassifier` of points on a cluster."""

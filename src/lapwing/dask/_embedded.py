@@ -34,8 +34,6 @@ from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSystem
 from lapwing.spaces import FittedFunction, Landmarks
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 
-__all__ = ["EmbeddedClassifierEngine", "EmbeddedRegressorEngine"]
-
 _GROUP_BYTES = 2**29  # of points that one task searches
 _POINTS_PER_MEAN = 50
 

@@ -32,8 +32,6 @@ from lapwing.graphs.order_statistics import quantiles
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import check_weights
 
-__all__ = ["ClassifierOnCluster", "ClusterProblem", "OnCluster"]
-
 _LOG = logging.getLogger("lapwing")
 
 

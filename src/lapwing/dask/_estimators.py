@@ -22,14 +22,6 @@ from lapwing.estimators import (
 )
 from lapwing.graphs import AnchorGraph
 
-__all__ = [
-    "DaskAnchorGraphClassifier",
-    "DaskEigenfunctionClassifier",
-    "DaskLapERLSClassifier",
-    "DaskLapERLSRegressor",
-    "DaskS3VC",
-]
-
 
 @document
 class DaskAnchorGraphClassifier(DaskClassifier):

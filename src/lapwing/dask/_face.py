@@ -24,8 +24,6 @@ from lapwing.dask._session import Session
 from lapwing.dask._tall import Tall
 from lapwing.estimators.template import is_fitted_name
 
-__all__ = ["DaskClassifier", "DaskEstimator", "DaskRegressor"]
-
 
 class DaskEstimator(BaseEstimator):
     """An estimator of lapwing whose points lie on a cluster; see `lapwing.dask`."""

@@ -17,8 +17,6 @@ from lapwing.classes.markers import is_auto, unlabeled_mask
 from lapwing.dask._points import chunks_of, is_collection
 from lapwing.dask._session import Each, Session
 
-__all__ = ["Labels", "check_length", "one_column", "read_labels", "table_of"]
-
 _STAND_IN = 1000  # rows that stand for those of one marker
 
 

@@ -24,8 +24,6 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import Filter, block_width, filtered
 from lapwing.graphs.spectral import DENSE_POINTS, Limits, eigenvalue_gap, limits_of, tell_eigenpairs
 
-__all__ = ["ClusterLaplacian", "eigenpairs_on_cluster"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClusterLaplacian:

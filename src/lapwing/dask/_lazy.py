@@ -12,8 +12,6 @@ from lapwing._host.optional import require
 from lapwing.dask._points import chunks_of, is_array
 from lapwing.dask._tall import Tall
 
-__all__ = ["answers", "lazily", "predictions"]
-
 
 def answers(values: Tall, task: Callable[[Array], Array], like: Array) -> Any:
     """A Dask array of what a task makes of the values of each block.

@@ -29,8 +29,6 @@ from lapwing.spaces import LinearFunction, LinearSpace
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.mapped import same_coordinates
 
-__all__ = ["LowDensityEngine"]
-
 _METHODS = ("gradient", "quasi-newton")
 _DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, as for points in memory
 

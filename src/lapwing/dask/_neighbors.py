@@ -35,8 +35,6 @@ from lapwing.graphs.ties import TIE, nearest_of
 from lapwing.graphs.weights import heat
 from lapwing.linalg import center_of
 
-__all__ = ["check_recipe", "knn_affinity"]
-
 _LOGGER = logging.getLogger("lapwing")
 
 _WEIGHTS = ("heat", "binary")

@@ -15,8 +15,6 @@ from lapwing.dask._session import Each, Session
 from lapwing.dask._tall import Tall
 from lapwing.exceptions import DaskWarning
 
-__all__ = ["Points", "chunks_of", "is_array", "is_collection", "read_points"]
-
 _SAMPLE_BYTES = 2**22  # of rows that are looked at where all would tell no more
 
 

@@ -22,8 +22,6 @@ from lapwing.dask._points import chunks_of, is_array, is_collection
 from lapwing.dask._session import Session
 from lapwing.estimators.template import only_labeled
 
-__all__ = ["accuracy_of", "determination_of"]
-
 
 def accuracy_of(session: Session, model: Any, X: Any, y: Any) -> float:
     """The share of the labelled rows that a fitted classifier answers right.

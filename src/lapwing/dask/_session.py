@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from lapwing._host.optional import require
 
-__all__ = ["Each", "Session", "added"]
-
 _FAN_IN = 8  # results that one task adds
 PATIENCE = 30.0  # seconds without a worker that can work, or without a scheduler
 _LOOK = 1.0  # seconds between two looks at the cluster

@@ -18,8 +18,6 @@ import scipy.sparse as sp
 from lapwing._arrays import Array, is_sparse
 from lapwing.dask._session import Each, Session
 
-__all__ = ["Tall"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tall:

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-__all__ = ["group_classes"]
-
 
 def group_classes(data: Bunch, groups: Sequence[Sequence[int]]) -> Bunch:
     """Join classes of a data set, and leave out the others.

@@ -12,8 +12,6 @@ from sklearn.utils.validation import column_or_1d
 
 from lapwing.classes.markers import is_auto, unlabeled_mask
 
-__all__ = ["check_count", "mask_labels"]
-
 
 def mask_labels(
     y: ArrayLike,

@@ -15,8 +15,6 @@ from sklearn.utils import Bunch
 
 from lapwing.datasets._grouping import group_classes
 
-__all__ = ["MNIST", "USPS", "OpenMLSet", "load_mnist", "load_mnist3vs8", "load_usps"]
-
 
 @dataclass(frozen=True)
 class OpenMLSet:

@@ -12,8 +12,6 @@ from sklearn.utils import check_random_state
 
 from lapwing.datasets._masking import check_count, mask_labels
 
-__all__ = ["make_clock", "make_gaussian2c", "make_gaussian4c", "make_two_moons"]
-
 # The clock of Figure 1 has no printed measures. These keep the hands clear of the border by several
 # times the distance between neighbours on it.
 _MINUTE_HAND, _HOUR_HAND = 0.65, 0.4

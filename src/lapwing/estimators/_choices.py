@@ -12,8 +12,6 @@ from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS
 from lapwing.solvers.manifold.registry import SOLVERS
 
-__all__ = ["CHOICES"]
-
 _WIDTH = 92  # of a line of source, less the indents of a class's docstring and of an entry
 _SIGNS = {name: LOSSES[name] for name in loss_names(TargetKind.SIGNS)}
 _OWN = "Or an object of `{}`; `lapwing.losses` says how to write one."

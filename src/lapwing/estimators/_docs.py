@@ -14,8 +14,6 @@ from typing import TypeVar
 
 from lapwing.estimators._choices import CHOICES
 
-__all__ = ["document"]
-
 T = TypeVar("T", bound=type)
 
 _ENTRIES = CHOICES | {

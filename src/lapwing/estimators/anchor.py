@@ -23,8 +23,6 @@ from lapwing.problem import Problem
 from lapwing.solvers.graph.anchors import anchor_values, mass_scales, normalize_masses
 from lapwing.spaces import AnchorFunction
 
-__all__ = ["AnchorGraphClassifier"]
-
 
 @dataclass(frozen=True, eq=False)
 class AnchorRefits(Refits):

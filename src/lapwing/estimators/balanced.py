@@ -43,8 +43,6 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["BalancedGraphClassifier"]
-
 _NEIGHBORS = 10
 _LANDMARKS = 2000
 _ROW = 0.5  # that a prior may lack for the labels of a class

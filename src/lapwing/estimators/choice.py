@@ -16,23 +16,6 @@ from lapwing.solvers.manifold import registry
 from lapwing.solvers.manifold.stopping import check_interval
 from lapwing.spaces import FullKernelSpace
 
-__all__ = [
-    "LONG",
-    "SOLVERS",
-    "SPEED",
-    "Choice",
-    "EmbeddingChoice",
-    "check_solver",
-    "choose_embedding",
-    "choose_for_kernel_matrix",
-    "choose_solver",
-    "eigenpair_slack",
-    "eigenvectors_wanted",
-    "gradient_traffic",
-    "matrix_points",
-    "seconds_of_columns",
-]
-
 _LOG = logging.getLogger("lapwing")
 
 SOLVERS = ("auto", *registry.SOLVERS)

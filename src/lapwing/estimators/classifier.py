@@ -35,8 +35,6 @@ from lapwing.estimators.refinement import refined
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
-__all__ = ["ManifoldClassifier", "SemiSupervisedClassifier", "check_classes"]
-
 
 def check_classes(targets: Targets, problem: Problem) -> None:
     """Refuse weights that leave a class without a labelled row.

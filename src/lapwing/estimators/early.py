@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.linalg import to_host
 from lapwing.objectives.manifold import Objective, State
@@ -20,9 +21,6 @@ from lapwing.solvers.manifold.stopping import (
     check_interval,
     relative_change,
 )
-from lapwing.spaces.base import Array
-
-__all__ = ["STOPPING", "Validation", "hold_out", "stopping_rule"]
 
 STOPPING = (None, "stability", "validation", "mixed")
 

@@ -21,8 +21,6 @@ from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import LeastSquares, left_out_values, penalized_least_squares
 from lapwing.spaces import EigenfunctionSum, evaluate
 
-__all__ = ["EigenfunctionClassifier"]
-
 
 @dataclass(frozen=True, eq=False)
 class EigenfunctionRefits(Refits):

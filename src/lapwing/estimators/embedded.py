@@ -62,8 +62,6 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["EmbeddedEstimator"]
-
 _LOG = logging.getLogger("lapwing")
 
 

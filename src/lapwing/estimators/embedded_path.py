@@ -25,8 +25,6 @@ from lapwing.solvers.ridge import Observations
 from lapwing.spaces import FullKernelSpace, Space
 from lapwing.spaces.full import ComputedKernel
 
-__all__ = ["EmbeddedPath"]
-
 
 class Spectrum(NamedTuple):
     """A recipe with what it makes of the points."""

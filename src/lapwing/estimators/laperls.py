@@ -11,8 +11,6 @@ from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.estimators.updates import Updatable
 from lapwing.losses import Loss, Squared
 
-__all__ = ["LapERLSClassifier", "LapERLSRegressor"]
-
 
 class _SquaredEstimator(EmbeddedEstimator):
     """Embedded regression with the squared loss."""

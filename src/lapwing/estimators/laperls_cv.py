@@ -9,8 +9,6 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded_path import EmbeddedPath
 from lapwing.estimators.laperls import LapERLSClassifier
 
-__all__ = ["LapERLSClassifierCV"]
-
 # On ten sets (g50c, uspst, pcmac, COIL-20, six of the SSL book; 1500 points at most), 5 draws of
 # 3 / 10 labels a class: mean error of g 27.8 / 21.5 %, LapERLSClassifier() 31.0 / 23.3; by grids
 # chosen on the other nine sets 27.3 / 21.9. A second width changes nothing (27.9 / 21.5), 200

@@ -10,8 +10,6 @@ from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.losses import EpsilonInsensitive, Loss
 
-__all__ = ["LapESVC", "LapESVR"]
-
 
 class _TubeEstimator(EmbeddedEstimator):
     """Embedded regression with the epsilon-insensitive loss."""

@@ -11,8 +11,6 @@ from lapwing.estimators.updates import Updatable
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 
-__all__ = ["LapRLSClassifier", "LapRLSRegressor"]
-
 
 @document
 class LapRLSClassifier(Updatable, ManifoldClassifier):

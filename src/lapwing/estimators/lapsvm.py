@@ -12,8 +12,6 @@ from lapwing.losses.base import Loss, TargetKind
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.losses.registry import as_loss
 
-__all__ = ["LapSVC", "LapSVR"]
-
 
 @document
 class LapSVC(Updatable, ManifoldClassifier):

@@ -50,8 +50,6 @@ from lapwing.solvers.manifold.registry import SOLVERS, Run
 from lapwing.solvers.manifold.stopping import StoppingRule
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
-__all__ = ["ManifoldEstimator", "StoppableEstimator"]
-
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
 # by more than the machines are from each other.
 _BANDWIDTH = 1e10

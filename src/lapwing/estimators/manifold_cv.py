@@ -15,8 +15,6 @@ from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.manifold_path import ManifoldPath
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 
-__all__ = ["LapRLSClassifierCV", "LapRLSRegressorCV", "LapSVCCV"]
-
 # With the default widths and graphs, on six sets (g50c, COIL-20, digit1, usps, coil2 and text),
 # 5 draws of 3 / 10 labels a class: mean error 23.2 / 16.6 %, LapRLSClassifier() 27.8 / 17.3. With
 # 'scale' alone 23.9 / 17.1, without k = 2 23.5 / 17.3, without p = 3 and k = 2 24.6 / 17.6; more

@@ -28,8 +28,6 @@ from lapwing.solvers.manifold.path import (
 from lapwing.solvers.ridge import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
-__all__ = ["ManifoldPath"]
-
 
 class ManifoldPath(PathEstimator):
     """A grid over gamma_A, gamma_I, widths and graphs."""

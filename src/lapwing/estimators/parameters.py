@@ -18,8 +18,6 @@ from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
 from lapwing.solvers.low_density.methods import Method
 from lapwing.spaces import check_space
 
-__all__ = ["Rule", "check_parameters", "check_space_or_auto", "is_count"]
-
 Rule: TypeAlias = tuple[Callable[[Any], bool], str | Callable[[], str]]
 
 

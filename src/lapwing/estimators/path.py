@@ -28,8 +28,6 @@ from lapwing.graphs.default import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 
-__all__ = ["PathEstimator", "PathSolution", "Scored", "Scores"]
-
 _CLEAR = 1.645  # standard errors: what chance exceeds once in twenty times
 _TOLD = ("best_params_", "best_score_", "cv_results_")  # of the choice
 

@@ -14,8 +14,6 @@ from lapwing.graphs import GraphRecipe, Laplacian, as_graph
 from lapwing.kernels import Kernel
 from lapwing.spaces import Space
 
-__all__ = ["Graphed", "Width", "laplacians_of", "nearest", "same_edges", "width_of", "widths_of"]
-
 # Widths that gammas=None tries, times 'scale'.
 _WIDTHS = (1.0, 4.0)
 

@@ -12,8 +12,6 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
 
-__all__ = ["Held", "check_one_entry_a_row", "check_rows", "read_points"]
-
 # A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
 # reading it again and again.
 _SMALL_BYTES = 2**26

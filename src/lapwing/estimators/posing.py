@@ -9,8 +9,6 @@ from lapwing.classes.voting import elect
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.problem import Problem
 
-__all__ = ["volume_problem"]
-
 
 def volume_problem(
     problem: Problem, graph: GraphOperator, prior: Array, *, exact: bool

@@ -14,8 +14,6 @@ from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
 from lapwing.spaces import FittedFunction
 
-__all__ = ["Prepared", "Solution", "Targets", "WantedGraph"]
-
 
 def _check_nothing(targets: Targets, problem: Problem) -> None:
     return

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["SILENT", "Progress", "Stages", "Tick"]
-
 Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
 Tick: TypeAlias = Callable[[Attributes], bool]
 """Tells that a step is done, given the fitted attributes so far; True asks to stop."""

@@ -22,8 +22,6 @@ from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.refine import Refinement, refine
 from lapwing.spaces import FittedFunction
 
-__all__ = ["RefinedSolution", "refined"]
-
 _NUMBERS = 6  # of every point and class that are alive at once
 
 

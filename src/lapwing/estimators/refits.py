@@ -18,8 +18,6 @@ from lapwing.classes.voting import elect
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.estimators.progress import SILENT
 
-__all__ = ["Refits", "relabeled", "removable", "without"]
-
 
 @dataclass(frozen=True, eq=False)
 class Refits:

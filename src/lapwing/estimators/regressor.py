@@ -15,8 +15,6 @@ from lapwing.estimators.prepared import Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
 from lapwing.problem import Problem
 
-__all__ = ["ManifoldRegressor", "SemiSupervisedRegressor", "StoppableRegressor"]
-
 
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
     """What regressions share: missing targets are unlabelled, values are the answers."""

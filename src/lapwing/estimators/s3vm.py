@@ -66,8 +66,6 @@ from lapwing.spaces import (
     make_space,
 )
 
-__all__ = ["S3VC"]
-
 _SINGLE_PRECISION = 5e-3
 _HELD_BYTES = 2**30  # of a kernel matrix for machines of pairs, if a quarter of the memory is more
 

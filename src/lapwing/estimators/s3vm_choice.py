@@ -21,17 +21,6 @@ from lapwing.solvers.low_density.machines import Balance, Observations
 from lapwing.solvers.low_density.methods import as_method, check_losses
 from lapwing.spaces import Linear
 
-__all__ = [
-    "DEFAULT_RATIO",
-    "check_combination",
-    "check_weights_of_all",
-    "choose_unlabeled_loss",
-    "observe",
-    "read_balance",
-    "seconds_of_pairs",
-    "worst",
-]
-
 # C* u / (C l) of C_star=None. With C = 100 and method='gradient' chosen over twenty binary problems
 # of the papers' data (2 or 3 splits each; mean error on the unlabelled points, the SVM 22.4 %):
 #

@@ -49,15 +49,6 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from
 
-__all__ = [
-    "SemiSupervisedEstimator",
-    "is_fitted_name",
-    "only_labeled",
-    "prepare",
-    "solve",
-]
-
-
 _LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 

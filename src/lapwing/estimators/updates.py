@@ -24,8 +24,6 @@ from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
 
-__all__ = ["Updatable"]
-
 
 @dataclass(frozen=True, eq=False)
 class Kept:

@@ -19,8 +19,6 @@ from lapwing.graphs.weights import (
     affinity_of_edges,
 )
 
-__all__ = ["AffinityGraph", "TransformerGraph"]
-
 
 class AffinityGraph(BaseEstimator):
     """Graph given by its affinity matrix.

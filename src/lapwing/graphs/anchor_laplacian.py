@@ -26,8 +26,6 @@ from lapwing._host.memory import require_memory
 from lapwing.graphs.base import CSR, check_power, check_values, tidy
 from lapwing.graphs.scaled import ScaledLaplacian
 
-__all__ = ["AnchorLaplacian"]
-
 _COPIES = 4  # of the affinity that are alive while it is made and checked
 _ENTRY_BYTES = 12  # a float64 and a 32-bit index
 

@@ -41,8 +41,6 @@ from lapwing.graphs.ties import TIE, lots
 from lapwing.linalg import medians, shifted
 from lapwing.problem import distinct_rows
 
-__all__ = ["ANCHORS", "AnchorGraph", "Anchors", "usual_number"]
-
 # Anchors cover the data; they need not be the optimum of k-means. More rounds, and more points
 # than so many an anchor, change errors by less than another random state does.
 _ROUNDS = 10

@@ -28,19 +28,6 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE, Points
 from lapwing.graphs.search import Neighbors, brute_force
 from lapwing.graphs.ties import Nearest, complete
 
-__all__ = [
-    "LOW_RECALL",
-    "RECALL_SAMPLE",
-    "faiss_approximate",
-    "faiss_exact",
-    "faiss_threads",
-    "fewest_lists",
-    "load_faiss",
-    "n_threads",
-    "tuned_lists",
-    "warn_low_recall",
-]
-
 _LOGGER = logging.getLogger("lapwing")
 
 # Relative error of a squared length up to which two candidates may be taken for one another.

@@ -21,19 +21,6 @@ from sklearn.utils import check_array
 from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
 from lapwing._rows import is_rows
 
-__all__ = [
-    "CSR",
-    "GraphRecipe",
-    "check_affinity",
-    "check_normalized",
-    "check_points",
-    "check_power",
-    "check_values",
-    "consecutive_rows",
-    "is_normalized",
-    "tidy",
-]
-
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
 
 # Largest |W - W'| over max |W| that is taken for rounding. It is above the few units in the last

@@ -46,8 +46,6 @@ from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.graphs.base import CSR, consecutive_rows
 from lapwing.graphs.order import near_order
 
-__all__ = ["Filter", "FilterOperator", "Ritz", "block_width", "filtered", "smallest_by_filter"]
-
 _LOGGER = logging.getLogger("lapwing")
 
 _FIRST_DEGREE = 10  # of a random block, about whose spectrum nothing is known

@@ -12,8 +12,6 @@ from lapwing.graphs.affinity import AffinityGraph
 from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.neighbors import KNNGraph
 
-__all__ = ["default_graph", "default_graphs"]
-
 # The term f'L^p f controls the values of f, and not only its average, if p exceeds half the
 # dimension of the manifold. Up to so many features p = 1 is enough, and p = 2 would leave linear
 # trends along a curve free, which one label a class cannot hold down.

@@ -27,8 +27,6 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
-__all__ = ["cover", "design_of", "most_telling", "spectral_prior"]
-
 # Variance of a label's noise over the mean prior variance of a point.
 _NOISE = 0.01
 # delta in the median eigenvalue. The null vectors, one a component, would outweigh all else without

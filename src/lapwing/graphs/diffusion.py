@@ -25,8 +25,6 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.laplacian import Laplacian, sparse_product
 from lapwing.graphs.order import near_order
 
-__all__ = ["Diffusion"]
-
 
 @dataclass(frozen=True, eq=False)
 class Diffusion:

@@ -34,17 +34,6 @@ from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.order_statistics import InPasses, quantiles
 from lapwing.graphs.rotation import FLAT, Rotation, coordinates, principal_rotation
 
-__all__ = [
-    "Eigenfunctions",
-    "Histograms",
-    "bins_between",
-    "check_bins",
-    "density_eigenfunctions",
-    "divided",
-    "eigenfunctions_of",
-    "fit_eigenfunctions",
-]
-
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive
 _MOST_BINS = 2000  # half a second a direction
 _COPIES = 6  # of a matrix of bins: places, affinities, operator, and eigenvectors with workspace

@@ -31,8 +31,6 @@ from lapwing.graphs.base import (
 )
 from lapwing.graphs.scaled import ScaledLaplacian
 
-__all__ = ["Laplacian", "sparse_product"]
-
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).
 _THREADED_WORK = 30_000_000

@@ -14,8 +14,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["LIST_SIZE", "ListPlaces", "centers_of_lists", "empty_lists"]
-
 LIST_SIZE = 39  # points a list below which faiss writes a warning to the terminal
 # Of k-means: lists need to be even, not optimal. Of 200,000 x 64 images twice the lists, trained
 # on twice the points in ten rounds, take 4.6 processor seconds to make instead of 0.6, and 5.7 to

@@ -14,8 +14,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["ListReading"]
-
 
 @dataclass(frozen=True, eq=False)
 class ListReading:

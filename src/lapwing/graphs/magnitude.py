@@ -6,8 +6,6 @@ from typing import Any
 
 from lapwing.linalg import largest_value
 
-__all__ = ["check_magnitude"]
-
 _LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite
 
 

@@ -28,8 +28,6 @@ from lapwing.graphs.weights import (
     affinity_of_edges,
 )
 
-__all__ = ["KNNGraph"]
-
 BACKENDS = ("auto", "sklearn", "faiss")
 # nan_euclidean would need X with NaN, which nothing else in the library takes.
 # Left out: those that need a matrix besides the points, a square X, or holes in it.

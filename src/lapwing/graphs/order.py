@@ -14,8 +14,6 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from lapwing._arrays import Array
 from lapwing.graphs.base import CSR
 
-__all__ = ["near_order"]
-
 _HUBS = 1000  # neighbours that the end of an edge has, on the average
 
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["Columns", "InPasses", "quantiles"]
-
 _CELLS = 512  # of equal width, and as many that hold equally many of the numbers there can be
 _FEW = 2**14  # numbers in a cell that are collected instead of being divided again
 

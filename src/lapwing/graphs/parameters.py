@@ -10,8 +10,6 @@ import numpy as np
 
 from lapwing.graphs.base import check_power, is_normalized
 
-__all__ = ["check_recipe", "one_of"]
-
 # Called with the name and the value of a parameter; raises ValueError.
 Rule: TypeAlias = Callable[[str, Any], object]
 

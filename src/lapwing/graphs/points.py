@@ -20,8 +20,6 @@ from lapwing._arrays import Array, row_blocks
 from lapwing.graphs.ties import Nearest, nearest_of
 from lapwing.linalg import center_of, shifted
 
-__all__ = ["DIFFERENCE_BYTES", "DIFFERENCE_METRICS", "SPARE", "Points", "divide_rows", "unit_rows"]
-
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
 _SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss

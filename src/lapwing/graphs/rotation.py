@@ -24,8 +24,6 @@ from lapwing._host.warn import warn
 from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 
-__all__ = ["FLAT", "Rotation", "coordinates", "principal_rotation", "rotation_along"]
-
 FLAT = 1e-6  # standard deviation, relative to the largest, below which a direction is rounding
 # Up to so many features the covariance (32 MB) is decomposed, beyond by Lanczos' method.
 _COVARIANCE_FEATURES = 2000

@@ -20,8 +20,6 @@ from lapwing.graphs.points import DIFFERENCE_BYTES, unit_rows
 from lapwing.graphs.ties import TIE, Nearest, nearest_of
 from lapwing.linalg import center_of
 
-__all__ = ["RowPoints"]
-
 # Of points that are held at a time while candidates among all others are looked at: each slab takes
 # a pass over the file. A tenth of the points, within these bounds: what is kept of a slab is found
 # again by its place.

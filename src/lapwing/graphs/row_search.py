@@ -36,8 +36,6 @@ from lapwing.graphs.row_points import RowPoints
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.ties import Nearest, complete
 
-__all__ = ["scan_rows", "search_rows"]
-
 _LOGGER = logging.getLogger("lapwing")
 
 _PURPOSE = "A search for neighbours of points on disk"

@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 from lapwing._arrays import Array
 
-__all__ = ["PowerOperator", "ScaledLaplacian"]
-
 
 class PowerOperator(Protocol):
     """L^p: what `ScaledLaplacian` asks of `Laplacian` and `AnchorLaplacian`."""

@@ -15,8 +15,6 @@ from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
 from lapwing.graphs.ties import TIE, Nearest, complete, nearest_of
 
-__all__ = ["Neighbors", "brute_force", "sklearn_neighbors"]
-
 # MB of distances that scikit-learn holds at a time where it computes them in row blocks; its own
 # default is 1 GB, more than everything else in a fit on 10^4 points.
 _WORKING_MEMORY = 64

@@ -15,8 +15,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["GAP", "simplex_weights"]
-
 # Duality gap of z'Hz / 2 at which a row is done, relative to the largest diagonal entry of H.
 GAP = 1e-10
 # Added to the diagonal, relative as well: G is singular where corners are affinely dependent, and

@@ -31,16 +31,6 @@ from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
 
-__all__ = [
-    "DENSE_POINTS",
-    "Eigenpairs",
-    "Limits",
-    "eigenvalue_gap",
-    "limits_of",
-    "smallest_eigenpairs",
-    "tell_eigenpairs",
-]
-
 _LOGGER = logging.getLogger("lapwing")
 
 # Up to here LAPACK takes less than a second; and for more vectors than this share of n, less

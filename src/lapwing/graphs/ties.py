@@ -15,8 +15,6 @@ import scipy.sparse as sp
 from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._rows import blocks_of, is_rows, moments_of
 
-__all__ = ["TIE", "Nearest", "Tying", "complete", "lots", "most_neighbors", "nearest_of"]
-
 # Relative difference of float64 lengths up to which they are one: sums of the same squares in
 # another order. Points of a continuous distribution never come that close.
 TIE = 1e-12

@@ -12,15 +12,6 @@ import scipy.sparse as sp
 from lapwing._arrays import Array
 from lapwing.graphs.base import CSR, tidy
 
-__all__ = [
-    "WEIGHTS",
-    "WEIGHT_FUNCTION",
-    "Edges",
-    "WeightFunction",
-    "affinity_of_edges",
-    "heat",
-]
-
 WeightFunction: TypeAlias = Callable[[Array], Any]
 
 # exp(-x) is 0 from x = 745 on, in float32 from 103 on. An edge to a far outlier would then vanish

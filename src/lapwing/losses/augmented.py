@@ -27,8 +27,6 @@ from lapwing.losses.base import Kind, Loss
 from lapwing.losses.labeled import Hinge
 from lapwing.losses.roots import increasing_root
 
-__all__ = ["Augmented", "AugmentedLoss", "ShiftedHinge", "augmented", "proximal_point"]
-
 _BESIDE = 16 * np.finfo(np.float64).eps  # of a break: where both of its sides can be told
 
 

@@ -9,8 +9,6 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Kind", "Loss", "TargetKind", "UnlabeledLoss"]
-
 
 class Kind(StrEnum):
     """How a loss bends."""

@@ -13,8 +13,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
 
-__all__ = ["check_loss", "check_unlabeled_loss"]
-
 _STEP = 1e-4  # of the differences
 _TOLERANCE = 1e-3  # of their agreement, relative to the larger side
 _HALVINGS = 25  # of the scores' distances, down to some 1e-9

@@ -10,8 +10,6 @@ from array_api_compat import array_namespace
 from lapwing.losses.base import Kind, Loss, TargetKind
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 
-__all__ = ["EpsilonInsensitive", "Hinge", "Squared", "SquaredHinge"]
-
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):

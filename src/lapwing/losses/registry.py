@@ -14,16 +14,6 @@ from lapwing.losses.checks import check_loss, check_unlabeled_loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.losses.unlabeled import GaussianBump, SymmetricHinge
 
-__all__ = [
-    "LOSSES",
-    "UNLABELED_LOSSES",
-    "as_loss",
-    "as_unlabeled_loss",
-    "loss_names",
-    "same_loss",
-    "shown",
-]
-
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss for loss in (SquaredHinge, Hinge, Squared, EpsilonInsensitive)
 }

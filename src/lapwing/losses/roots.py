@@ -9,8 +9,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 
-__all__ = ["increasing_root"]
-
 Increasing: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """x -> values and slopes; elementwise, values not decreasing in x, slopes >= 0."""
 

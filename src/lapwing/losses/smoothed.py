@@ -21,17 +21,6 @@ from scipy.special import expit, ndtr
 
 from lapwing.losses.base import Kind, Loss, UnlabeledLoss
 
-__all__ = [
-    "ModifiedLogistic",
-    "SmoothedHinge",
-    "SmoothedSquaredHinge",
-    "differentiable",
-    "smooth",
-    "smooth_pulse",
-    "smooth_ramp",
-    "smooth_step",
-]
-
 # Of stand-ins: a deviation of 0.05, over which the modified logistic loss bends too.
 _STAND_IN = 0.0025
 _NODES, _SHARES = hermegauss(32)

@@ -17,8 +17,6 @@ from lapwing.losses.base import Kind, UnlabeledLoss
 from lapwing.losses.labeled import Hinge
 from lapwing.losses.smoothed import smooth_pulse, smooth_ramp, smooth_step
 
-__all__ = ["GaussianBump", "SmoothedSymmetricHinge", "SymmetricHinge"]
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianBump(UnlabeledLoss):

@@ -18,16 +18,6 @@ from scipy.special import betaincinv
 from lapwing._arrays import Array
 from lapwing.model_selection.sizes import guessing, label_rows
 
-__all__ = [
-    "CONSTANTS",
-    "PROBABILITY",
-    "Constants",
-    "ErrorEstimate",
-    "effective_counts",
-    "estimate_error",
-    "posterior",
-]
-
 PROBABILITY = 0.9  # of an interval
 
 

@@ -18,22 +18,6 @@ from lapwing.classes.priors import read_prior
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.spaces import Landmarks
 
-__all__ = [
-    "CLUSTERS",
-    "LABELS_ALONE",
-    "RECIPES",
-    "SHEETS",
-    "Candidate",
-    "Chooser",
-    "Recipe",
-    "chosen_by",
-    "default_candidates",
-    "fits_again",
-    "last_step",
-    "quick_candidates",
-    "with_sizes",
-]
-
 LABELS_ALONE = "labels alone"
 CLUSTERS = "classes are clusters"
 SHEETS = "classes are connected sheets"

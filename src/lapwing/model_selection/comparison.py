@@ -46,8 +46,6 @@ from lapwing.model_selection.sizes import agreed_sizes
 from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
 from lapwing.model_selection.witness import call_witness
 
-__all__ = ["Comparison", "compare", "in_order"]
-
 _LOG = logging.getLogger("lapwing")
 
 

@@ -24,8 +24,6 @@ from lapwing.model_selection.sizes import sizes_told
 from lapwing.model_selection.trials import Trial, start
 from lapwing.model_selection.witness import Witness
 
-__all__ = ["Effort", "Evidence", "Looked", "Tried", "look", "objection_to", "try_out"]
-
 # An answer that gives a class less than so much of its share has lost it, and one that contradicts
 # so many of its own labels follows something else. Where labels of the small class can be left out,
 # and the labels alone asked, these tell a lost class from a rare one: 0.3 there as well refuses

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 
 from sklearn.exceptions import FitFailedWarning
 
-__all__ = ["refuse_if_all_failed", "told", "warn_of_failures"]
-
 
 def told(error: Exception) -> str:
     """What is kept of an error: its first line, with its type where that alone may say little."""

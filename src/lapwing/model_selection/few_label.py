@@ -25,8 +25,6 @@ from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.failures import warn_of_failures
 from lapwing.model_selection.sharpening import sharpen_untested
 
-__all__ = ["FewLabelClassifier"]
-
 
 @document
 class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEstimator):

@@ -24,8 +24,6 @@ from lapwing._host.warn import heard, warn
 from lapwing.model_selection.reading import read_labels
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold
 
-__all__ = ["HeldOut", "labeled_cross_val_predict"]
-
 # What has a column a class, so that all models must know the same classes.
 _BY_CLASS = frozenset({"decision_function", "predict_log_proba", "predict_proba"})
 

@@ -14,8 +14,6 @@ from lapwing.classes.voting import as_decisions, clearest_first, elect
 from lapwing.model_selection.sizes import label_rows
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["LeaveOneOut", "leave_one_out"]
-
 _SHOWN = 5  # rows
 
 

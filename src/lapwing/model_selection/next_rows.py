@@ -27,8 +27,6 @@ from lapwing.graphs.registry import graph_reads_rows
 from lapwing.model_selection.candidates import chosen_by
 from lapwing.problem import distinct_rows, some_rows
 
-__all__ = ["rows_to_label", "telling_rows"]
-
 
 def rows_to_label(
     X: Any,

@@ -12,8 +12,6 @@ from lapwing.classes.column import missing_mask, read_column, settle
 from lapwing.classes.labels import as_targets, code_classes
 from lapwing.classes.markers import is_auto, unlabeled_mask
 
-__all__ = ["Labels", "read_labels"]
-
 
 @dataclass(frozen=True)
 class Labels:

@@ -14,8 +14,6 @@ from lapwing.estimators.prepared import Prepared
 from lapwing.estimators.refits import relabeled
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["Reproducibility", "changes_of", "mean_of_classes", "reproducibility"]
-
 # A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make
 # one and a half; five draws take far fewer.
 _POOL_SHARE = 0.5

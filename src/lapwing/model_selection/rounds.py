@@ -19,8 +19,6 @@ from lapwing.classes.voting import elect, of_each_class
 from lapwing.estimators.refits import removable, without
 from lapwing.model_selection.trials import Trial
 
-__all__ = ["LeftOut", "leave_out_rounds", "make_rounds"]
-
 
 class LeftOut(NamedTuple):
     """What rounds have found.

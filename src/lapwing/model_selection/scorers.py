@@ -22,8 +22,6 @@ from lapwing.classes.markers import is_auto, unlabeled_mask
 from lapwing.classes.slips import refuse_slips
 from lapwing.estimators.template import only_labeled
 
-__all__ = ["LabeledScorer", "labeled_scorer"]
-
 
 def labeled_scorer(
     scoring: str | Callable[..., Any] | None = None, *, unlabeled: Any = "auto", **kwargs: Any

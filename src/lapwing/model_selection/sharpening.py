@@ -26,8 +26,6 @@ from lapwing.model_selection.candidates import chosen_by, last_step
 from lapwing.model_selection.rounds import LeftOut, leave_out_rounds
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["calibrate", "relative_sharpness", "sharpen_untested"]
-
 
 def calibrate(
     model: Any,

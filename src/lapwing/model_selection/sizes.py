@@ -26,8 +26,6 @@ from lapwing._arrays import Array
 from lapwing.classes.priors import read_prior
 from lapwing.model_selection.candidates import Candidate, last_step
 
-__all__ = ["agreed_sizes", "guessing", "known_sizes", "label_rows", "sizes_told"]
-
 
 def sizes_told(estimator: Any, codes: Array, classes: Array) -> Array | None:
     """Parts of the classes that an estimator was told by its user, be it to count the labels."""

@@ -30,8 +30,6 @@ from lapwing._words import quoted
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.reading import Labels, read_labels
 
-__all__ = ["LabeledKFold", "LabeledShuffleSplit", "LabeledStratifiedKFold", "LeaveOneLabelOut"]
-
 _NAMED = 5  # classes that a message names before it counts the others
 
 

@@ -14,8 +14,6 @@ from lapwing.classes.probabilities import Sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.model_selection.candidates import chosen_by, last_step
 
-__all__ = ["SureRows", "probability_right", "sharpness_of", "sure_rows"]
-
 _NODES = 9
 _FIVE_PER_CENT = 1.6449  # standard deviations
 

@@ -19,8 +19,6 @@ from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import Chooser
 from lapwing.model_selection.sizes import known_sizes
 
-__all__ = ["Trial", "start"]
-
 
 @dataclass(frozen=True, eq=False)
 class Trial:

@@ -16,8 +16,6 @@ from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
 from lapwing.model_selection.evidence import Evidence
 from lapwing.model_selection.sizes import guessing
 
-__all__ = ["Setting", "caveats", "finds_nothing", "verdict"]
-
 # An estimated error of so much of what guessing has is hardly better than that: it is told, and
 # at the second number the labels alone are used. With 0.7 there as well the regret changes by -0.2
 # to +0.4 points; with 0.9, and without the rule, g241d is six to seven points worse than the labels

@@ -25,8 +25,6 @@ from lapwing.model_selection.candidates import LABELS_ALONE, Candidate
 from lapwing.model_selection.reproducibility import changes_of, mean_of_classes
 from lapwing.model_selection.trials import Trial, start
 
-__all__ = ["Witness", "call_witness"]
-
 # Draws of labels, each of which costs a fit to the labels alone.
 _DRAWS = 10
 

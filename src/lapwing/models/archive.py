@@ -13,18 +13,6 @@ from lapwing._host.memory import require_memory
 from lapwing._version import __version__
 from lapwing.models.schema import forbidden
 
-__all__ = [
-    "FORMAT",
-    "HEADER",
-    "REPORT",
-    "ModelFileError",
-    "check_archive",
-    "check_start",
-    "one_line",
-    "pack",
-    "read_header",
-]
-
 FORMAT = 1  # of the archive; files of a later one are refused
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)

@@ -43,8 +43,6 @@ from lapwing.models.archive import (
 )
 from lapwing.models.schema import canonical_nodes, forbidden, trusted_types
 
-__all__ = ["Model", "load_model", "save_model"]
-
 
 @dataclass(frozen=True)
 class Model:

@@ -28,8 +28,6 @@ from lapwing.model_selection import Candidate, Comparison, Evidence
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces.recipes import SPACES
 
-__all__ = ["canonical_nodes", "forbidden", "texts_from", "trusted_types"]
-
 # Loaders of skops by the types they may make. Without a loader here: functions bound to objects,
 # partials, operators, whatever calls with arguments from the file; trees and losses, whose compiled
 # code trusts its indices.

@@ -30,15 +30,6 @@ from lapwing._arrays import Array
 from lapwing.linalg import column_dot, product
 from lapwing.spaces.base import Space
 
-__all__ = [
-    "EmbeddedObjective",
-    "GraphSide",
-    "Units",
-    "graph_side",
-    "limited_weights",
-    "spectral_side",
-]
-
 # Half the digits of float64: the other half is left to the least weight.
 _DIGITS = 1e8
 _ALL = slice(None)

@@ -30,8 +30,6 @@ from lapwing.spaces.base import CoordinateSpace
 from lapwing.spaces.block_operator import is_read
 from lapwing.spaces.linear import LinearSpace
 
-__all__ = ["CenteredFeatures", "Function", "LowDensityObjective", "mean_ranks", "weighted_ranks"]
-
 _DOUBLED_BYTES = 2**28  # of features in float64 beside those in float32, or the other way round
 _CACHED_BYTES = 2**20  # of features that a core's own memory may hold
 # Of |phi(x)|^2 + |mu|^2, what must be left of |phi(x) - mu|^2 for single precision: four digits.

@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from lapwing._arrays import Array
 from lapwing.linalg import column_dot, to_host
 from lapwing.losses.base import Loss
-from lapwing.spaces.base import Array, QuadraticSystem, Smoothness, Space
-
-__all__ = ["Line", "Objective", "State"]
+from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
 
 
 class State(NamedTuple):

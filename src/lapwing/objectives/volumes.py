@@ -33,8 +33,6 @@ from lapwing._arrays import Array
 from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 
-__all__ = ["CLAMP", "GraphOperator", "Scale", "VolumeProblem", "entropy", "relative_entropy"]
-
 CLAMP = 10.0  # a: what a label weighs beside the shares of its point
 
 

@@ -31,8 +31,6 @@ from lapwing.spaces import (
     VotedFunction,
 )
 
-__all__ = ["save_onnx", "to_onnx"]
-
 # Equal takes texts since 19.
 _OPSET, _IR_VERSION = 19, 9
 _LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less what the nodes take

@@ -20,8 +20,6 @@ from sklearn.preprocessing import (
 
 from lapwing._arrays import Array
 
-__all__ = ["Builder", "OnnxExportError", "apply_step", "text_columns"]
-
 
 class OnnxExportError(ValueError):
     """A model cannot be written in ONNX; the message says what stands in the way."""

@@ -17,8 +17,6 @@ from lapwing.plotting.reading import codes_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CalibrationDisplay"]
-
 _STRATEGIES = ("uniform", "quantile")
 _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 

@@ -14,8 +14,6 @@ from lapwing.plotting.reading import last_step
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ConvergenceDisplay"]
-
 _QUANTITIES = {
     "objective": "Objective",
     "gradient": "Norm of the gradient",

@@ -27,8 +27,6 @@ from lapwing.plotting.reading import codes_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DecisionMapDisplay", "decision_map"]
-
 
 class DecisionMapDisplay(Display):
     """Map of the classes that a classifier gives to the plane, with its confidence.

@@ -13,25 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = [
-    "MARKERS",
-    "PALE",
-    "PALETTE",
-    "Display",
-    "add_legend",
-    "color_of",
-    "explain_signs",
-    "finish",
-    "ink_of",
-    "ink_on",
-    "label_axes",
-    "new_axes",
-    "paper_of",
-    "scatter_class",
-    "strength_of",
-    "write_class",
-]
-
 # The ten colours of M. A. Petroff, "Accessible color sequences for data visualization" (2021),
 # chosen for discriminability under colour-vision deficiencies; the first two come first here too
 # because they are as far apart as colours get for every such reader.

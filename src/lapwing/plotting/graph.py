@@ -30,8 +30,6 @@ from lapwing.problem import distinct_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GraphDisplay"]
-
 
 class GraphDisplay(Display):
     """Graph of a fit over two coordinates, its edges by weight, labelled points marked.

@@ -16,8 +16,6 @@ from lapwing.plotting.reading import last_step, word_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Path", "PathDisplay"]
-
 _MEASURES = {
     "left_out_squared_error": "Leave-one-out squared error",
     "left_out_error": "Share of labels missed when left out",

@@ -23,8 +23,6 @@ from lapwing.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["scatter_predictions"]
-
 
 def scatter_predictions(
     layout: ArrayLike,

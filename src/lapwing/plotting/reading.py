@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from lapwing.classes.column import plain, read_column
 from lapwing.classes.markers import unlabeled_among
 
-__all__ = ["codes_of", "last_step", "word_of"]
-
 _LONGEST = 34
 
 

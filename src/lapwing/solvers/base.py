@@ -12,8 +12,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective, State
 
-__all__ = ["Iteration", "OnIteration", "Result", "Status"]
-
 
 class Status(StrEnum):
     """Why a solver stopped."""

@@ -12,8 +12,6 @@ from lapwing._arrays import Array
 from lapwing.linalg import column_dot, scaled_columns
 from lapwing.solvers.base import Status
 
-__all__ = ["Apply", "Solved", "conjugate_gradient"]
-
 Apply: TypeAlias = Callable[[Array], Array]
 
 

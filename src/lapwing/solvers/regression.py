@@ -16,8 +16,6 @@ from lapwing.linalg import Solve, column_dot, spd_factor
 from lapwing.spaces.base import Space
 from lapwing.spaces.sums import Sums
 
-__all__ = ["FunctionRegression"]
-
 
 @dataclass(frozen=True, eq=False)
 class FunctionRegression:

@@ -13,8 +13,6 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 
-__all__ = ["Observations", "ridge_left_out"]
-
 
 @dataclass(frozen=True, eq=False)
 class Observations:

@@ -32,18 +32,6 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 from lapwing._arrays import Array
 from lapwing.spaces.functions import FittedFunction
 
-__all__ = [
-    "Array",
-    "CoordinateSpace",
-    "Design",
-    "Quadratic",
-    "QuadraticSystem",
-    "Restriction",
-    "Smoothness",
-    "Solution",
-    "Space",
-]
-
 Smoothness: TypeAlias = Callable[[Any], Any]
 """F -> gamma_I L^p F on values (n, c)."""
 

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
-from lapwing.spaces.base import Array
-
-__all__ = ["BlockOperator", "RowFeatures", "is_read"]
-
 
 _READ_BYTES = 2**24  # of a block in float64
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from lapwing._arrays import is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Array, Design, QuadraticSystem, Smoothness
+from lapwing.spaces.base import Design, QuadraticSystem, Smoothness
 from lapwing.spaces.systems import PrimalSystem, PushedSystem
-
-__all__ = ["Coordinates"]
 
 
 class Coordinates:

@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Array, Design, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.base import Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
-
-__all__ = ["ComputedKernel", "FullKernelSpace"]
 
 _KEEPING = Lock()  # threads share the pairs of a fit
 _KEPT_BYTES = 2**28  # of factored restrictions, which cost the cube of their points to make again

@@ -18,18 +18,6 @@ from lapwing._rows import blocks_of, is_rows
 from lapwing.classes.voting import class_pairs, votes
 from lapwing.kernels import Kernel
 
-__all__ = [
-    "AnchorFunction",
-    "EigenfunctionSum",
-    "FittedFunction",
-    "KernelExpansion",
-    "LinearFunction",
-    "NeighborhoodFunction",
-    "VotedFunction",
-    "evaluate",
-    "function_from",
-]
-
 # Of the sum of the terms' sizes: what the order of sums and an eigensolver leave open. Scores of
 # np.eye tie to 1e-12.
 _SETTLED = 1e-10

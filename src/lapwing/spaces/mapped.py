@@ -26,33 +26,15 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing._arrays import is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import blocks_of, rows_of
 from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
-from lapwing.spaces.base import (
-    Array,
-    CoordinateSpace,
-    Design,
-    QuadraticSystem,
-    Restriction,
-    Smoothness,
-)
+from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.block_operator import BlockOperator
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
-
-__all__ = [
-    "KernelFeatures",
-    "Lift",
-    "MappedSpace",
-    "deformed",
-    "factored_restriction",
-    "full_map",
-    "landmark_map",
-    "same_coordinates",
-]
 
 # A restriction to fewer points than this share of the coordinates is factored: products with it
 # then cost less than the factorisation within some hundred of them.

@@ -17,8 +17,6 @@ from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import landmark_map
 
-__all__ = ["SPACES", "Landmarks", "Linear", "SpaceRecipe", "check_space", "make_space"]
-
 _POINTS_PER_CENTER = 100  # of points on disk
 _SELECTIONS = ("random", "kmeans")
 

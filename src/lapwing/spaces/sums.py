@@ -16,8 +16,6 @@ from lapwing._arrays import Array
 from lapwing.linalg import summed, summed_gram
 from lapwing.spaces.base import Design, Space
 
-__all__ = ["Sums"]
-
 # That a sum of kernel values may lose of the identity that is added to it. More, and the rows are
 # lifted first: the lost digits are those of small directions, which a fit gets from nowhere else.
 _ROUNDING = 1e-4

@@ -24,27 +24,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from lapwing._arrays import BLOCK_BYTES, is_sparse, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.linalg import normal_matrix, pivoted_cholesky, spd_factor
-from lapwing.spaces.base import (
-    Array,
-    CoordinateSpace,
-    Quadratic,
-    QuadraticSystem,
-    Smoothness,
-    Solution,
-)
+from lapwing.spaces.base import CoordinateSpace, Quadratic, QuadraticSystem, Smoothness, Solution
 from lapwing.spaces.block_operator import is_read
-
-__all__ = [
-    "DeformedSystem",
-    "FactoredSystem",
-    "PrimalSystem",
-    "PushedSystem",
-    "SupervisedSystem",
-    "expansion_system",
-]
 
 # Columns of a design on disk, for each of which it is read twice. With what smoothing takes they
 # are held three times: 400 bytes a point, as the graph. Of few points they are more.

@@ -13,8 +13,6 @@ from lapwing._app.requests.outputs import Outputs
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import name_of
 
-__all__ = ["SIDE", "FilledRequest", "LabeledRequest", "TableRequest", "named"]
-
 # Not what is done but where it goes and what is said of it: no part of the command that repeats it.
 SIDE = {"side": True}
 

@@ -10,8 +10,6 @@ from lapwing._app.requests.base import SIDE, FilledRequest, named
 from lapwing._app.requests.outputs import Outputs, check_suffix
 from lapwing._tables.options import ReadOptions
 
-__all__ = ["CompareRequest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest(FilledRequest):

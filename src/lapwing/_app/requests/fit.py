@@ -15,8 +15,6 @@ from lapwing._report.next_step import Hints
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.words import shorten
 
-__all__ = ["DEFAULT_METHOD", "FitRequest", "fit_command"]
-
 # What fits a table if nobody says more.
 DEFAULT_METHOD = AUTO
 

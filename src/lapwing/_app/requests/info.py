@@ -9,8 +9,6 @@ from pathlib import Path
 from lapwing._app.requests.base import LabeledRequest
 from lapwing._app.requests.fit import FitRequest
 
-__all__ = ["InfoRequest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class InfoRequest(LabeledRequest):

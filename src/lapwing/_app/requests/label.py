@@ -12,8 +12,6 @@ from lapwing._app.requests.learning import LearningRequest
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
 
-__all__ = ["LabelRequest"]
-
 _REPORT = Path("report.html")
 
 

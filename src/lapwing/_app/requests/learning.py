@@ -14,8 +14,6 @@ from lapwing._app.requests.base import FilledRequest, named
 from lapwing._app.settings import parse_settings
 from lapwing._tables.options import ReadOptions
 
-__all__ = ["METHOD_OF_SETTINGS", "LearningRequest", "following"]
-
 # A parameter is one of a method that has to be known.
 METHOD_OF_SETTINGS = "lapsvc"
 

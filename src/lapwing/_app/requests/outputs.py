@@ -10,8 +10,6 @@ from lapwing._host.files import check_writable
 from lapwing._host.optional import require
 from lapwing._tables.predictions import check_output
 
-__all__ = ["Outputs", "check_suffix"]
-
 _SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
 _EXTRAS = {"model": ("skops.io", "model"), "report": ("jinja2", "report"), "onnx": ("onnx", "onnx")}

@@ -8,8 +8,6 @@ from pathlib import Path
 from lapwing._app.requests.base import SIDE, TableRequest
 from lapwing._app.requests.outputs import Outputs
 
-__all__ = ["PredictRequest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PredictRequest(TableRequest):

@@ -11,8 +11,6 @@ from lapwing._app.requests.learning import LearningRequest, following
 from lapwing._app.requests.outputs import Outputs, check_suffix
 from lapwing._tables.options import ReadOptions
 
-__all__ = ["SuggestRequest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestRequest(LearningRequest):

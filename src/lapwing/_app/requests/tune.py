@@ -8,8 +8,6 @@ from lapwing._app.methods import AUTO, COMMAND_METHODS, find_method
 from lapwing._app.requests.fit import FitRequest
 from lapwing._report.next_step import Hints
 
-__all__ = ["TuneRequest"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TuneRequest(FitRequest):

@@ -12,8 +12,6 @@ from typer.core import TyperCommand
 
 from lapwing._version import __version__
 
-__all__ = ["Command", "UsageError", "app", "run"]
-
 app = typer.Typer(
     name="lapwing",
     help="Label a table in which only a few rows have a label.",

@@ -36,8 +36,6 @@ from lapwing._app.verbs.options import (
 )
 from lapwing._app.verbs.saying import json_text
 
-__all__ = ["compare"]
-
 
 @app.command(cls=Command, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
 def compare(

@@ -14,8 +14,6 @@ from lapwing._app.verbs.app import Command, app
 from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.optional import require
 
-__all__ = ["demo"]
-
 
 @app.command(cls=Command)
 def demo(

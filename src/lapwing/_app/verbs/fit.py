@@ -47,8 +47,6 @@ from lapwing._app.verbs.saying import json_text, seconds, working
 from lapwing._report.page import ReportData, collect
 from lapwing._rows import ParquetRows
 
-__all__ = ["fit", "fit_table"]
-
 
 @app.command(
     cls=Command,

@@ -31,8 +31,6 @@ from lapwing._app.verbs.options import (
 )
 from lapwing._app.verbs.saying import json_text
 
-__all__ = ["info"]
-
 
 @app.command(cls=Command, epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]")
 def info(

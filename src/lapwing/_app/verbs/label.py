@@ -35,8 +35,6 @@ from lapwing._app.verbs.options import (
     Unlabeled,
 )
 
-__all__ = ["label"]
-
 
 @app.command(
     cls=Command,

@@ -11,42 +11,6 @@ from lapwing._app.methods import METHODS
 from lapwing._app.settings import setting_names
 from lapwing._tables.parts import FORMATS
 
-__all__ = [
-    "LEARN",
-    "SAY",
-    "WHAT",
-    "WRITE",
-    "Data",
-    "Dates",
-    "Decimal",
-    "Drop",
-    "Features",
-    "IdColumn",
-    "Impute",
-    "Json",
-    "Keep",
-    "Label",
-    "LabelsFile",
-    "Layout",
-    "Method",
-    "ModelFile",
-    "OnnxFile",
-    "PredictionsFile",
-    "Probabilities",
-    "Quiet",
-    "ReportFile",
-    "Scale",
-    "Seed",
-    "Settings",
-    "Sheet",
-    "SkipLines",
-    "Strict",
-    "Truth",
-    "Unlabeled",
-    "complete_method",
-    "complete_setting",
-]
-
 
 def complete_method(incomplete: str) -> list[str]:
     """Methods that begin so, for the shell's completion."""

@@ -25,10 +25,8 @@ from lapwing._app.verbs.options import (
     SkipLines,
 )
 from lapwing._app.verbs.saying import json_text
-from lapwing._tables.predictions import Predictions, print_predictions
+from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.models import Model
-
-__all__ = ["predict"]
 
 
 @app.command(
@@ -71,7 +69,7 @@ def predict(
         return
     said = _say_predictions(rows, loaded, request)
     with shown.stage("Writing"):
-        workflow.write_predictions(
+        write_predictions(
             rows,
             request.predictions,
             dialect=table.dialect,

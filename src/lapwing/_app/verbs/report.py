@@ -14,8 +14,6 @@ from lapwing._app.verbs.app import Command, app
 from lapwing._app.verbs.options import Quiet
 from lapwing._host.files import atomic_write
 
-__all__ = ["report"]
-
 
 @app.command(cls=Command, epilog="Example: [bold]lapwing report m.lapwing --output report.html[/]")
 def report(

@@ -10,8 +10,6 @@ from lapwing._app import choosing
 from lapwing._app.requests import LearningRequest
 from lapwing._tables.tables import Table
 
-__all__ = ["json_text", "seconds", "working"]
-
 
 def working(request: LearningRequest) -> str:
     """What is done, for who waits."""

@@ -37,8 +37,6 @@ from lapwing._app.verbs.options import (
 )
 from lapwing._app.verbs.saying import json_text, seconds, working
 
-__all__ = ["suggest"]
-
 
 @app.command(
     cls=Command,

@@ -40,8 +40,6 @@ from lapwing._app.verbs.options import (
     complete_method,
 )
 
-__all__ = ["tune"]
-
 
 @app.command(
     cls=Command, epilog="Example: [bold]lapwing tune cells.csv --label type --report r.html[/]"

@@ -11,18 +11,6 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing.exceptions import ConstantFitWarning, LapwingWarning, SingleClassWarning
 
-__all__ = [
-    "check_finite_answers",
-    "hardly_vary",
-    "tell_single_class",
-    "warn_constant_values",
-    "warn_empty_expansion",
-    "warn_lost_class",
-    "warn_outvoted_classes",
-    "warn_single_class",
-    "warn_single_class_of_function",
-]
-
 # Share of the targets' spread below which a regression does not follow them. Decision values may be
 # small and right (2.6e-7 with scikit-learn's check of class weights); of a null solution they are
 # rounding.

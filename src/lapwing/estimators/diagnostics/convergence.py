@@ -11,16 +11,6 @@ from lapwing._host.warn import warn
 from lapwing.exceptions import NoImprovementWarning
 from lapwing.solvers.base import Status
 
-__all__ = [
-    "PRECISE",
-    "warn_descent_not_converged",
-    "warn_embedding_not_solved",
-    "warn_imprecise",
-    "warn_no_improvement",
-    "warn_not_converged",
-    "warn_partition_not_at_rest",
-]
-
 PRECISE = 1e-3  # relative gradient beyond which digits are missed
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from lapwing._host.warn import warn
 from lapwing.exceptions import LongFitWarning
 
-__all__ = ["warn_long_columns", "warn_long_fit", "warn_long_pairs", "warn_long_path"]
-
 
 def warn_long_fit(name: str, n: int, seconds: float, *, regression: bool, can_stop: bool) -> None:
     """Warn before a fit takes minutes; `can_stop` if stopping by predictions is another way."""

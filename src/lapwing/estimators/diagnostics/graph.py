@@ -18,20 +18,6 @@ from lapwing.exceptions import (
 )
 from lapwing.graphs import Laplacian
 
-__all__ = [
-    "LISTED",
-    "drowned",
-    "smoothed_away",
-    "tell_unlabeled_components",
-    "warn_drowned_labels",
-    "warn_few_eigenvectors",
-    "warn_fewer_eigenvectors_than_classes",
-    "warn_labels_not_found_again",
-    "warn_no_class_structure",
-    "warn_smoothed_away",
-    "warn_unlabeled_components",
-]
-
 LISTED = 5  # rows that a warning names
 _SPECKS = 0.01  # of all points
 # Degrees of freedom of virtual labels beside constants; defaults have 0.6 with a label a class on

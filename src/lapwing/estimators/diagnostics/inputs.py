@@ -20,17 +20,6 @@ from lapwing.exceptions import (
 )
 from lapwing.linalg import center_of, largest_value, shifted
 
-__all__ = [
-    "check_linear_scale",
-    "check_target_scale",
-    "warn_calibrated_marker",
-    "warn_doubt",
-    "warn_feature_scales",
-    "warn_nothing_held_out",
-    "warn_outlying_rows",
-    "warn_unreached_margins",
-]
-
 _SCALE_RATIO = 1e4
 # A row that multiplies the variance by less leaves answers as they are (digits, iris, wine, breast
 # cancer and g50c with one row moved off); on the field's data sets the rows farthest off make it

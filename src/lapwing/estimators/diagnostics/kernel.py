@@ -9,8 +9,6 @@ import numpy as np
 from lapwing.kernels import Kernel
 from lapwing.linalg import asymmetry_of, extreme_eigenvalues, spread_rows
 
-__all__ = ["check_kernel", "check_kernel_matrix"]
-
 _SYMMETRY = 1e-5  # relative: float32 kernels of other programs are symmetric to 1e-6 or so
 _NEGATIVITY = 1e-5  # of the largest eigenvalue
 _SAMPLE = 500  # points on which a kernel is looked at that is never formed for all

@@ -12,8 +12,6 @@ from lapwing.classes.column import plain
 from lapwing.exceptions import BalanceWarning, ClassPriorWarning
 from lapwing.solvers.low_density.shares import Contradiction
 
-__all__ = ["warn_contradicted_balance", "warn_contradicted_prior", "warn_missed_prior"]
-
 _CONTRADICTED_PRIOR = 0.1  # of the rows
 _ODDS = 5.0  # to one; of a true prior of USPS 80:20, where two digits look like a class, up to four
 _MISSED = 0.01  # of the points

@@ -15,8 +15,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.solvers.embedded.systems import EmbeddedSystem, Fit, Move
 
-__all__ = ["ActiveSet", "Candidate", "Column", "candidate", "polished"]
-
 _ROUNDED = 1e-8  # of the objective at g = 0: less is its rounding
 _LOSS_ROUNDED, _REASON = 1e7, 1e3  # roundings of g in the loss; times the energy, at most
 _CORRECTIONS = 5

@@ -25,8 +25,6 @@ from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.embedded.systems import EmbeddedResult
 from lapwing.solvers.regression import FunctionRegression
 
-__all__ = ["graph_least_squares"]
-
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
 def graph_least_squares(

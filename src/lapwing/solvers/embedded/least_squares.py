@@ -29,8 +29,6 @@ from lapwing.solvers.embedded.systems import (
     Fit,
 )
 
-__all__ = ["FeatureSide", "KernelSide", "MatrixSide", "least_squares"]
-
 
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):

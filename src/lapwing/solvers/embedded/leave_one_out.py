@@ -22,8 +22,6 @@ from lapwing.linalg import column_dot, spd_halves
 from lapwing.objectives.embedded import GraphSide
 from lapwing.solvers.embedded.least_squares import KernelSide
 
-__all__ = ["LeftOut", "left_out_values"]
-
 _HELD_ALONE = 0.99  # leverages beyond cost more than two digits
 
 

@@ -15,15 +15,6 @@ from lapwing.solvers.embedded.least_squares import FeatureSide, KernelSide, Matr
 from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from lapwing.solvers.embedded.tube import column_threads, tube_regression
 
-__all__ = [
-    "COPIES",
-    "EMBEDDED_METHODS",
-    "EXACT_COPIES",
-    "EmbeddedMethod",
-    "EmbeddedSettings",
-    "require_matrices",
-]
-
 _MATRIX_BYTES = 8
 # Of the normal equations: copies as they are summed, lifted and factored, besides one for each
 # thread, and bytes of the rows that a thread is at. Of 1000 and 2500 landmarks 0.9 of both was

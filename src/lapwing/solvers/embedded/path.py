@@ -22,8 +22,6 @@ from lapwing.linalg import spd_factor
 from lapwing.objectives.embedded import limited_weights
 from lapwing.solvers.ridge import Observations, ridge_left_out
 
-__all__ = ["SpectralPath"]
-
 _FREE = 1e-12  # relative: below this a bias takes constants for nothing
 
 

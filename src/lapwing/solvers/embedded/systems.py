@@ -28,17 +28,6 @@ from lapwing.solvers.base import Status
 from lapwing.spaces.base import Space
 from lapwing.spaces.sums import Sums
 
-__all__ = [
-    "DenseSystem",
-    "Elimination",
-    "EmbeddedResult",
-    "EmbeddedSystem",
-    "FeatureSystem",
-    "Fit",
-    "Move",
-    "StepSolver",
-]
-
 
 class EmbeddedResult(NamedTuple):
     """Outcome of a solver, all columns."""

@@ -31,8 +31,6 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.active_set import ActiveSet, Candidate, Column, candidate, polished
 from lapwing.solvers.embedded.systems import EmbeddedResult, EmbeddedSystem, Fit, Move, StepSolver
 
-__all__ = ["TubeFit", "column_threads", "fit_tube", "tube_regression"]
-
 _REGULAR = 1e-12
 _STALLED = 5  # steps that lower complementarity by less than a tenth: there are no more digits
 _ROUNDING = 1e-4  # of the tolerance: complementarity that smaller steps have nothing to gain from

@@ -23,8 +23,6 @@ from lapwing._arrays import Array
 from lapwing.classes.voting import of_each_class
 from lapwing.solvers.graph.penalized import left_out_values, penalized_least_squares
 
-__all__ = ["AnchorValues", "anchor_values", "mass_scales", "normalize_masses"]
-
 
 @dataclass(frozen=True, eq=False)
 class AnchorValues:

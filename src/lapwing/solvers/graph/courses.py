@@ -16,8 +16,6 @@ from lapwing.solvers.graph.laplace import laplace
 from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.start import SOFTEST, first_codes, scaled, temperature_of
 
-__all__ = ["SOFTNESS", "Course", "Credible", "best_courses", "courses_of", "several"]
-
 SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
 _MIDDLE_FROM = 2
 _HELD_FROM = 3

@@ -48,8 +48,6 @@ from lapwing.solvers.graph.partition import Descent, Partition, electing
 from lapwing.solvers.graph.refine import open_volumes, refine
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["cut"]
-
 _LEVELS = tuple(2.0**-power for power in range(8, -1, -1))  # s
 _LATE = _LEVELS[4:]  # from the answer of threshold dynamics
 _ROUNDS = 8  # at each of them

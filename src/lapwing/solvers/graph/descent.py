@@ -24,8 +24,6 @@ from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_e
 from lapwing.solvers.graph.partition import Descent
 from lapwing.solvers.graph.resolvent import resolvent
 
-__all__ = ["Balanced", "Stage", "Trace", "descend", "n_side_by_side", "side_by_side"]
-
 T = TypeVar("T")
 
 _STEPS = 5  # at one scale: what is left to gain, the next scale finds as well

@@ -43,15 +43,6 @@ from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
 from lapwing.solvers.graph.start import first_codes, reach_of
 
-__all__ = [
-    "LeftOut",
-    "against",
-    "chance_cut",
-    "count_left_out",
-    "most_credible",
-    "table_likelihood",
-]
-
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50
 _FLAT = 1e-9  # of the likelihood

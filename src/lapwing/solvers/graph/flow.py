@@ -62,8 +62,6 @@ from lapwing.solvers.graph.start import (
     temperature_of,
 )
 
-__all__ = ["flow"]
-
 _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
 _REPAIRED = 2  # courses
 _OBEDIENT_FROM = (2, 4)

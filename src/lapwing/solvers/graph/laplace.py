@@ -22,8 +22,6 @@ from lapwing.solvers.graph.partition import (
 )
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["laplace"]
-
 _TOL = 1e-5
 _MAX_ITER = 5000
 

@@ -22,8 +22,6 @@ from lapwing.solvers.graph.partition import Descent, Partition, assigned
 from lapwing.solvers.graph.poisson import poisson
 from lapwing.solvers.graph.resolvent import resolvent, scales_of_contrast
 
-__all__ = ["mbo"]
-
 _CONTRAST = 0.5  # 0.45 to 0.6 are within a point of each other on Uspst, COIL-20 and Digit1
 _MAX_ITER = 50
 _STILL = 1e-4  # part of the points

@@ -6,8 +6,6 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.descent import n_side_by_side
 from lapwing.solvers.graph.order import order_bytes
 
-__all__ = ["partition_bytes", "share_arrays"]
-
 # Arrays of a number for every point and class that are alive at once, measured: 18 for known
 # volumes, 25 with the several starts for unknown ones, 32 where two threads share these.
 _KNOWN, _STARTS, _BESIDE = 22, 30, 6

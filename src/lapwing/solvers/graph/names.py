@@ -26,8 +26,6 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.descent import Stage
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["renamed"]
-
 _TOL = 1e-4
 
 

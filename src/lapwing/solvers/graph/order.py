@@ -13,8 +13,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 
-__all__ = ["Ordered", "in_order", "order_bytes"]
-
 _CACHED = 250_000  # shares: fewer stay in the cache in any order
 
 

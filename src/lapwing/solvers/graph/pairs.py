@@ -10,8 +10,6 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 
-__all__ = ["Pair", "pair_problem", "present_pair"]
-
 
 def pair_problem(
     problem: VolumeProblem, rows: Array, pair: tuple[int, int], second: float

@@ -12,17 +12,6 @@ from lapwing.classes.volumes import prior_offsets
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 
-__all__ = [
-    "Descent",
-    "Doubt",
-    "Partition",
-    "assigned",
-    "electing",
-    "label_shares",
-    "positive_shares",
-    "soft_shares",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Descent:

@@ -17,8 +17,6 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array, is_sparse
 
-__all__ = ["LeastSquares", "left_out_values", "penalized_least_squares"]
-
 # Beyond so many observations a coordinate, leaving all of them out would take longer than the fit.
 _FEW = 500
 _ALONE = 1e-8  # of 1 - h: what an observation leaves to all others

@@ -23,8 +23,6 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.partition import Descent, Partition, assigned, label_shares, soft_shares
 
-__all__ = ["poisson", "poisson_values"]
-
 _LEAST, _MOST = 50, 1000  # steps, as in the authors' code
 
 

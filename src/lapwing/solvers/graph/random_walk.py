@@ -20,8 +20,6 @@ from lapwing.solvers.graph.partition import (
 )
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = ["random_walk"]
-
 _ALPHA = 0.95
 _TOL = 1e-5
 _MAX_ITER = 1000

@@ -43,8 +43,6 @@ from lapwing.solvers.graph.pairs import present_pair
 from lapwing.solvers.graph.partition import electing
 from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
-__all__ = ["Refinement", "diffused", "open_volumes", "refine", "share_out"]
-
 # Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
 # class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to
 # ten 6.4 and to two 6.3; four draws of five labels 2.9 to 3.3 and 2.8.

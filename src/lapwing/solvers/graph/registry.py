@@ -16,8 +16,6 @@ from lapwing.solvers.graph.partition import Partition
 from lapwing.solvers.graph.poisson import poisson
 from lapwing.solvers.graph.random_walk import random_walk
 
-__all__ = ["PARTITIONS", "PartitionMethod"]
-
 
 @dataclass(frozen=True)
 class PartitionMethod:

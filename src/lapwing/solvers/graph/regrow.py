@@ -19,8 +19,6 @@ from lapwing.solvers.graph.descent import Balanced, Stage, descend
 from lapwing.solvers.graph.pairs import pair_problem
 from lapwing.solvers.graph.start import first_codes, reach_of
 
-__all__ = ["regrown"]
-
 
 def regrown(problem: VolumeProblem, found: Balanced, stages: Sequence[Stage]) -> Array | None:
     """Classes of all points with the first contradicted class grown anew; None if there is none.

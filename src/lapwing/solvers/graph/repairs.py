@@ -25,8 +25,6 @@ from lapwing.solvers.graph.names import renamed
 from lapwing.solvers.graph.regrow import regrown
 from lapwing.solvers.graph.swap import swap_pairs
 
-__all__ = ["repaired"]
-
 _PAIRS_FROM, _LAST_FROM = 2, 3
 _NAMED_FROM = (_LAST_FROM, -1)
 _ROUNDS = 3

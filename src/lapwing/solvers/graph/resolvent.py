@@ -18,8 +18,6 @@ from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, Scale, VolumeProblem
 from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
 
-__all__ = ["Scales", "resolvent", "scales_of_contrast", "shifted_solve"]
-
 # The shares of the next step are taken of these values, through a temperature of a tenth: more
 # digits change no answer.
 TOL = 1e-2

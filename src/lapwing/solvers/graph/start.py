@@ -9,15 +9,6 @@ from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = [
-    "SOFTEST",
-    "believed_volumes",
-    "first_codes",
-    "reach_of",
-    "scaled",
-    "temperature_of",
-]
-
 SOFTEST = 0.7  # softness of volumes that are not known, to begin with
 _LEAK = 1e-3
 _TOL = 1e-3

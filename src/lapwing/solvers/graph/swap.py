@@ -25,14 +25,6 @@ from lapwing.solvers.graph.descent import Balanced, Stage, descend, side_by_side
 from lapwing.solvers.graph.pairs import present_pair
 from lapwing.solvers.graph.resolvent import shifted_solve
 
-__all__ = [
-    "Swapped",
-    "smooth_functions",
-    "split_at_volumes",
-    "swap_pairs",
-    "worst_pairs",
-]
-
 _FUNCTIONS = 3
 _SPARE = 3  # columns beside those that are wanted, which make the iteration converge
 _ROUNDS = 4

@@ -24,8 +24,6 @@ from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
 from lapwing.solvers.low_density.multipliers import minimize
 
-__all__ = ["RAMP", "concave_convex", "labeled_by"]
-
 RAMP = 0.3  # S, UniverSVM's option -S as the QN-S3VM paper sets it (Section 4.1.4)
 _ROUNDS = 100
 

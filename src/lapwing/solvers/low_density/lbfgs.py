@@ -19,8 +19,6 @@ from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 
-__all__ = ["Minimum", "OnStep", "descend", "projected_gradient", "reference"]
-
 OnStep: TypeAlias = Callable[[Function], bool]
 """Called after every iteration; True asks to stop."""
 

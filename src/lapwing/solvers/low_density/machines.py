@@ -40,17 +40,6 @@ from lapwing.solvers.low_density.methods import (
 from lapwing.solvers.low_density.shares import Contradiction, contradiction
 from lapwing.spaces.base import CoordinateSpace, Restriction, Space
 
-__all__ = [
-    "Balance",
-    "Machine",
-    "Machines",
-    "Observations",
-    "Recipe",
-    "Tell",
-    "one_vs_one",
-    "one_vs_rest",
-]
-
 _LOG = logging.getLogger("lapwing")
 
 # Measured on Uspst's ten classes, three splits: errors of 18.9, 15.9 and 15.6 % at sharpness 10, 20

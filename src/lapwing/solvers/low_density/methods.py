@@ -32,19 +32,6 @@ from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
 from lapwing.solvers.low_density.multipliers import minimize
 from lapwing.solvers.low_density.switching import DOUBLINGS, switch_labels
 
-__all__ = [
-    "METHODS",
-    "LowDensityResult",
-    "Method",
-    "Settings",
-    "approach",
-    "as_method",
-    "check_losses",
-    "local_minimum",
-    "minimize_low_density",
-    "scheduled",
-]
-
 # Tolerance of the supervised start over that of the solution: where two basins meet, its error
 # decides. It costs little, being about the labelled points alone.
 _SHARP = 1e-2

@@ -21,8 +21,6 @@ from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
 
-__all__ = ["minimize"]
-
 _ROUNDS = 60
 _FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
 _SLOW = 0.25  # a round that leaves more than this of the violation makes the next one stiffer

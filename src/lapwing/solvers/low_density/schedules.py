@@ -26,17 +26,6 @@ from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
 
-__all__ = [
-    "Stage",
-    "continuation",
-    "first_smoothing",
-    "gradient",
-    "last_smoothing",
-    "quasi_newton",
-    "run_stages",
-    "smoothed",
-]
-
 ANNEALING = (0.01, 0.1, 1.0)  # alpha, QN-S3VM paper, Section 4.1.3
 # Continuation paper: Section 4 for the doublings, Section 3 for eleven values of gamma, both ends
 # among them (errata C6).

@@ -28,8 +28,6 @@ from scipy.special import stdtr
 from lapwing._arrays import Array, is_sparse
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 
-__all__ = ["Contradiction", "contradiction"]
-
 # Of the test: the labels' shares must be hard to believe, for where they are right and given up,
 # the answer suffers. Measured with 3 to 25 labels a class on seven sets of even classes, labelled
 # in equal numbers: levels of 5, 2 and 1 % reject in 5, 2 and 1 % of the draws. On seven sets of

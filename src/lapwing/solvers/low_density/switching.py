@@ -22,8 +22,6 @@ from lapwing.solvers.low_density.cccp import labeled_by
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
 from lapwing.solvers.low_density.multipliers import minimize
 
-__all__ = ["DOUBLINGS", "assign", "switch", "switch_labels"]
-
 DOUBLINGS = 10
 _REFITS = 100  # a weight
 # Swaps for less than rounding would go back and forth for ever.

@@ -23,8 +23,6 @@ from lapwing.solvers.base import (
     verdict,
 )
 
-__all__ = ["closed_form"]
-
 
 def closed_form(objective: Objective, *, on_iteration: OnIteration = carry_on) -> Result:
     """Minimise an objective with the squared loss, all columns in one system.

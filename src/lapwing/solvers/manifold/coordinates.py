@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sla
 
+from lapwing._arrays import Array
 from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.base import Result, optimality, verdict
 from lapwing.solvers.manifold.newton import newton
 from lapwing.spaces import LinearSpace
-from lapwing.spaces.base import Array
-
-__all__ = ["Coordinates", "newton_in_coordinates"]
 
 
 @dataclass(frozen=True, eq=False)

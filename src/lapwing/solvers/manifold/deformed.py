@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.newton import FREE_CONSTANT
-from lapwing.spaces.base import Array, Quadratic
+from lapwing.spaces.base import Quadratic
 from lapwing.spaces.full import FullKernelSpace
-
-__all__ = ["DeformedKernel", "Representers"]
 
 
 class Representers(NamedTuple):

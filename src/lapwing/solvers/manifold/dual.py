@@ -18,8 +18,6 @@ from lapwing.solvers.base import Iteration, OnIteration, Result, carry_on, optim
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
 from lapwing.solvers.manifold.reduced import solve_reduced
 
-__all__ = ["dual"]
-
 
 def dual(
     objective: Objective,

@@ -20,14 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on, verdict
 from lapwing.solvers.manifold.coordinates import Coordinates
 from lapwing.solvers.manifold.newton import newton
-from lapwing.spaces.base import Array
-
-__all__ = ["multipliers"]
 
 _ROUNDS = 60
 _STEPS = 100  # of Newton, a round

@@ -10,13 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.losses.base import Kind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.pieces import follow_pieces
 from lapwing.solvers.manifold.reduced import solve_reduced
-from lapwing.spaces.base import Array
-
-__all__ = ["left_out_values"]
 
 
 def left_out_values(

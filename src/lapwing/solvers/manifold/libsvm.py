@@ -19,12 +19,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from lapwing._arrays import Array
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
-from lapwing.spaces.base import Array
-
-__all__ = ["solve_epsilon_insensitive", "solve_hinge"]
 
 _C = 0.5
 _EDGE = 1e-6  # of the bound: nearer coefficients are at it

@@ -13,12 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss
 from lapwing.losses.roots import increasing_root
 from lapwing.objectives.manifold import Line
-from lapwing.spaces.base import Array
-
-__all__ = ["crossings", "exact_line_search"]
 
 
 def exact_line_search(loss: Loss, line: Line) -> Array:

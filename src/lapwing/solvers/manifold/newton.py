@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.linalg import equal_columns, to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import (
@@ -27,9 +28,7 @@ from lapwing.solvers.base import (
     verdict,
 )
 from lapwing.solvers.manifold.line_search import exact_line_search
-from lapwing.spaces.base import Array, QuadraticSystem
-
-__all__ = ["newton"]
+from lapwing.spaces.base import QuadraticSystem
 
 # Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
 FREE_CONSTANT = 1e-12

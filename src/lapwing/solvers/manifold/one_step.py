@@ -16,10 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective
-from lapwing.spaces.base import Array
-
-__all__ = ["one_step_values"]
 
 
 def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:

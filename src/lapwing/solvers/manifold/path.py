@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lapwing._arrays import is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.linalg import pivoted_cholesky, spd_factor
 from lapwing.losses.base import Loss
@@ -29,11 +29,9 @@ from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.newton import FREE_CONSTANT
 from lapwing.solvers.manifold.reduced import solve_reduced
 from lapwing.solvers.ridge import Observations, ridge_left_out
-from lapwing.spaces.base import Array, Smoothness, Space
+from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.full import FullKernelSpace
-
-__all__ = ["DeformedPath", "design_of", "n_ratios", "sees_constants"]
 
 _SAME_RATIO = 1e-9  # relative
 _BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved

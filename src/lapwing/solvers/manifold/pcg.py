@@ -18,14 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
+from lapwing._arrays import Array
 from lapwing.linalg import column_dot, to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
 from lapwing.solvers.manifold.line_search import exact_line_search
 from lapwing.solvers.manifold.stopping import StoppingRule
-from lapwing.spaces.base import Array
-
-__all__ = ["pcg"]
 
 # A column counts as done if its gradient, computed afresh, is within this factor of the limit.
 _DRIFT = 2.0

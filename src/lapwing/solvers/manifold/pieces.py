@@ -23,12 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing._arrays import row_blocks
+from lapwing._arrays import Array, row_blocks
 from lapwing.linalg import equal_columns
 from lapwing.objectives.manifold import Objective
-from lapwing.spaces.base import Array
-
-__all__ = ["follow_pieces"]
 
 _SAME = 1e-10  # of the slopes: a score at a break may be on either piece to rounding
 _ROUNDS = 20  # full steps that have not settled by then may go round for ever

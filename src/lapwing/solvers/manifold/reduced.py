@@ -21,8 +21,6 @@ from lapwing.solvers.manifold.kinks import multipliers
 from lapwing.solvers.manifold.libsvm import solve_epsilon_insensitive, solve_hinge
 from lapwing.solvers.manifold.newton import newton
 
-__all__ = ["REDUCED", "Reduced", "reduced_solver", "solve_reduced"]
-
 
 class _Solve(Protocol):
     def __call__(

@@ -18,8 +18,6 @@ from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.stopping import StoppingRule
 
-__all__ = ["SOLVERS", "ManifoldSolver", "Run"]
-
 
 @dataclass(frozen=True)
 class Run:

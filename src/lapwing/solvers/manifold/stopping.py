@@ -13,19 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.linalg import to_host
 from lapwing.objectives.manifold import State
-from lapwing.spaces.base import Array
-
-__all__ = [
-    "MixedRule",
-    "StabilityRule",
-    "StoppingRule",
-    "ValidationRule",
-    "check_interval",
-    "relative_change",
-]
 
 
 class StoppingRule(Protocol):
