@@ -8,7 +8,10 @@ import importlib.resources
 import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
+import venv
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,6 +92,19 @@ print(*sorted(after - before - sys.stdlib_module_names))
 """
 
 
+USED_BARE = """
+import importlib.metadata, importlib.util, pathlib, sys
+import lapwing, lapwing.datasets
+assert pathlib.Path(lapwing.__file__).is_relative_to(sys.prefix), lapwing.__file__
+assert pathlib.Path(lapwing.__file__).with_name("py.typed").is_file()
+assert importlib.util.find_spec("typer") is None
+X, y = lapwing.datasets.make_two_moons(200, random_state=0)
+answers = lapwing.LapSVC().fit(X, y).transduction_
+entry, = importlib.metadata.entry_points(group="console_scripts", name="lapwing")
+print(importlib.metadata.version("lapwing-learn"), entry.name, len(answers))
+"""
+
+
 def pins() -> dict[str, Requirement]:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = [Requirement(line) for line in lines if line and not line.startswith("#")]
@@ -104,7 +120,7 @@ def requirements() -> Iterator[Requirement]:
     groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     for line in (line for group in groups for line in group):
         requirement = Requirement(line)
-        if requirement.name != "lapwing":
+        if requirement.name != PROJECT["name"]:
             yield requirement
 
 
@@ -147,7 +163,7 @@ def test_version_is_the_installed_one_and_that_of_the_citation() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.search(r"unlabelled points\. Version (.+)\.$", readme, re.M)[1] == lapwing.__version__
     try:
-        installed = importlib.metadata.version("lapwing")
+        installed = importlib.metadata.version(PROJECT["name"])
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("lapwing is imported from its source folder and not installed")
     assert installed == lapwing.__version__
@@ -219,6 +235,75 @@ def test_registered_parts_go_by_public_names(parts: Mapping[str, type], registry
     )
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built from the source distribution, as an index would serve both."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = "import sys; from hatchling.build import *; print({}(sys.argv[1]))"
+
+    def built(what: str, source: Path) -> Path:
+        command = [sys.executable, "-c", build.format(what), str(folder)]
+        done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return folder / done.stdout.strip()
+
+    sdist = built("build_sdist", ROOT)
+    assert sdist.name == f"lapwing_learn-{lapwing.__version__}.tar.gz"
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return built("build_wheel", folder / sdist.name.removesuffix(".tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def bare_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of an environment that holds the wheel and what it requires, and no extras."""
+    home = tmp_path_factory.mktemp("bare")
+    venv.create(home, symlinks=True)
+    place = {"base": str(home), "platbase": str(home)}
+    scripts = Path(sysconfig.get_path("scripts", "venv", place))
+    packages = Path(sysconfig.get_path("purelib", "venv", place))
+    seen: set[tuple[str, frozenset[str]]] = set()
+    for line in PROJECT["dependencies"]:
+        for name in needed(Requirement(line), seen):
+            _link(name, packages)
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "install", wheel]
+    done = subprocess.run(
+        [*pip, "--no-index", "--no-deps", "--no-compile", "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return scripts
+
+
+def _link(name: str, packages: Path) -> None:
+    """Put an installed distribution into another environment, without network and in no time."""
+    installed = importlib.metadata.distribution(name)
+    tops = {Path(file).parts[0] for file in installed.files or ()} - {"..", "__pycache__"}
+    for top in tops:
+        (packages / top).symlink_to(str(installed.locate_file(top)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_the_wheel_fits_where_nothing_but_its_requirements_is_installed(
+    bare_environment: Path,
+) -> None:
+    done = subprocess.run(
+        [bare_environment / "python", "-I", "-c", USED_BARE],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [lapwing.__version__, "lapwing", "200"]
+    done = subprocess.run(
+        [bare_environment / "lapwing", "--help"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'lapwing-learn[cli]'" in done.stderr
+
+
 def test_types_are_shipped() -> None:
     assert importlib.resources.files("lapwing").joinpath("py.typed").is_file()
 
@@ -248,7 +333,7 @@ def test_console_script_exists() -> None:
 
 @pytest.mark.parametrize("extra", sorted(PROJECT["optional-dependencies"]))
 def test_missing_extra_is_named(extra: str) -> None:
-    with pytest.raises(ImportError, match=rf"'no_such_module'.*'lapwing\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"'no_such_module'.*'lapwing-learn\[{extra}\]'"):
         require("no_such_module.part", extra=extra, purpose="A test")
 
 
@@ -261,7 +346,7 @@ def test_command_line_without_its_extra_names_it() -> None:
     )
     result = run_python(code)
     assert result.returncode not in (0, None)
-    assert "lapwing[cli]" in result.stderr
+    assert "lapwing-learn[cli]" in result.stderr
     assert "Traceback" not in result.stderr
 
 

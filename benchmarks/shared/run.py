@@ -17,7 +17,7 @@ from typing import Any, Self
 # Whatever is written before the load of the suite's own work adds to it.
 _BEGUN = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
 
-PACKAGES = ("lapwing", "numpy", "scipy", "scikit-learn")
+PACKAGES = ("lapwing-learn", "numpy", "scipy", "scikit-learn")
 # Where results go says nothing about them, and may name somebody's folders.
 _WITHOUT = ("--output",)
 

@@ -268,7 +268,7 @@ def test_a_missing_extra_is_named() -> None:
             text=True,
             check=False,
         )
-        assert_refused(done, f"the lapwing command needs {module!r}", "lapwing[cli]")
+        assert_refused(done, f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
 
 
 @POSIX
@@ -604,7 +604,7 @@ def test_parquet_output_needs_an_extra_before_the_work(
     path = table.parent / "p.parquet"
     code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
     assert code == 2
-    assert "lapwing[cli]" in said
+    assert "lapwing-learn[cli]" in said
 
 
 def test_demo_without_matplotlib_still_compares(
@@ -616,7 +616,7 @@ def test_demo_without_matplotlib_still_compares(
     assert (code, said) == (0, "")
     assert "LapSVC()" in printed
     assert "No picture" in printed
-    assert "lapwing[plot]" in printed
+    assert "lapwing-learn[plot]" in printed
     assert not picture.exists()
 
 

@@ -249,7 +249,7 @@ def test_without_the_extra_the_error_names_it(
     write("t.csv", table())
     monkeypatch.setitem(sys.modules, "starlette", None)
     said = main("label", "t.csv", "--label", "y", "--no-browser")
-    refused(said, "lapwing label needs 'starlette'", "run pip install '.[label]'")
+    refused(said, "lapwing label needs 'starlette'", "pip install 'lapwing-learn[label]'")
 
 
 def test_fit_takes_the_labels_from_a_later_file_alone(main: Main) -> None:

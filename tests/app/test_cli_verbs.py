@@ -586,9 +586,9 @@ def test_a_full_disk_leaves_no_file_and_no_half(home: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("module", "options", "extra"),
     [
-        ("skops.io", ["--model", "m.lapwing"], "lapwing[model]"),
-        ("jinja2", ["--report", "r.html"], "lapwing[report]"),
-        ("onnx", ["--onnx", "m.onnx"], "lapwing[onnx]"),
+        ("skops.io", ["--model", "m.lapwing"], "lapwing-learn[model]"),
+        ("jinja2", ["--report", "r.html"], "lapwing-learn[report]"),
+        ("onnx", ["--onnx", "m.onnx"], "lapwing-learn[onnx]"),
     ],
 )
 def test_missing_extras_are_named_before_the_work(

@@ -31,8 +31,8 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        # With the dot: the name lapwing on the package index is another project's.
         raise ImportError(
-            f"{purpose} needs {module.split('.')[0]!r}, which is not installed. It comes with "
-            f"'lapwing[{extra}]': in the folder of the repository run pip install '.[{extra}]'"
+            f"{purpose} needs {module.split('.')[0]!r}, which is not installed. Run "
+            f"pip install 'lapwing-learn[{extra}]', or pip install '.[{extra}]' in the folder of "
+            "the repository."
         ) from error

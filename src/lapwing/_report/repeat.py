@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import importlib
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from lapwing._report.text import clean
+from lapwing._version import __version__
 
-_PACKAGES = ("lapwing", "numpy", "scipy", "scikit-learn")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that the numbers depend on."""
-    found = {"Python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            # Run from its source folder, lapwing has no metadata but knows its version.
-            found[name] = str(getattr(importlib.import_module(name), "__version__", "unknown"))
-    return found
+    found = {"Python": platform.python_version(), "lapwing": __version__}
+    return found | {name: version(name) for name in _PACKAGES}
 
 
 def parameters(estimator: Any) -> list[dict[str, Any]]:
