@@ -69,6 +69,8 @@ OPTIONAL = frozenset(
         "distributed",
         "faiss",
         "fastexcel",
+        "filelock",
+        "h11",
         "jinja2",
         "matplotlib",
         "onnx",

@@ -213,17 +213,27 @@ def test_one_journal_is_open_once(tmp_path: Path) -> None:
     first = opened(path)
     with pytest.raises(JournalError, match=r"j is open already\. Label there, or end"):
         opened(path)
-    first.tell("http://127.0.0.1:1/x/")
+    first.keep_address("http://127.0.0.1:1/x/")
     with pytest.raises(JournalError, match=r"open already at http://127\.0\.0\.1:1/x/\. Label"):
         opened(path)
     first.close()
-    opened(path).close()
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["j"]
+    again = opened(path)
+    assert again.address == "http://127.0.0.1:1/x/"
+    again.close()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["j", "j.address"]
 
 
-def test_the_address_is_for_the_owner_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [None, b"", b"\xff", b"elsewhere"])
+def test_the_address_is_for_the_owner_alone(tmp_path: Path, before: bytes | None) -> None:
+    place = tmp_path / "j.address"
+    if before is not None:
+        place.write_bytes(before)
+        place.chmod(0o644)
     journal = opened(tmp_path / "j")
-    assert (tmp_path / "j.lock").stat().st_mode & 0o077 == 0
+    assert journal.address == (before or b"").decode("ascii", "ignore")
+    journal.keep_address("http://127.0.0.1:1/x/")
+    assert journal.address == "http://127.0.0.1:1/x/"
+    assert place.stat().st_mode & 0o077 == 0
     journal.close()
 
 
@@ -257,7 +267,7 @@ def test_other_files_are_refused_and_left_as_they_are(
         with pytest.raises(JournalError, match=told):
             opened(path)
     assert path.read_text(encoding="utf-8") == header
-    assert not (tmp_path / "j.lock").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["j"]
 
 
 @pytest.mark.parametrize("after", ["", '{"measured":{"n_labels":2}}\n', '{"batch'])

@@ -7,9 +7,11 @@ import json
 import random
 import socket
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lapwing
+from lapwing._label import server as application
+from lapwing._label import serving
 from lapwing._label.guard import CONTENT_SECURITY_POLICY, HEADERS
 from lapwing._label.serving import LabelServer
 from tests.label.pages import CLASSES, Browser, problem
@@ -325,6 +329,69 @@ def test_headers_that_never_end_are_refused(refusing: Browser) -> None:
     answer = raw(refusing, b"GET / HTTP/1.1\r\nX: " + b"a" * 200_000)
     assert answer.startswith((b"HTTP/1.1 4", b""))
     assert refusing.get("api/state")["version"] == 0
+
+
+def test_half_a_request_holds_nobody_up(server: LabelServer, browser: Browser) -> None:
+    """More connections that say nothing, or half of a request, than the server has room for."""
+    silent = []
+    for k in range(230):
+        silent.append(socket.create_connection((browser.host, browser.port)))
+        if k % 2:
+            silent[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    assert browser.get("api/state")["version"] == 0
+    answer = browser.post("api/batch", {"rows": [1], "label": "u"})
+    assert (answer.status, answer.json["version"]) == (200, 1)
+    silent[0].settimeout(5)
+    assert silent[0].recv(1) == b"", "the oldest was closed"
+    for connection in silent:
+        connection.close()
+
+
+def test_headers_and_messages_that_do_not_come_are_not_awaited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "_HEADERS", 0.2)
+    monkeypatch.setattr(application, "_BODY_SECONDS", 0.2)
+    with serve() as found:
+        browser = Browser(found.url)
+        begin = f"POST {browser.path}api/batch HTTP/1.1\r\nHost: {browser.host}\r\n"
+        more = "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        for sent, told in (("", b""), (begin, b""), (begin + more, b"HTTP/1.1 408")):
+            with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+                connection.sendall(sent.encode())
+                assert connection.recv(100).startswith(told)
+                assert told or connection.recv(1) == b""
+        # One that goes on after a request has the time for the next one.
+        with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+            for _ in range(2):
+                ask = f"GET {browser.path}api/state HTTP/1.1\r\nHost: {browser.host}\r\n\r\n"
+                connection.sendall(ask.encode())
+                assert connection.recv(2**20).startswith(b"HTTP/1.1 200")
+                time.sleep(0.4)
+            connection.sendall(b"GET ")
+            while connection.recv(2**20):
+                pass
+
+
+def test_the_next_server_of_a_journal_has_the_same_address(tmp_path: Path) -> None:
+    def opened(**options: Any) -> LabelServer:
+        return lapwing.label(X, journal=tmp_path / "j", browser=False, **options)
+
+    with opened() as first:
+        pass
+    with opened() as second:
+        assert second.url == first.url
+    port = Browser(first.url).port
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with opened() as third:  # another port, as this one is taken
+            assert Browser(third.url).path == Browser(first.url).path
+            assert Browser(third.url).port != port
+    (tmp_path / "j.address").write_text("http://127.0.0.1:99999/short/")
+    with opened() as fourth:
+        assert len(Browser(fourth.url).path.strip("/")) == 32
+        assert Browser(fourth.url).path != Browser(first.url).path
 
 
 def test_a_flood_does_not_end_it(browser: Browser, server: LabelServer) -> None:

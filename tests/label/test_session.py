@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -358,6 +359,58 @@ def test_a_class_gets_another_name_and_its_own_back(tmp_path: Path) -> None:
         assert found.labels()[:5].tolist() == ["u", "u", "v", "third", ""]
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), ("new", "w", "v")),  # "v" appears with its first label
+        (("u", "v", "w"), ("new", "v", "w")),
+        (("new", "v", "w"), ("new", "v", "w")),
+        (("v", "u", "new"), ("v", "new", "w")),
+        (("x", "new"), ("x", "new", "w", "v")),
+    ],
+)
+def test_an_empty_class_that_was_renamed_may_be_named_or_not_at_the_next_start(
+    tmp_path: Path, given: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    with session(X, tmp_path, classes=("u", "v", "w")) as found:
+        found.rename_class("u", "other")
+        found.rename_class("other", "new")
+        found.rename_class("w", "W")
+        found.rename_class("W", "w")
+        found.give([3], "v")
+        found.give([4], "new")
+    with session(X, tmp_path, classes=given) as found:
+        assert found.history.classes == expected
+        assert found.labels()[3:6].tolist() == ["v", "new", ""]
+
+
+def test_a_table_may_have_the_new_name_by_now(tmp_path: Path) -> None:
+    """The labels were exported with the new name, and came back with the table."""
+    with session(X, tmp_path) as found:
+        found.give([0, 1], "u")
+        found.rename_class("u", "new")
+    rows = material(X)
+    y = np.array(["new", "new", "v", *[""] * 57], dtype=object)
+    rows = replace(rows, table=replace(rows.table, y=y, labeled=y != ""))
+    found = Session(rows, journal_of(tmp_path, rows))
+    assert found.labels()[:4].tolist() == ["new", "new", "v", ""]
+    assert sorted(found.history.classes) == ["new", "v"]
+    found.close()
+
+
+def test_classes_that_have_swapped_their_names_keep_their_rows(tmp_path: Path) -> None:
+    rows = material(X)
+    y = np.array(["u", "v", *[""] * 58], dtype=object)
+    rows = replace(rows, table=replace(rows.table, y=y, labeled=y != ""))
+    for _ in range(2):
+        found = Session(rows, journal_of(tmp_path, rows))
+        if not found.version:
+            for pair in (("u", "t"), ("v", "u"), ("t", "v")):
+                found.rename_class(*pair)
+        assert found.labels()[:3].tolist() == ["v", "u", ""]
+        found.close()
+
+
 def test_names_that_classes_cannot_get(tmp_path: Path) -> None:
     with session(X, tmp_path) as found:
         found.give([0], "u")
@@ -487,7 +540,8 @@ def test_a_journal_that_holds_what_cannot_be_is_refused(tmp_path: Path) -> None:
         {"batch": 2, "given": [["u", [1]]], "by": "user", "time": ""},
         {"batch": 1, "given": [["NA", [1]]], "by": "user", "time": ""},
         {"undo": 1},
-        {"rename": 1, "from": "u", "to": "v", "time": ""},
+        {"rename": 2, "from": "u", "to": "v", "time": ""},
+        {"rename": 1, "from": "NA", "to": "v", "time": ""},
         {"other": 1},
     ):
         journal = journal_of(tmp_path, rows)

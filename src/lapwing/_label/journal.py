@@ -3,6 +3,9 @@
 Each line is one record, the first is the header. `Journal.append` returns when its line is on the
 disk. A line that was not finished, because the process was killed or the disk was full, was never
 acknowledged: it is cut off, by `append` itself or when the journal is opened again.
+
+Beside the journal lies a file with the last address of the page, readable by its owner alone: the
+next server takes its port and its token, so that a page that is still open goes on by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from lapwing._host.lock import FileLock, LockedError
+from lapwing._host.optional import require
 
 _FORMAT = 1
 _START = b'{"lapwing":"labels"'
@@ -83,24 +86,21 @@ class Journal:
         *,
         opener: Callable[[Path], RawFile] = _open,
     ) -> None:
+        filelock = require("filelock", extra="label", purpose="The page to label on")
         self.path = path
         self.records: list[Record] = []
         self.n_cut = 0
         self._size = 0
         self._torn = False
+        self._address_file = path.with_name(f"{path.name}.address")
+        self._file = opener(path)
         try:
-            self._lock = FileLock(path.with_name(f"{path.name}.lock"))
-        except LockedError as error:
-            raise JournalError(_open_elsewhere(path, error.note)) from None
-        try:
-            self._file = opener(path)
-            try:
-                self._begin(subject, name)
-            except BaseException:
-                self._file.close()
-                raise
+            # The system's lock of the file itself: it ends with the process and is never stale.
+            if not filelock.lock_descriptor(self._file.fileno(), blocking=False):
+                raise JournalError(_open_elsewhere(path, self.address))
+            self._begin(subject, name)
         except BaseException:
-            self._lock.release()
+            self._file.close()
             raise
 
     def append(self, record: Record) -> None:
@@ -129,14 +129,31 @@ class Journal:
         self._size += len(line)
         self._torn = False
 
-    def tell(self, address: str) -> None:
-        """Leave the address for whoever tries to open the journal as well."""
-        self._lock.write(address)
+    @property
+    def address(self) -> str:
+        """Where the page of this journal is, or was last; empty if it never was anywhere."""
+        try:
+            return self._address_file.read_text("ascii").strip()
+        except (OSError, ValueError):
+            return ""
+
+    def keep_address(self, address: str) -> None:
+        """Keep the address of the page for the next server, and for others that open the journal.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        with suppress(FileNotFoundError):  # one that others may read, say
+            self._address_file.unlink()
+        descriptor = os.open(self._address_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{address}\n")
 
     def close(self) -> None:
         """Let others open it."""
         self._file.close()
-        self._lock.release()
 
     def _begin(self, subject: Record, name: str) -> None:
         content = self._file.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import numpy as np
@@ -46,9 +47,11 @@ def replayed(history: History, record: Record, n: int) -> History:
     if "undo" in record:
         return history.without(int(record["undo"]))
     if "rename" in record:
-        renamed = history.classes.index(record["from"])
         if record["rename"] != len(history.batches) + 1:
             raise ValueError(record["rename"])
+        # An empty class is in no record before this one, if it came from the start of that session.
+        history = history.with_class(check_class_name(record["from"]))
+        renamed = history.classes.index(record["from"])
         return history.with_name(renamed, check_class_name(record["to"]), str(record["time"]))
     rows, codes = [], []
     for label, at in record["given"]:
@@ -63,6 +66,23 @@ def replayed(history: History, record: Record, n: int) -> History:
     if record["batch"] != len(history.batches) + 1 or not ((at >= 0) & (at < n)).all():
         raise ValueError(record["batch"])
     return history.with_batch(at, given, str(record["by"]), str(record["time"]))
+
+
+def renamed_from(records: Iterable[Record], n: int) -> dict[str, str]:
+    """First names of the classes that a journal of n rows has renamed, by their names now.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
+        As `replayed`.
+    """
+    history = History.begin(np.full(n, NO_CODE, dtype=np.int32))
+    for record in records:
+        if "measured" not in record:
+            history = replayed(history, record, n)
+    pairs = zip(history.classes, history.first_names, strict=True)
+    # Where classes have swapped their names, a name of the table is the one that it had first.
+    return {name: first for name, first in pairs if name not in history.first_names}
 
 
 def now() -> str:

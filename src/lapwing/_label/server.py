@@ -25,6 +25,7 @@ from lapwing._label.words import RequestError
 
 _LOG = logging.getLogger("lapwing")
 _BODY = 8 * 2**20  # 200,000 rows are 1.4 MB
+_BODY_SECONDS = 30.0
 _THREADS = 6
 _STREAMS = 24
 _WAITING_EVENTS = 256
@@ -297,13 +298,17 @@ async def _body(request: Any) -> bytes:
     Raises
     ------
     RequestError
-        If it is.
+        If it is, or does not come.
     """
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > _BODY:
-            raise RequestError("The message is too long. Select fewer rows at once.", 413)
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for part in request.stream():
+                content += part
+                if len(content) > _BODY:
+                    raise RequestError("The message is too long. Select fewer rows at once.", 413)
+    except TimeoutError:
+        raise RequestError("The message did not come in time.", 408) from None
     return bytes(content)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import re
 import secrets
 import socket
 import threading
@@ -22,7 +24,10 @@ from lapwing.classes.column import objects
 
 _HOST = "127.0.0.1"
 _CONNECTIONS = 200
+_WAITING = 100  # connections whose request has not come yet; of more the oldest are closed
 _IDLE = 10  # seconds that a connection may be silent between two requests
+_HEADERS = 5.0  # seconds that the headers of a request may take
+_TOKEN = re.compile(r"http://127\.0\.0\.1:(\d{1,5})/([A-Za-z0-9_-]{32})/")
 _STARTED = 10.0
 # Python would print what uvicorn says to nobody: a tab that is closed in the middle, say.
 logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
@@ -38,9 +43,10 @@ class LabelServer:
     exports : mapping of str to callable
         Files that the page offers.
     journal : Journal or None
-        The session's; it is told the address.
+        The session's. It keeps the address: the next server has the same token, and an open page
+        goes on by itself if the port is the same, too.
     port : int, default=0
-        Of the loopback; 0 is any that is free.
+        Of the loopback; 0 is that of the last server of the journal, or any that is free.
 
     Attributes
     ----------
@@ -64,12 +70,13 @@ class LabelServer:
     ) -> None:
         uvicorn = require("uvicorn", extra="label", purpose="The page to label on")
         self.session = session
-        token = secrets.token_urlsafe(24)
-        listener = _listen(port)
+        last = _TOKEN.fullmatch("" if journal is None else journal.address)
+        token = secrets.token_urlsafe(24) if last is None else last[2]
+        listener = _listen(port) if port or last is None else _listen_again(int(last[1]))
         self.url = f"http://{_HOST}:{listener.getsockname()[1]}/{token}/"
         config = uvicorn.Config(
             application(session, token, exports),
-            http="h11",
+            http=_connection_class(),
             ws="none",
             loop="asyncio",
             lifespan="off",
@@ -97,7 +104,7 @@ class LabelServer:
                 raise RuntimeError("The page to label on did not start.")
             time.sleep(0.005)
         if journal is not None:
-            journal.tell(self.url)
+            journal.keep_address(self.url)
 
     def labels(self) -> NDArray[Any]:
         """The labels as they are now.
@@ -146,6 +153,58 @@ class LabelServer:
     def __repr__(self) -> str:
         n = int(np.count_nonzero(self.session.history.codes >= 0))
         return f"<LabelServer at {self.url}: {n} of {self.session.material.n} rows have a label>"
+
+
+def _connection_class() -> type[Any]:
+    """The protocol of a connection, with a limit to how long its headers may take.
+
+    A client that opens connections and sends nothing, or half a request, would else hold them
+    until none is left for the page. All clients have the address of the loopback, so that a limit
+    for each address would be one for all: of many that wait, the oldest is closed.
+    """
+    h11_impl = require("uvicorn.protocols.http.h11_impl", extra="label", purpose="The page")
+    idle = require("h11", extra="label", purpose="The page").IDLE
+    waiting: dict[Any, asyncio.TimerHandle] = {}
+
+    class Connection(h11_impl.H11Protocol):  # type: ignore[name-defined]
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            self._await_headers()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is idle:
+                self._await_headers()
+            else:
+                self._stop_waiting()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _await_headers(self) -> None:
+            if self in waiting:
+                return
+            waiting[self] = self.loop.call_later(_HEADERS, self.transport.close)
+            if len(waiting) > _WAITING:
+                oldest = next(iter(waiting))
+                oldest._stop_waiting()
+                oldest.transport.close()
+
+        def _stop_waiting(self) -> None:
+            timer = waiting.pop(self, None)
+            if timer is not None:
+                timer.cancel()
+
+    return Connection
+
+
+def _listen_again(port: int) -> socket.socket:
+    """A listening socket, of this port if it is free."""
+    try:
+        return _listen(port)
+    except OSError:
+        return _listen(0)
 
 
 def _listen(port: int) -> socket.socket:

@@ -7,7 +7,7 @@ A label is in the journal before it counts here. `lapwing._label.model` learns t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -20,7 +20,14 @@ from lapwing._label.learner import Answers, Estimate
 from lapwing._label.maps import Maps
 from lapwing._label.material import Material
 from lapwing._label.model import Model, Task
-from lapwing._label.records import batch_record, class_record, now, replayed, undo_record
+from lapwing._label.records import (
+    batch_record,
+    class_record,
+    now,
+    renamed_from,
+    replayed,
+    undo_record,
+)
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 
@@ -63,7 +70,7 @@ class Session:
         self._journal = journal
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Event], None]] = []
-        self._history = _beginning(material)
+        self._history = _beginning(material, {})
         self._version = 0
         self._curve: dict[int, dict[str, Any]] = {}
         self._notes: tuple[str, ...] = material.notes
@@ -73,8 +80,7 @@ class Session:
                     "The last change in the journal was not finished, and never shown as saved. "
                     "It was cut off.",
                 )
-            for record in journal.records:
-                self._take(record)
+            self._replay(journal)
         n_classes = len(self._history.classes)
         self._model = Model(material, n_classes, self._lock, self._emit, self._keep_point)
         self._maps = Maps(material, lambda: self._model.ground.eigenmap())
@@ -383,24 +389,26 @@ class Session:
         assert code is not None
         return after, code
 
-    def _take(self, record: Record) -> None:
-        """Do again what a record of the journal says."""
+    def _replay(self, journal: Journal) -> None:
+        """Do again what the journal holds."""
+        n = self.material.n
         try:
-            if "measured" in record:
-                point = dict(record["measured"])
-                self._curve[int(point["n_labels"])] = point
-                return
-            before = self._history.classes
-            self._history = replayed(self._history, record, self.material.n)
-            self._curve = _renamed(self._curve, before, self._history.classes)
+            self._history = _beginning(self.material, renamed_from(journal.records, n))
+            for record in journal.records:
+                if "measured" in record:
+                    point = dict(record["measured"])
+                    self._curve[int(point["n_labels"])] = point
+                    continue
+                before = self._history.classes
+                self._history = replayed(self._history, record, n)
+                self._curve = _renamed(self._curve, before, self._history.classes)
+                self._version += 1
         except (KeyError, TypeError, ValueError, IndexError, OverflowError, RequestError):
-            assert self._journal is not None
-            self._journal.close()
+            journal.close()
             raise JournalError(
-                f"{self._journal.path} is damaged: it holds a change that this table cannot have. "
+                f"{journal.path} is damaged: it holds a change that this table cannot have. "
                 "Name another file with --journal."
             ) from None
-        self._version += 1
 
     def _keep_point(self, task: Task, answers: Answers, estimate: Estimate) -> None:
         """One more point of the curve, which a restart finds again if the disk takes it."""
@@ -449,13 +457,15 @@ def _renamed(
     }
 
 
-def _beginning(material: Material) -> History:
+def _beginning(material: Material, first_names: Mapping[str, str]) -> History:
+    """The labels of the table, before the journal, which renames classes from their first names."""
     table = material.table
-    names = np.where(table.labeled, table.y, "").astype(object)
-    known = dict.fromkeys(material.classes)
-    known |= dict.fromkeys(str(label) for label in np.unique(table.y[table.labeled]).tolist())
+    given = np.where(table.labeled, table.y, "").astype(object).tolist()
+    names = [first_names.get(str(name), str(name)) for name in given]
+    known = dict.fromkeys(first_names.get(name, name) for name in material.classes)
+    known |= dict.fromkeys(sorted(set(names) - {""}))
     place = {name: k for k, name in enumerate(known)} | {"": NO_CODE}
-    base = np.array([place[str(name)] for name in names.tolist()], dtype=np.int32)
+    base = np.array([place[name] for name in names], dtype=np.int32)
     return History.begin(base, tuple(known))
 
 
