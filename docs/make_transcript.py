@@ -9,16 +9,21 @@ are left out.
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from sklearn.datasets import load_wine
+
+from lapwing._app.cli import main as main_of_lapwing
 
 ROOT = Path(__file__).resolve().parents[1]
 TRANSCRIPT = ROOT / "docs" / "transcript.txt"
@@ -57,22 +62,21 @@ def transcript() -> str:
         write_tables(Path(folder))
         for command in COMMANDS:
             words = shlex.split(command)
-            if words[0] == "lapwing":
-                words = [sys.executable, "-m", *words]
-            path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-            done = subprocess.run(
-                words,
-                cwd=folder,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-                # One thread: some forecasts of memory depend on how many there are.
-                env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-            )
-            lines = [line.rstrip() for line in done.stdout.splitlines()]
+            lines = [line.rstrip() for line in run(words, Path(folder)).splitlines()]
             parts.append("\n".join([f"$ {command}", *(line for line in lines if line)]))
     return _DIGITS.sub(r"\1…", _SECONDS.sub(_hide, "\n\n".join(parts))) + "\n"
+
+
+def run(words: list[str], folder: Path) -> str:
+    """Run a command in a folder, lapwing in this process, and return all that it prints."""
+    if words[0] != "lapwing":
+        return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+    # One thread: some forecasts of memory depend on how many there are.
+    one_thread = mock.patch.dict(os.environ, {"OMP_NUM_THREADS": "1"})
+    printed = io.StringIO()
+    with chdir(folder), one_thread, redirect_stdout(printed), redirect_stderr(printed):
+        main_of_lapwing(words[1:])
+    return printed.getvalue()
 
 
 def _hide(time: re.Match[str]) -> str:

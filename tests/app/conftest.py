@@ -6,20 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from lapwing._app import cli
 from lapwing._app.requests import fit as fit_requests
+from tests.helpers.commandline import Answer, command
 
 
 @pytest.fixture
-def main(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def main() -> Callable[..., Answer]:
     """The command in this process: its exit code, and what it printed on both streams."""
-
-    def call(*args: object) -> tuple[int, str, str]:
-        code = cli.main([str(arg) for arg in args])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
+    return command
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The command as users meet it: mostly in a process of its own."""
+"""The command as users meet it; signals, pipes and terminals in a process of its own."""
 
 from __future__ import annotations
 
@@ -31,21 +31,14 @@ from lapwing._app.trust import LEVELS
 from lapwing._host.files import atomic_write
 from lapwing._tables.predictions import Predictions, write_predictions
 from lapwing.model_selection import sure_rows
-from tests.helpers.commandline import with_method
+from tests.helpers.commandline import Answer, command, with_method
 
 COMMAND = [sys.executable, "-m", "lapwing"]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs signals, FIFOs and terminals of POSIX")
 
 
-def run(*args: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *with_method(args)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environment},
-    )
+def run(*args: object, **environment: str) -> Answer:
+    return command(*with_method(args), **environment)
 
 
 def main(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
@@ -54,12 +47,11 @@ def main(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, s
     return code, printed.out, printed.err
 
 
-def assert_refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+def assert_refused(done: Answer, *parts: str) -> None:
     """Exit code 2, one line on stderr that says all of `parts`, nothing on stdout."""
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1, done.stderr
+    assert (done.code, done.out) == (2, ""), done.err
+    lines = done.err.splitlines()
+    assert len(lines) == 1, done.err
     assert lines[0].startswith("error: ")
     for part in parts:
         assert part in lines[0]
@@ -101,11 +93,11 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_fit_labels_every_row_of_a_csv_file(table: Path, out: Path, iris: pl.DataFrame) -> None:
     done = run("fit", table, "--label", "kind", "--id", "flower", "--predictions", out)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "iris.csv: 150 rows, 15 with a label\n" in done.stdout
-    assert "LapSVC, 4 columns" in done.stdout
-    assert "Columns as they are" in done.stdout
-    assert str(out) in done.stdout
+    assert (done.code, done.err) == (0, "")
+    assert "iris.csv: 150 rows, 15 with a label\n" in done.out
+    assert "LapSVC, 4 columns" in done.out
+    assert "Columns as they are" in done.out
+    assert str(out) in done.out
     found = rows(out)
     assert list(found[0]) == [
         "id",
@@ -150,7 +142,7 @@ def test_parquet_in_and_out_says_the_same_as_csv(
         "fit", tmp_path / "iris.parquet", *options, "--predictions", tmp_path / "b.parquet"
     )
     for done in (first, second):
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert done == (0, "", "")
     found = pl.read_parquet(tmp_path / "b.parquet")
     assert found.schema["was_labeled"] == pl.Boolean
     assert found.schema["label"] == pl.String
@@ -162,7 +154,7 @@ def test_npz_with_two_classes_and_the_usual_marker(tmp_path: Path) -> None:
     X, y = X[:100], np.where(np.arange(100) % 20 == 0, y[:100], -1)
     np.savez(tmp_path / "t.npz", X=X, y=y)
     done = run("fit", tmp_path / "t.npz", "--label", "y", "--predictions", tmp_path / "p.csv")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
     found = rows(tmp_path / "p.csv")
     assert [row["id"] for row in found[:2]] == ["1", "2"]
     assert [row["label"] for row in found] == ["0"] * 50 + ["1"] * 50
@@ -174,17 +166,17 @@ def test_npz_with_two_classes_and_the_usual_marker(tmp_path: Path) -> None:
 def test_demo_compares_three_methods_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "demo.png"
     done = run("demo", "--output", picture, "--draws", "2")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
     errors = {}
     for name in ("supervised SVM", "LabelSpreading", "LapSVC()"):
-        (line,) = (line for line in done.stdout.splitlines() if name in line)
+        (line,) = (line for line in done.out.splitlines() if name in line)
         errors[name] = float(line.split("±")[0].split()[-1])
     assert errors["LapSVC()"] < errors["supervised SVM"]
-    assert str(picture) in done.stdout
+    assert str(picture) in done.out
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-# --- what they say of wrong input, each in a process of its own ----------------------------------
+# --- what they say of wrong input ----------------------------------------------------------------
 
 GOOD = "x,z,kind\n1,2,a\n3,1,b\n2,5,\n"
 WRONG: dict[str, tuple[str | bytes | None, list[str], tuple[str, ...]]] = {
@@ -259,16 +251,10 @@ def test_not_enough_memory_is_forecast(table: Path, out: Path) -> None:
     assert out.read_text() == "precious"
 
 
-def test_a_missing_extra_is_named() -> None:
-    for module in ("typer", "rich"):
-        code = f"import sys; sys.modules[{module!r}] = None; import lapwing._app.cli as c; "
-        done = subprocess.run(
-            [sys.executable, "-c", code + "sys.exit(c.main(['--version']))"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert_refused(done, f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert_refused(run("--version"), f"the lapwing command needs {module!r}", "lapwing-learn[cli]")
 
 
 @POSIX

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -29,7 +30,8 @@ from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import console, fitting, forecast, workflow
 from lapwing._app.forecast import Size
 from lapwing._app.methods import COMMAND_METHODS, find_method
-from lapwing._app.requests import FitRequest
+from lapwing._app.requests import DEFAULT_METHOD, FitRequest
+from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._app.verbs import saying
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
@@ -44,23 +46,12 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
 from lapwing.solvers.graph.memory import share_arrays
 from lapwing.spaces import FullKernelSpace
-from tests.helpers.commandline import with_method
+from tests.helpers.commandline import command
 from tests.helpers.reading import read_strictly as read_table
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs pipes and limits of POSIX")
+ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["setosa", "versicolor", "virginica"]
-
-
-def installed(*args: object, stdin: bytes | None = None, **environment: str) -> Any:
-    """The command as a user has it, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "lapwing", *with_method(args)],
-        input=stdin,
-        capture_output=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **environment},
-    )
 
 
 Main = Any
@@ -94,12 +85,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, frame: pl.DataFrame) -> Path:
     folder = tmp_path_factory.mktemp("home")
     frame.write_csv(folder / "t.csv")
     frame.write_parquet(folder / "t.parquet")
-    done = installed(
-        "fit", folder / "t.csv", "--label", "kind", "--id", "flower", "--truth", "truth",
+    code, _, err = command(
+        "fit", folder / "t.csv", *FIT, "--method", "lapsvc",
         "--model", folder / "m.lapwing", "--predictions", folder / "p.csv",
         "--report", folder / "r.html", "--onnx", folder / "m.onnx",
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (code, err) == (0, "")
     return folder
 
 
@@ -139,7 +130,10 @@ def test_the_pipeline_encodes_text_and_is_scikit_learns(home: Path, frame: pl.Da
 
 def test_a_table_goes_through_pipes(home: Path, frame: pl.DataFrame) -> None:
     content = (home / "t.csv").read_bytes()
-    done = installed("predict", home / "m.lapwing", "-", stdin=content)
+    done = subprocess.run(
+        [sys.executable, "-m", "lapwing", "predict", home / "m.lapwing", "-"],
+        input=content, capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     found = pl.read_csv(done.stdout)
     assert found["id"].to_list() == frame["flower"].to_list()
@@ -563,22 +557,19 @@ def test_outputs_are_checked_before_the_work(home: Path, main: Main, tmp_path: P
 def test_a_full_disk_leaves_no_file_and_no_half(home: Path, tmp_path: Path) -> None:
     for name in ("p.csv", "p.parquet", "m.lapwing", "r.html"):
         (tmp_path / name).write_text("precious")
-    limit = (
-        "import resource, signal, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); "
-        "from lapwing._app.cli import main; sys.exit(main())"
-    )
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     for outputs in (
         ("--predictions", "p.csv", "--model", "m.lapwing", "--report", "r.html"),
         ("--predictions", "p.parquet"),
     ):
         places = [text if text[0] == "-" else str(tmp_path / text) for text in outputs]
-        done = subprocess.run(
-            [sys.executable, "-c", limit, "fit", str(home / "t.csv"), *FIT, *places],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 2, done.stderr
-        assert done.stderr.startswith("error: ")
-        assert done.stderr.count("\n") == 1
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+        try:
+            answer = command("fit", home / "t.csv", *FIT, *places)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        refused(answer)
     assert {path.read_text() for path in tmp_path.iterdir()} == {"precious"}
     assert len(list(tmp_path.iterdir())) == 4
 
@@ -888,10 +879,10 @@ def test_every_verb_has_help(main: Main, verb: str) -> None:
 
 def test_shell_completion() -> None:
     environment = {"_LAPWING_COMPLETE": "complete_bash", "COMP_WORDS": "lapwing pre"}
-    done = installed(COMP_CWORD="1", **environment)
-    assert (done.returncode, done.stdout.split()) == (0, [b"predict"])
+    code, out, _ = command(COMP_CWORD="1", **environment)
+    assert (code, out.split()) == (0, ["predict"])
     environment["COMP_WORDS"] = "lapwing fit --method lapr"
-    found = installed(COMP_CWORD="3", **environment).stdout.decode().split()
+    found = command(COMP_CWORD="3", **environment).out.split()
     assert found == [name for name in COMMAND_METHODS if name.startswith("lapr")]
     assert "laprls-regressor" in found
 
@@ -926,12 +917,10 @@ def test_standardised_as_scikit_learn_does(main: Main, tmp_path: Path) -> None:
     np.testing.assert_allclose(pipeline[0].mean_, X.mean(axis=0))
 
 
-def test_the_readme_transcript_is_true() -> None:
-    script = Path(__file__).resolve().parents[2] / "docs" / "make_transcript.py"
-    done = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_readme_transcript_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", DEFAULT_METHOD)
+    script = runpy.run_path(str(ROOT / "docs" / "make_transcript.py"))
+    assert script["transcript"]() == script["TRANSCRIPT"].read_text(encoding="utf-8")
 
 
 def test_reading_a_large_table_is_frugal(tmp_path: Path) -> None:
