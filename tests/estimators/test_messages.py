@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 from lapwing import S3VC, AffinityGraph, FewLabelClassifier, KNNGraph, LapRLSRegressor, LapSVC
 from lapwing.datasets import make_two_moons
+from lapwing.model_selection import compare, rows_to_label
 
 X, Y = make_two_moons(40, n_labeled_per_class=3, random_state=0)
+FITTED = LapSVC().fit(X[:, :1], Y)
 DAYS = [datetime.date(2020, 1, 1 + i % 28) for i in range(40)]
 FRAMES = {
     "pandas": pd.DataFrame({"a": X[:, 0], "d": pd.to_datetime(DAYS), "b": X[:, 1]}),
@@ -43,6 +46,12 @@ TEXTS = {
     "polars": (pl.DataFrame({"w": WORDS, "a": X[:, 0], "v": WORDS}), " in 'w', 'v', such as"),
     "documents": (WORDS, ", such as 'some words'"),
     "array": (np.array(WORDS)[:, None], ", such as 'some words'"),
+    "pandas series": (pd.Series(WORDS), ", such as 'some words'"),
+    "pandas series of objects": (pd.Series(WORDS, dtype=object), ", such as 'some words'"),
+    "polars series": (pl.Series(WORDS), ", such as 'some words'"),
+    "pandas index": (pd.Index(WORDS), ", such as 'some words'"),
+    "polars categories": (pl.DataFrame({"w": pl.Series(WORDS, dtype=pl.Categorical)}), " in 'w'"),
+    "bytes": (np.array([b"some words"] * 40)[:, None], ", such as 'some words'"),
     "a huge cell": ([["x" * 10**6]] * 40, f", such as '{'x' * 39}...'"),
 }
 
@@ -55,6 +64,71 @@ def test_texts_are_told_by_their_columns(name: str, model: Any) -> None:
         model.fit(points, Y.astype(float))
     with pytest.raises(ValueError, match=f"X holds texts{where}"):
         KNNGraph(3).affinity(points)
+
+
+DECIMALS = [Decimal(i) for i in range(40)]
+NUMBERS = {
+    "nullable integers": pd.DataFrame({"a": pd.array(range(40), dtype="Int64")}),
+    "nullable floats": pd.DataFrame({"a": pd.array(np.arange(40.0), dtype="Float32")}),
+    "categories of numbers": pd.DataFrame({"a": pd.Categorical(range(40))}),
+    "pandas objects": pd.DataFrame({"a": range(40)}, dtype=object),
+    "pandas decimals": pd.DataFrame({"a": DECIMALS}),
+    "polars integers": pl.DataFrame({"a": pl.Series(range(40), dtype=pl.UInt8)}),
+    "polars decimals": pl.DataFrame({"a": pl.Series(DECIMALS, dtype=pl.Decimal(10, 2))}),
+    "sparse columns": pd.DataFrame({"a": pd.arrays.SparseArray(np.arange(40))}),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_columns_of_numbers_of_any_type(name: str) -> None:
+    graph = KNNGraph(3, normalized=False)
+    expected = graph.affinity(np.arange(40.0)[:, None])
+    np.testing.assert_allclose(graph.affinity(NUMBERS[name]).toarray(), expected.toarray(), 1e-6)
+
+
+COLUMN = X[:, 0]
+NOT_NUMBERS: dict[str, tuple[Any, type[Exception], str]] = {
+    "series": (pd.Series(COLUMN), ValueError, r"X is one column of 40 values\. .*X\.to_frame\(\)"),
+    "polars series": (pl.Series(COLUMN), ValueError, r"X is one column of 40 values"),
+    "query": (pl.LazyFrame({"a": COLUMN}), ValueError, r"X is a LazyFrame, .* X\.collect\(\)"),
+    "dates": (pd.DataFrame({"d": DAYS}), ValueError, "X holds dates or times in 'd'"),
+    "array of dates": (np.array(DAYS)[:, None], ValueError, "X holds dates or times, and"),
+    "pandas.NA": (pd.DataFrame({"d": [1, pd.NA] * 20}), ValueError, "X contains <NA> in 'd'.*Fill"),
+    "nullable gap": (
+        pd.DataFrame({"d": pd.array([1, None] * 20, dtype="Int64")}),
+        ValueError,
+        "X contains NaN in 20 places, first in row 1, column 0",
+    ),
+    "polars null": (pl.DataFrame({"d": [1, None] * 20}), ValueError, "X contains NaN in 20 places"),
+    "lists": (pl.DataFrame({"d": [[1, 2]] * 40}), ValueError, "X holds ndarrays in 'd' where"),
+    "structs": (pl.DataFrame({"d": [{"a": 1}] * 40}), ValueError, "X holds .* in 'd' where"),
+    "ragged": ([[1], [1, 2]] * 20, ValueError, "X holds lists where .* Give rows of equal length"),
+    "intervals": (
+        pd.DataFrame({"d": pd.cut(COLUMN, 3)}),
+        TypeError,
+        "X holds objects of type Interval in 'd', and features are numbers",
+    ),
+    "dict": ({"a": COLUMN}, TypeError, r"X is of type dict\. Give the points as a table of shape"),
+    "nothing": (None, ValueError, r"X is of type NoneType\. Give the points as a table"),
+    "complex": (pd.DataFrame({"d": COLUMN + 1j}), ValueError, "X holds complex numbers"),
+    "sparse gaps": (
+        pd.DataFrame({"d": pd.arrays.SparseArray(COLUMN)}),
+        ValueError,
+        r"fill value is not 0\. Give X\.sparse\.to_dense\(\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_tables_that_are_not_numeric(name: str) -> None:
+    points, error, message = NOT_NUMBERS[name]
+    fits = [LapSVC().fit, FewLabelClassifier().fit, compare, rows_to_label]
+    for fit in fits[: 1 if name in ("dict", "nothing", "ragged") else 4]:  # these have no shape
+        with pytest.raises(error, match=message):
+            fit(points, Y)
+    if not hasattr(type(points), "columns"):
+        with pytest.raises(error, match=message):
+            FITTED.predict(points)
 
 
 def test_numbers_that_are_written_as_texts_are_numbers() -> None:

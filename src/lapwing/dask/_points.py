@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from lapwing._arrays import Array, is_sparse, refuse_misread, texts_told
+from lapwing._arrays import Array, is_sparse
+from lapwing._features import reading_features
 from lapwing._host.optional import require
 from lapwing._host.warn import warn
 from lapwing.dask._session import Each, Session
@@ -157,15 +158,15 @@ def _numbers(chunk: Any) -> Array:
             "X has sparse chunks, which are not read on a cluster. Use X.map_blocks(lambda block: "
             "block.toarray()), or fewer features."
         )
-    refuse_misread(chunk)
-    block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
+    with reading_features(chunk):
+        block = chunk.to_numpy() if hasattr(chunk, "to_numpy") else np.asarray(chunk)
     if block.ndim != 2:
         raise ValueError(f"The chunks of X must have two dimensions; one has {block.ndim}.")
     if block.dtype.kind == "c":  # a cast would leave out the imaginary parts
         raise ValueError("X must hold real numbers only, and it holds complex ones.")
     if block.dtype not in (np.float32, np.float64):
         try:
-            with texts_told(chunk):
+            with reading_features(chunk):
                 block = block.astype(np.float64)
         except TypeError as error:
             raise ValueError(f"X must hold numbers only: {error}.") from error

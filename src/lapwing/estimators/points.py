@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
+from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
 
@@ -69,7 +70,9 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
 
 def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:
     """Refuse y that has not an entry for every row of X, as where it has only the labels."""
-    n, given = _num_samples(X), _num_samples(y)
+    with reading_features(X):
+        n = _num_samples(X)
+    given = _num_samples(y)
     if n != given:
         marker = "NaN" if regression else "-1 or a missing value (see the parameter unlabeled)"
         raise ValueError(

@@ -27,7 +27,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lapwing._arrays import Array, is_sparse, refuse_gaps, refuse_misread, texts_told
+from lapwing._arrays import Array, is_sparse
+from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
@@ -98,11 +99,13 @@ def only_labeled(labeled: Array, X: Any, sample_weight: Any) -> tuple[Any, Any]:
         If no row is labelled, or there is not an entry for each row of X.
     """
     points = rows_else(X)
+    with reading_features(points):
+        n = _num_samples(points)
     for what, given in (("y", labeled), ("sample_weight", sample_weight)):
-        if given is not None and (count := _num_samples(given)) != _num_samples(points):
+        if given is not None and (count := _num_samples(given)) != n:
             raise ValueError(
-                f"X has {_num_samples(points)} rows, but {what} has {count} entries: score takes "
-                "one for each row of X."
+                f"X has {n} rows, but {what} has {count} entries: score takes one for each row of "
+                "X."
             )
     if labeled.all():
         return X, sample_weight
@@ -295,7 +298,6 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         return X, targets
 
     def _read_points(self, X: Any, *, reset: bool) -> Any:
-        refuse_misread(X)
         # Every function is evaluated in blocks; not every fit is.
         X = read_points(
             X,
@@ -316,7 +318,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             validate_data(self, X.header, reset=reset, skip_check_array=True)
             X = check_array(X.values, estimator=self, input_name="X", **checks)
         else:
-            with texts_told(X):
+            with reading_features(X):
                 X = validate_data(self, X, reset=reset, accept_sparse="csr", **checks)
         refuse_gaps(X, getattr(self, "feature_names_in_", None), pairwise=self._pairwise())
         return _canonical(X) if is_sparse(X) else X

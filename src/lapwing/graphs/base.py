@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
+from lapwing._arrays import Array
+from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import is_rows
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"
@@ -107,8 +108,7 @@ def check_points(X: Any, owner: str) -> Any:
     """
     if is_rows(X):
         return X
-    refuse_misread(X)
-    with texts_told(X):
+    with reading_features(X):
         X = check_array(
             X,
             accept_sparse="csr",

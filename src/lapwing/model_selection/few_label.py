@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lapwing._arrays import Array, refuse_gaps, refuse_misread, texts_told
+from lapwing._arrays import Array
+from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
@@ -203,8 +204,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
         if is_rows(X):
             validate_data(self, header_of(X), skip_check_array=True)
             return X
-        refuse_misread(X)
-        with texts_told(X):
+        with reading_features(X):
             X = validate_data(
                 self,
                 X,

@@ -1,0 +1,230 @@
+"""Checks of X: a table of finite numbers, or an error that names the place and the cure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+
+from lapwing._arrays import is_sparse, refuse_masked
+from lapwing._words import quoted
+
+_CURES = {
+    "NaN": (
+        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn, or leave "
+        "these rows out. Only y may have missing values: they mark rows without a label."
+    ),
+    "infinity": "Replace it by a number, or leave these rows out.",
+}
+_KERNEL_CURE = (
+    "X is a kernel matrix (kernel='precomputed'): mend the points that it comes from and compute "
+    "it again, or leave these points out of its rows and columns."
+)
+_MASK_CURE = "Fill them first, e.g. SimpleImputer().fit_transform(X.filled(numpy.nan))."
+_TEXT_SHOWN = 40  # characters
+_TIME_DTYPES = ("date", "time", "duration", "period")  # as pandas and polars call these types
+# How NumPy, SciPy and scikit-learn begin to refuse what is no table of numbers.
+_CONVERSION_ERRORS = (
+    "could not convert string to float",
+    "float() argument must be",
+    "setting an array element with a sequence",
+    "Cannot cast array data",
+    "Complex data not supported",
+    "Expected 2D array, got 1D array",
+    "Expected 2D array, got scalar array",
+    "Expected a 2-dimensional container",
+    "fill value must be 0",
+)
+
+
+@contextmanager
+def reading_features(X: Any) -> Iterator[None]:
+    """Convert X to numbers in the block; errors name the columns that hold something else.
+
+    Values that NumPy would convert to other numbers are refused before: those under a mask would
+    count as known, and dates and times as nanoseconds.
+
+    Raises
+    ------
+    ValueError
+        Naming the columns and what to do.
+    TypeError
+        For objects that are neither numbers nor texts.
+    """
+    refuse_masked(X, "X", _MASK_CURE)
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind in "mM":
+            raise _times_error([])
+    elif hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        # Not collected here: a search or a comparison would compute the query again for each fit.
+        raise ValueError(
+            f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
+        )
+    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = [str(name) for name in X.columns]
+        _refuse_repeated(names)
+        times = [
+            name
+            for name, dtype in zip(names, X.dtypes, strict=True)
+            if str(dtype).lower().startswith(_TIME_DTYPES)
+        ]
+        if times:
+            raise _times_error(times)
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith(_CONVERSION_ERRORS):
+            raise
+        raise _explained(X, error) from error
+
+
+def refuse_gaps(X: Any, names: Any = None, *, pairwise: bool = False) -> None:
+    """Refuse points with values that are missing or infinite.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+    names : sequence of str, default=None
+        Of the features.
+    pairwise : bool, default=False
+        Whether X is a kernel matrix.
+
+    Raises
+    ------
+    ValueError
+        Naming the first place and what to do.
+    """
+    values = X.data if is_sparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return  # one pass, and no mask
+    missing = np.isnan(values)
+    kind, wrong = ("NaN", missing) if missing.any() else ("infinity", np.isinf(values))
+    if not wrong.any():
+        return
+    place = np.argwhere(wrong)[0]
+    if is_sparse(X):
+        place = (np.searchsorted(X.indptr, place[0], side="right") - 1, X.indices[place[0]])
+    row, column = map(int, place)
+    called = "" if names is None else f", {str(names[column])!r},"
+    count = int(wrong.sum())
+    cure = _KERNEL_CURE if pairwise else _CURES[kind]
+    raise ValueError(
+        f"Input X contains {kind} in {count} place{'s' * (count > 1)}, first in row {row}, column "
+        f"{column}{called} (counted from 0). {cure}"
+    )
+
+
+def _explained(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
+    """Return the error to raise instead of NumPy's."""
+    reason = str(error).partition("\n")[0]
+    shape = getattr(X, "shape", None) or np.shape(np.asarray(X, dtype=object))
+    if reason.startswith("Complex"):
+        return ValueError(f"{reason}: X holds complex numbers. Give real and imaginary parts.")
+    if reason.startswith("fill value"):
+        return ValueError(
+            "X is a frame of sparse columns whose fill value is not 0. Give X.sparse.to_dense()."
+        )
+    if len(shape) == 0:
+        return type(error)(
+            f"X is of type {type(X).__name__}. Give the points as a table of shape (n_samples, "
+            f"n_features): an array, a sparse matrix or a data frame ({reason.rstrip(':')})."
+        )
+    found = _not_numeric(X)
+    if not found:
+        if len(shape) == 1 and hasattr(X, "to_frame"):
+            return ValueError(
+                f"X is one column of {shape[0]} values. Features are a table: give X.to_frame()."
+            )
+        return type(error)(str(error))
+    value = found[0][1]
+    names = [name for name, other in found if name is not None and _kind(other) == _kind(value)]
+    where = _in_columns(names)
+    match _kind(value):
+        case "text":
+            return _texts_error(value, where)
+        case "time":
+            return _times_error(names)
+        case "gap":
+            return ValueError(f"X contains {value!r}{where}, a missing value. {_CURES['NaN']}")
+        case "sequence":
+            return ValueError(
+                f"X holds {type(value).__name__}s{where} where it takes one number a cell. Give "
+                "rows of equal length, and each entry a column of its own."
+            )
+    return TypeError(
+        f"X holds objects of type {type(value).__name__}{where}, and features are numbers. Make "
+        f"numbers of them, or leave them out ({reason})."
+    )
+
+
+def _not_numeric(X: Any) -> list[tuple[str | None, Any]]:
+    """Return the first value that is no number of each column of a frame, or of the whole array."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        columns = [(str(name), X[name]) for name in X.columns]
+    else:
+        columns = [(None, X)]
+    found = []
+    for name, column in columns:
+        cells = np.asarray(column, dtype=object)
+        if name is not None and cells.ndim > 1:
+            found.append((name, cells[0]))
+            continue
+        try:
+            cells.astype(np.float64)
+        except (TypeError, ValueError):
+            found += [(name, cell) for cell in cells.flat if not _is_numeric(cell)][:1]
+    return found
+
+
+def _is_numeric(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return cell is None  # NaN in an array of floats
+    return True
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (str, bytes)):
+        return "text"
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return "gap"
+    times = (date, time, timedelta, np.datetime64, np.timedelta64)
+    if isinstance(value, times) or type(value).__name__ == "Period":
+        return "time"
+    return "sequence" if np.ndim(value) or type(value).__name__ == "Series" else "object"
+
+
+def _texts_error(text: str | bytes, where: str) -> ValueError:
+    text = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+    shown = repr(text) if len(text) < _TEXT_SHOWN else f"{repr(text)[:_TEXT_SHOWN]}...'"
+    return ValueError(
+        f"X holds texts{where}, such as {shown}, and features are numeric. Make "
+        "numbers of them first, by TfidfVectorizer of documents and by OneHotEncoder of "
+        "categories (make_column_transformer does it to some columns), or leave them out."
+    )
+
+
+def _times_error(names: list[str]) -> ValueError:
+    return ValueError(
+        f"X holds dates or times{_in_columns(names)}, and it takes numbers. Make such numbers of "
+        "them as tell the rows apart, e.g. days since the first or the month, or leave them out."
+    )
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        double, count = Counter(names).most_common(1)[0]
+        raise ValueError(
+            f"X has {count} columns with the name {double!r}. Give each a name of its own, or "
+            "leave out those that are too many."
+        )
+
+
+def _in_columns(names: list[str]) -> str:
+    return f" in {quoted(names)}" if names else ""
