@@ -165,10 +165,10 @@ def _explained(X: Any, error: TypeError | ValueError) -> TypeError | ValueError:
 def _not_numeric(X: Any) -> list[tuple[str | None, Any]]:
     """Return the first value that is no number of each column of a frame, or of the whole array."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        columns = [(str(name), X[name]) for name in X.columns]
+        columns: list[tuple[str | None, Any]] = [(str(name), X[name]) for name in X.columns]
     else:
         columns = [(None, X)]
-    found = []
+    found: list[tuple[str | None, Any]] = []
     for name, column in columns:
         cells = np.asarray(column, dtype=object)
         if name is not None and cells.ndim > 1:
