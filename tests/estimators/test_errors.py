@@ -24,7 +24,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing._arrays import refuse_gaps
+from lapwing._features import refuse_gaps
 from lapwing.estimators import diagnostics
 from lapwing.estimators.diagnostics import check_kernel_matrix
 from lapwing.exceptions import (
