@@ -139,7 +139,11 @@ def test_what_is_no_date(text: str) -> None:
         (["1.234", "12.500", "999"], {"decimal": "."}, [1.234, 12.5, 999]),
         (["1,234", "2,500", "999"], {"decimal": ","}, [1.234, 2.5, 999]),
         (["1,234", "2,500", "999"], {}, [1234, 2500, 999]),
-        (["1.5", "2.500", "7"], {"decimal": ",", "fixed": True}, [1.5, 2500, 7]),
+        # What the user says is for columns that do not tell, or that hold both marks.
+        (["1.5", "2.500", "7"], {"decimal": ",", "fixed": True}, [1.5, 2.5, 7]),
+        (["28,17", "2.500", "7"], {"decimal": ".", "fixed": True}, [28.17, 2500, 7]),
+        (["2.500", "7"], {"decimal": ",", "fixed": True}, [2500, 7]),
+        (["1.5", "2,5", "2.500"], {"decimal": ",", "fixed": True}, [1.5, 2.5, 2500]),
         (["true", "FALSE", "true"], {}, [1, 0, 1]),
         (["5", "-", "k. A."], {}, [5, np.nan, np.nan]),
         (["5", "#NV", "unbekannt"], {}, [5, np.nan, np.nan]),

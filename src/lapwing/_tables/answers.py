@@ -41,6 +41,7 @@ def locate(
     row_of: Callable[[str], int | None],
     cells_of: Callable[[str, NDArray[np.intp]], Sequence[str | float] | None],
     key: str,
+    label: str,
 ) -> Answers:
     """Find the rows of a table that a file of answers is about.
 
@@ -54,8 +55,8 @@ def locate(
         From such an id to the row, counted from 0; None if there is none.
     cells_of : callable
         The cells of some rows in a column; None if the table has no such column.
-    key : str
-        The column of `ids`.
+    key, label : str
+        The columns of `ids` and of the labels.
 
     Raises
     ------
@@ -82,7 +83,9 @@ def locate(
         again = ids[int(np.argmax(rows == twice[0]))]
         raise ValueError(f"{name}: {again!r} is in column {key!r} more than once. Keep one row.")
     labels = np.array([without_guard(text) for text in sheet.labels.tolist()], dtype=object)
-    return Answers(name, rows, labels, _compare(sheet, name, table, ids, rows, cells_of))
+    numbers = sheet.numbers.get(label, np.full(rows.size, np.nan))
+    difference = _compare(sheet, name, table, ids, rows, cells_of)
+    return Answers(name, rows, labels, numbers, difference)
 
 
 def _compare(
@@ -152,17 +155,18 @@ def _show(value: str | float) -> str:
 
 def fill_in(
     labels: NDArray[Any],
+    numbers: NDArray[Any],
     answers: Sequence[Answers],
     blank: Callable[[NDArray[Any]], NDArray[Any]],
     ids: NDArray[Any],
     label: str,
-) -> tuple[NDArray[Any], tuple[str, ...]]:
+) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
     """Give the rows of a table the labels of files of answers.
 
     Parameters
     ----------
-    labels : ndarray of object of shape (n,)
-        Those of the table.
+    labels, numbers : ndarray of shape (n,)
+        Those of the table, as texts, and what of them the format says is a number.
     answers : sequence of Answers
         From `locate`.
     blank : callable
@@ -174,8 +178,8 @@ def fill_in(
 
     Returns
     -------
-    labels : ndarray of object of shape (n,)
-        Blank where there is none.
+    labels, numbers : ndarray of shape (n,)
+        Blank or NaN where there is none.
     remarks : tuple of str
         What was done.
 
@@ -184,7 +188,7 @@ def fill_in(
     ValueError
         If a row has two labels.
     """
-    labels, remarks = blank(labels).copy(), []
+    labels, numbers, remarks = blank(labels).copy(), numbers.copy(), []
     for one in answers:
         new = blank(one.labels)
         given = new != ""
@@ -201,10 +205,10 @@ def fill_in(
                 f"{listed(clash, _NAMED, between='; ')}. Correct one of the two files."
             )
         free = before == ""
-        labels[rows[free]] = new[free]
+        labels[rows[free]], numbers[rows[free]] = new[free], one.numbers[given][free]
         remarks += [_told(one, int(np.count_nonzero(free)), int(given.sum()), label)]
         remarks += [one.difference] if one.difference else []
-    return labels, tuple(remarks)
+    return labels, numbers, tuple(remarks)
 
 
 def _told(one: Answers, n_new: int, n_given: int, label: str) -> str:

@@ -20,6 +20,7 @@ from lapwing._tables.judging import (
     Habits,
     Unusable,
     date_evidence,
+    decimal_of,
     doubt_of,
     file_evidence,
     fractions_of,
@@ -49,11 +50,21 @@ def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
         others={
             name: np.concatenate([part.others[name] for part in parts]) for name in first.others
         },
+        numbers=_join_numbers(parts),
+        places=None,
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
         ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
         matrix=None,
         decimal=decimals.pop() if len(decimals) == 1 else "",
     )
+
+
+def _join_numbers(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:
+    names = dict.fromkeys(name for part in parts for name in part.numbers)
+    return {
+        name: np.concatenate([part.numbers.get(name, np.full(part.n, np.nan)) for part in parts])
+        for name in names
+    }
 
 
 def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
@@ -115,8 +126,9 @@ def apply_readings(
 ) -> RawTable:
     """Make features of a new table as was done at the fit."""
     if options.decimal != "auto":
+        asked = Habits(options.decimal, fixed=True)
         readings = [
-            replace(reading, decimal=options.decimal)
+            replace(reading, decimal=decimal_of(columns.cells[reading.column], asked))
             if isinstance(reading, NumberReading)
             else reading
             for reading in readings
@@ -218,6 +230,8 @@ def _assemble(
         columns.left_out + tuple(one.column for one in left_out),
         cells=columns.cells,
         dialect=columns.dialect,
+        numbers=columns.numbers,
+        places=columns.places,
     )
 
 

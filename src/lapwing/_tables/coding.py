@@ -113,7 +113,13 @@ def code_labels(
 
 
 def code_numbers(
-    labels: NDArray[Any], *, where: str, hint: str, decimal: str, incomplete: bool = False
+    labels: NDArray[Any],
+    *,
+    where: str,
+    hint: str,
+    decimal: str,
+    numbers: NDArray[Any] | None = None,
+    incomplete: bool = False,
 ) -> CodedLabels:
     """Code numbers to be predicted.
 
@@ -125,6 +131,8 @@ def code_numbers(
         For messages.
     decimal : {'', '.', ','}
         The table's usual decimal mark.
+    numbers : ndarray of shape (n,), default=None
+        What the format says is a number; NaN elsewhere.
     incomplete : bool, default=False
         Whether there may be no label.
 
@@ -134,7 +142,7 @@ def code_numbers(
         If no row has a label, or a label is not a finite number.
     """
     labeled = labels != "" if incomplete else _check_labeled(labels, where, hint)
-    y, row = numbers_of(labels, decimal)
+    y, row = numbers_of(labels, decimal, numbers)
     if row is not None:
         raise ValueError(
             f"{where}: row {row + 1} holds {labels[row]!r}, which is not a number; the chosen "
@@ -152,7 +160,9 @@ def _no_number_cure(text: str) -> str:
     return "For classes choose --method lapsvc or laprls."
 
 
-def numbers_of(texts: NDArray[Any], decimal: str) -> tuple[NDArray[np.float64], int | None]:
+def numbers_of(
+    texts: NDArray[Any], decimal: str, numbers: NDArray[Any] | None = None
+) -> tuple[NDArray[np.float64], int | None]:
     """Read texts as numbers.
 
     Parameters
@@ -161,6 +171,8 @@ def numbers_of(texts: NDArray[Any], decimal: str) -> tuple[NDArray[np.float64], 
         Empty where there is none.
     decimal : {'', '.', ','}
         The decimal mark where the texts do not tell.
+    numbers : ndarray of shape (n,), default=None
+        What the format says is a number, whatever its text looks like; NaN elsewhere.
 
     Returns
     -------
@@ -169,16 +181,25 @@ def numbers_of(texts: NDArray[Any], decimal: str) -> tuple[NDArray[np.float64], 
     row : int or None
         The first row with a text that is no number, counted from 0.
     """
-    different = set(texts.tolist()) - {""}
+    exact = np.full(texts.size, np.nan) if numbers is None else numbers
+    different = set(texts[np.isnan(exact)].tolist()) - {""}
     mark = gather_evidence(different).decimal or decimal or "."
     known = {text: _amount(text, mark) for text in different} | {"": float("nan")}
-    found = [known[text] for text in texts.tolist()]
+    found = [
+        number if text and number == number else known[text]
+        for text, number in zip(texts.tolist(), exact.tolist(), strict=True)
+    ]
     wrong = next((row for row, value in enumerate(found) if value is None), None)
     return np.array([np.nan if v is None else v for v in found], dtype=np.float64), wrong
 
 
 def code_truth(
-    truth: NDArray[Any], coded: CodedLabels, *, where: str, decimal: str
+    truth: NDArray[Any],
+    coded: CodedLabels,
+    *,
+    where: str,
+    decimal: str,
+    numbers: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Code known answers as the labels are, so that they can be compared.
 
@@ -189,10 +210,10 @@ def code_truth(
     """
     y = np.full(truth.size, coded.unlabeled, dtype=coded.y.dtype)
     if y.dtype.kind == "f":
-        numbers, wrong = numbers_of(truth, decimal)
+        known_numbers, wrong = numbers_of(truth, decimal, numbers)
         if wrong is not None:
             raise ValueError(_not_as_labels(truth, wrong, "numbers", where))
-        return numbers
+        return known_numbers
     known = set(coded.y[coded.labeled].tolist())
     for row, text in enumerate(truth.tolist()):
         if not text:

@@ -56,6 +56,8 @@ class Answers:
         Rows of the table, counted from 0.
     labels : ndarray of object of shape (k,)
         Their labels in this file, as text.
+    numbers : ndarray of shape (k,)
+        Labels that the file's format says are numbers; NaN elsewhere.
     difference : str
         In what else the file differs from the table; empty if in nothing.
     """
@@ -63,6 +65,7 @@ class Answers:
     source: str
     rows: NDArray[np.intp]
     labels: NDArray[Any]
+    numbers: NDArray[Any]
     difference: str = ""
 
 
@@ -130,6 +133,10 @@ class RawTable:
         What a file of answers calls its columns; None for rows to be predicted.
     source : str
         The files whose rows these are.
+    numbers : mapping of str to ndarray of shape (n,)
+        Of the label and of `others`: what the format itself says is a number, NaN elsewhere.
+    places : ndarray of int of shape (n,), or None
+        The number of each row in its spreadsheet; None if rows are counted from 1.
     """
 
     @property
@@ -163,6 +170,8 @@ class RawTable:
     answers: tuple[Answers, ...] = ()
     keys: Keys | None = None
     source: str = ""
+    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    places: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +190,7 @@ class RawColumns:
         The decimal mark that is usual in such a file; empty if there is no such thing.
     matrix : ndarray of shape (n, p) or None
         The numbers of all of `cells`, of which these are views, where they lie together.
-    dialect : Dialect
+    dialect, numbers, places
         As in `RawTable`.
     """
 
@@ -197,6 +206,8 @@ class RawColumns:
     decimal: str = ""
     matrix: NDArray[Any] | None = None
     dialect: Dialect = USUAL
+    numbers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    places: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,157 +2,132 @@
 
 from __future__ import annotations
 
-import logging
+import datetime as dt
+import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lapwing._host.optional import require
-from lapwing._tables.cells import Cells, as_text, cells_of_texts
+from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import RawColumns, Selection
 from lapwing._tables.dialect import Dialect
-from lapwing._tables.numerals import plain_number, spell
 from lapwing._tables.source import Source
 from lapwing._words import quoted
 
 _LOOK = 30  # rows in which the names of the columns are looked for
-_MIDNIGHT = " 00:00:00"
+_HOUR = dt.timedelta(hours=1)
+
+Row = Sequence[Any]  # cells as python-calamine gives them; an empty text where there is nothing
 
 
 def read_excel(source: Source, selection: Selection) -> RawColumns:
-    """Read a sheet; see `lapwing._tables.tables.read_table`.
-
-    Cells are read twice, as numbers and as texts: left to itself, fastexcel makes texts of the
-    numbers of a column that has one text, and rounds them.
-    """
+    """Read a sheet; see `lapwing._tables.tables.read_table`."""
     book = _open(source)
-    sheet, remarks = _choose_sheet(book, selection.options.sheet, source)
-    texts = _load(book, sheet, "string", source)
-    start = _first_row(texts)
+    sheet, rows, remarks = _choose_sheet(book, selection.options.sheet, source)
+    start = _find_names(rows)
     if start is None:
         raise ValueError(f"{source}: the sheet {sheet!r} is empty.")
-    numbers = _load(book, sheet, "float", source)
-    width = _width(texts, start)
-    header = [(texts.to_series(j)[start] or "").strip() for j in range(width)]
-    below = [
-        (texts.to_series(j)[start + 1 :].to_list(), numbers.to_series(j)[start + 1 :].to_numpy())
-        for j in range(width)
-    ]
-    filled = _filled_rows([column for column, _ in below])
+    width = max((j + 1 for row in rows[start:] for j, cell in enumerate(row) if _text(cell)))
+    header = [_text(cell) for cell in rows[start][:width]]
+    below = [(k, row) for k, row in enumerate(rows[start + 1 :], start + 2) if any(map(_text, row))]
     if start:
         remarks.append(f"the names of the columns are in row {start + 1}")
     names, more = selection.name_columns(header, str(source))
     roles = selection.resolve(names, str(source))
-    numeric = _numeric(book, sheet, start)
-    cells = {j: _cells(*below[j], filled, numeric=j in numeric) for j in range(width)}
+    cells = {j: _cells([row[j] for _, row in below]) for j in range(width)}
 
-    def column(j: int) -> Any:
+    def text(j: int) -> Any:
         return as_text([text or "" for text in cells[j].spelled()])
 
+    written = [*roles.others, *([] if roles.label is None else [roles.label])]
     return RawColumns(
-        int(filled.sum()),
+        len(below),
         {names[j]: cells[j] for j in roles.features},
-        None if roles.label is None else column(roles.label),
-        None if roles.id is None else column(roles.id),
-        {names[j]: column(j) for j in roles.others},
+        None if roles.label is None else text(roles.label),
+        None if roles.id is None else text(roles.id),
+        {names[j]: text(j) for j in roles.others},
         remarks=(*remarks, *more),
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
         # A CSV file without the mark of UTF-8 is one of Windows-1252 to Excel.
         dialect=Dialect(encoding="utf-8-sig"),
+        numbers={names[j]: cells[j].numbers for j in written},
+        places=np.array([k for k, _ in below], dtype=np.int64),
     )
 
 
 def _open(source: Source) -> Any:
-    require("polars", extra="excel", purpose=f"reading {source}")
-    fastexcel = require("fastexcel", extra="excel", purpose=f"reading {source}")
-    # It warns of empty columns, which is no news; without a handler that goes to standard error.
-    logging.getLogger("fastexcel").addHandler(logging.NullHandler())
+    calamine = require("python_calamine", extra="excel", purpose=f"reading {source}")
     with source.open() as opened:
         content = opened.read()
     try:
-        return fastexcel.read_excel(content)
+        return calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
     except Exception as error:  # damage shows in the ways of zip, XML and both formats
         raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
 
 
-def _choose_sheet(book: Any, wanted: str | None, source: Source) -> tuple[str, list[str]]:
+def _choose_sheet(
+    book: Any, wanted: str | None, source: Source
+) -> tuple[str, list[Row], list[str]]:
+    """Find the sheet that is meant, its rows from the first one on, and remarks on the others."""
     names: Sequence[str] = book.sheet_names
     if wanted is not None:
         if wanted not in names:
             raise ValueError(f"{source} has no sheet {wanted!r} (--sheet); it has {quoted(names)}.")
-        return wanted, []
-    filled = [name for name in names if _load(book, name, "string", source).height]
+        return wanted, _rows(book, wanted, source), []
+    filled = [(name, rows) for name in names if (rows := _rows(book, name, source))]
     if not filled:
         raise ValueError(f"{source}: all sheets are empty.")
-    others = [name for name in filled if name != filled[0]]
-    if not others:
-        return filled[0], []
-    return filled[0], [
-        f"the sheet {filled[0]!r} was read; --sheet NAME reads another: {quoted(others)}"
-    ]
+    (first, rows), *others = filled
+    remark = f"the sheet {first!r} was read; --sheet NAME reads another"
+    return first, rows, [f"{remark}: {quoted([name for name, _ in others])}"] if others else []
 
 
-def _load(book: Any, sheet: str, kind: str, source: Source) -> Any:
+def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
     try:
-        return book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes=kind).to_polars()
+        rows: list[Row] = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     except Exception as error:  # as above
         raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
+    return rows
 
 
-def _first_row(texts: Any) -> int | None:
+def _find_names(rows: Sequence[Row]) -> int | None:
     """The row of the names: the first that is filled as far as the rows below it are."""
-    look = [
-        sum(bool((cell or "").strip()) for cell in row) for row in texts.head(_LOOK).iter_rows()
-    ]
-    if not any(look):
+    look = [sum(bool(_text(cell)) for cell in row) for row in rows]
+    first = next((k for k, count in enumerate(look) if count), None)
+    if first is None:
         return None
+    look = look[: first + _LOOK]
     typical = sorted(count for count in look if count)[sum(map(bool, look)) // 2]
     return next(row for row, count in enumerate(look) if 2 * count > typical)
 
 
-def _width(texts: Any, start: int) -> int:
-    """How many columns hold something from the names on."""
-    for j in reversed(range(texts.width)):
-        if any((text or "").strip() for text in texts.to_series(j)[start:].to_list()):
-            return j + 1
-    return 0
+def _text(cell: Any) -> str:
+    """A cell as a person would write it; empty for none."""
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
+        cell = cell.date()
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
-def _filled_rows(columns: Sequence[Sequence[str | None]]) -> Any:
-    filled = np.zeros(len(columns[0]), dtype=bool)
-    for column in columns:
-        filled |= [bool(text and text.strip()) for text in column]
-    return filled
-
-
-def _numeric(book: Any, sheet: str, start: int) -> frozenset[int]:
-    """Columns in which all that is filled is a number, and 1.234 can mean nothing else."""
-    columns = book.load_sheet(
-        sheet, header_row=None, skip_rows=start + 1, schema_sample_rows=None
-    ).available_columns()
-    return frozenset(column.index for column in columns if column.dtype in ("int", "float"))
-
-
-def _cells(texts: Sequence[str | None], numbers: Any, filled: Any, *, numeric: bool) -> Cells:
-    """A cell is a number where it was read as one and is not a text that means something else."""
-    values = np.asarray(numbers, dtype=np.float64)[filled]
-    if numeric:
-        return Cells(values, np.empty(0, np.int64), as_text([]), typed=True)
-    cells = cells_of_texts(text for text, kept in zip(texts, filled, strict=True) if kept)
-    exact = np.where(np.isnan(cells.numbers), np.nan, values)
-    rounded = [_rounded(t, values[r]) for r, t in zip(cells.rows, cells.texts, strict=True)]
-    again = np.array(rounded, dtype=bool)
-    exact[cells.rows[again]] = values[cells.rows[again]]
-    left = [text.removesuffix(_MIDNIGHT) for text in cells.texts[~again]]
-    return Cells(exact, cells.rows[~again], as_text(left), typed=True)
-
-
-def _rounded(text: str, value: float) -> bool:
-    """Whether a text that looks like 1.234 was a number of more digits."""
-    shown = plain_number(text)
-    return shown is not None and "." in text and not np.isnan(value) and spell(value) != text
+def _cells(column: Sequence[Any]) -> Cells:
+    """A number of the file is a number; how a text is meant that looks like one is asked later."""
+    numbers = np.full(len(column), np.nan)
+    rows: list[int] = []
+    for row, cell in enumerate(column):
+        if isinstance(cell, dt.timedelta):
+            numbers[row] = cell / _HOUR
+        elif isinstance(cell, (float, int)) and not isinstance(cell, bool):
+            numbers[row] = cell
+        elif _text(cell):
+            rows.append(row)
+    texts = as_text([_text(column[row]) for row in rows])
+    return Cells(numbers, np.array(rows, np.int64), texts, typed=True)
 
 
 def _brief(error: Exception) -> str:

@@ -40,6 +40,11 @@ def columns_of_frame(
         remarks=tuple(remarks),
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
+        numbers={
+            names[j]: _cells(column(j), pl).numbers.astype(np.float64)
+            for j in (*roles.others, *([] if roles.label is None else [roles.label]))
+            if column(j).dtype.is_numeric()
+        },
     )
 
 

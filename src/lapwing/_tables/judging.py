@@ -251,7 +251,7 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
     codes = sum(k for text, k in counts.items() if re.fullmatch(r"0\d+", text))
     if codes:  # 00037 is a place or a part, and not 37
         return None
-    decimal = _decimal_of(column, habits)
+    decimal = decimal_of(column.cells, habits)
     amounts = {text: read_amount(text, decimal) for text in counts}
     read = {text: _plain(text) if a is None else a.value for text, a in amounts.items()}
     n_read = column.n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
@@ -280,14 +280,20 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
     return reading
 
 
-def _decimal_of(column: _Column, habits: Habits) -> str:
-    if habits.fixed or not column.counts:
+def decimal_of(cells: Cells, habits: Habits) -> str:
+    """Find the decimal mark of the texts of a column.
+
+    Texts that can be read in one way alone decide, in each column for itself. The user's mark, or
+    that of the whole table, is for columns whose texts do not tell.
+    """
+    if not cells.texts.size:
         return habits.decimal or "."
-    evidence = gather_evidence(column.counts)
+    evidence = gather_evidence(set(cells.texts.tolist()))
     # Plain numbers with a fraction are none of 1.234: those keep their spelling.
-    points = int(np.count_nonzero(fractions_of(column.cells)))
-    own = (evidence + Evidence(point=points)).decimal
-    return own or habits.decimal or "."
+    evidence += Evidence(point=int(np.count_nonzero(fractions_of(cells))))
+    if habits.fixed and evidence.point and evidence.comma:
+        return habits.decimal
+    return evidence.decimal or habits.decimal or "."
 
 
 def _mixed_marks(column: _Column) -> str:

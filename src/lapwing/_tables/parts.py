@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,8 @@ def _locate(
 
     row_of = by_number if selection.id is None else _finder_of_ids(tables)
     key = keys.row if selection.id is None else selection.id
-    return locate(sheet, name, source, row_of, lambda c, rows: _cells(tables, c, rows), key)
+    cells_of = partial(_cells, tables)
+    return locate(sheet, name, source, row_of, cells_of, key, keys.label)
 
 
 def _cells(

@@ -262,7 +262,7 @@ def read_table(
     ValueError
         If a file, a column or the labels are not as described; says where and what to do.
     ImportError
-        If polars or fastexcel is needed and not installed.
+        If polars or python-calamine is needed and not installed.
     """
     paths = _as_paths(path)
     label = _label_column(paths, options)
@@ -374,6 +374,7 @@ def _hint(raw: RawTable, options: ReadOptions) -> str:
 
 def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
     assert raw.labels is not None
+    assert raw.keys is not None
     hint = _hint(raw, options)
     if options.regression:
         return code_numbers(
@@ -381,6 +382,7 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             where=what,
             hint=hint,
             decimal=raw.decimal,
+            numbers=raw.numbers.get(raw.keys.label),
             incomplete=options.incomplete,
         )
     return code_labels(raw.labels, where=what, hint=hint, incomplete=options.incomplete)
@@ -392,7 +394,13 @@ def _truth(
     if options.truth is None:
         return None
     known = mark_unlabeled(raw.others[options.truth], options.unlabeled)
-    return code_truth(known, coded, where=f"{where}: {options.truth!r}", decimal=raw.decimal)
+    return code_truth(
+        known,
+        coded,
+        where=f"{where}: {options.truth!r}",
+        decimal=raw.decimal,
+        numbers=raw.numbers.get(options.truth),
+    )
 
 
 def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
@@ -526,8 +534,17 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
             LapwingWarning,
         )
     ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
-    labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
-    return replace(raw, labels=labels, remarks=(*raw.remarks, *remarks), answers=())
+    numbers = raw.numbers.get(raw.keys.label, np.full(raw.labels.size, np.nan))
+    labels, numbers, remarks = fill_in(
+        raw.labels, numbers, raw.answers, blank, ids, raw.keys.label
+    )
+    return replace(
+        raw,
+        labels=labels,
+        remarks=(*raw.remarks, *remarks),
+        answers=(),
+        numbers={**raw.numbers, raw.keys.label: numbers},
+    )
 
 
 def points_of(raw: RawTable) -> Any:
@@ -557,7 +574,7 @@ def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | N
         return None
     layout = np.empty((raw.X.shape[0], 2))
     for j, name in enumerate(names):
-        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal)
+        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal, raw.numbers.get(name))
         if wrong is not None or not np.isfinite(layout[:, j]).all():
             raise ValueError(f"{where}: column {name!r} (--map) must hold a number in every row.")
     return layout

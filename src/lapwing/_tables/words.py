@@ -11,6 +11,7 @@ MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
 USUAL_MISSING_WORDS = MISSING_WORDS | {
     *("-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "??", "/"),
     *("<na>", "nat", "nil", "(null)", "(blank)", "(leer)", "\\n", "n.a.", "n.a", "n. a."),
+    *("n.d.", "n.d", "n. d.", "not determined"),
     *("#n/a", "#na", "#nv", "#value!", "#wert!", "#div/0!", "#ref!", "#bezug!"),
     *("#name?", "#num!", "#zahl!", "#null!"),
     *("unknown", "missing", "not available", "not known", "not given", "not specified"),

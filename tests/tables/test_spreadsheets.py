@@ -1,0 +1,77 @@
+"""Spreadsheets: numbers are certain, rows keep the numbers that Excel shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import xlsxwriter
+
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.tables import Fitted, Table, read_points, read_table
+
+N = 30
+
+
+def write(path: Path, *rows: Sequence[Any], name: str = "Data", first: int = 0) -> Path:
+    """Write one sheet; `first` is the row of the first of `rows`, counted from 0."""
+    with xlsxwriter.Workbook(path) as book:
+        _fill(book.add_worksheet(name), rows, first)
+    return path
+
+
+def _fill(sheet: Any, rows: Sequence[Sequence[Any]], first: int = 0) -> None:
+    for i, row in enumerate(rows, start=first):
+        for j, value in enumerate(row):
+            if value is not None:
+                sheet.write(i, j, value)
+
+
+def read(path: Path, **options: Any) -> Table:
+    return read_table(path, ReadOptions(**{"label": "y", **options}))
+
+
+def german(value: float) -> str:
+    return f"{value:.2f}".replace(".", ",")
+
+
+NUMBERS = [1.091 + 0.31 * i for i in range(N)]  # of three digits: 1.401 would be 1401
+LABELS = [("a", "b")[i % 2] if i < 12 else None for i in range(N)]
+
+
+@pytest.mark.parametrize("decimal", ["auto", ".", ","])
+@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
+def test_numbers_of_the_format_are_certain(tmp_path: Path, decimal: str, suffix: str) -> None:
+    typed = [None if i == 3 else round(x, 3) for i, x in enumerate(NUMBERS)]
+    texts = [german(17 * x) for x in NUMBERS]
+    path = tmp_path / f"t.{suffix}"
+    if suffix == "xlsx":
+        typed[4] = "-"  # type: ignore[call-overload]
+        write(path, ("size", "price", "y"), *zip(typed, texts, LABELS, strict=True))
+    else:
+        pl.DataFrame({"size": typed, "price": texts, "y": LABELS}).write_parquet(path)
+    table = read(path, decimal=decimal)
+    assert table.feature_names == ("size", "price")
+    known = [x for x in typed if isinstance(x, float)]
+    np.testing.assert_array_equal(table.X[[isinstance(x, float) for x in typed], 0], known)
+    np.testing.assert_allclose(table.X[:, 1], [float(t.replace(",", ".")) for t in texts])
+    # New rows are read in the same way.
+    fitted = Fitted.from_info({**table.describe(), "impute": "median"})
+    again = read_points(path, fitted, ReadOptions(decimal=decimal))
+    np.testing.assert_array_equal(again.X, table.X)
+
+
+def test_numbers_to_predict_and_known_answers_are_certain_too(tmp_path: Path) -> None:
+    price = [german(17 * x) for x in NUMBERS]
+    y = [round(x, 3) if i < 12 else None for i, x in enumerate(NUMBERS)]
+    truth = [round(x, 3) for x in NUMBERS]
+    rows = zip(price, y, truth, truth, strict=True)
+    path = write(tmp_path / "t.xlsx", ("price", "y", "t", "m"), *rows)
+    table = read(path, truth="t", layout=("m", "t"), regression=True)
+    np.testing.assert_array_equal(table.y[:12], y[:12])
+    np.testing.assert_array_equal(table.truth, truth)
+    np.testing.assert_array_equal(table.layout, np.column_stack([truth, truth]))
