@@ -453,6 +453,6 @@ def test_parquet_needs_an_extra_and_csv_none(
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     write(tmp_path / "t.parquet", b"PAR1")
-    with pytest.raises(ImportError, match=r"t\.parquet needs 'polars'.*lapwing\[cli\]"):
+    with pytest.raises(ImportError, match=r"t\.parquet needs 'polars'.*\[cli\]"):
         read_table(tmp_path / "t.parquet", "y")
     assert read_table(csv, "kind", id="name").X.shape == (3, 2)

@@ -535,9 +535,7 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
         )
     ids = np.arange(1, raw.labels.size + 1) if ids is None else ids
     numbers = raw.numbers.get(raw.keys.label, np.full(raw.labels.size, np.nan))
-    labels, numbers, remarks = fill_in(
-        raw.labels, numbers, raw.answers, blank, ids, raw.keys.label
-    )
+    labels, numbers, remarks = fill_in(raw.labels, numbers, raw.answers, blank, ids, raw.keys.label)
     return replace(
         raw,
         labels=labels,
