@@ -230,6 +230,31 @@ def distinct_rows(X: Any) -> tuple[Array, Array]:
     return first[order], rank[inverse]
 
 
+def value_order(X: Any, *, pairwise: bool = False) -> Array:
+    """Order rows by their values, so that draws from them do not depend on their places.
+
+    Rows are sorted by their projections on a fixed random direction, which rounding hardly moves;
+    equal rows are in the order of their places.
+
+    Parameters
+    ----------
+    X : ndarray, sparse or Rows of shape (n_rows, n_features); (n_rows, n_rows) if pairwise
+    pairwise : bool, default=False
+        Whether X is a kernel matrix, whose columns move with its rows.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+    """
+    direction = np.random.default_rng(_SEED).standard_normal(X.shape[1])
+    keys = np.empty(X.shape[0])
+    for rows, points in blocks_of(X, 8 * X.shape[1], 2**25):
+        if pairwise:
+            points = np.sort(points.toarray() if is_sparse(points) else points, axis=1)
+        keys[rows] = points @ direction
+    return np.asarray(np.argsort(keys, kind="stable"))
+
+
 def _row_hashes(X: Any, seed: int = _SEED) -> Array:
     """A 64-bit hash a row: sum_j bits(x_j) r_j modulo 2^64, exact in any order of summation."""
     rng = np.random.default_rng(seed)

@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import clone
 
 from lapwing import S3VC, LapERLSClassifier, LapSVC
-from lapwing.classes.voting import of_each_class
 from lapwing.model_selection.rounds import leave_out_rounds, make_rounds
 from lapwing.model_selection.trials import start
 from tests.helpers.data import labeled_clusters
@@ -50,10 +49,9 @@ def test_each_round_is_a_fit_without_its_labels(estimator: Any, n_classes: int) 
     trial = start(estimator, X, y)
     found = leave_out_rounds(trial, 3, seed=1)
     problem = trial.prepared.problem
-    own = of_each_class(trial.values[problem.index])[np.arange(len(found.codes)), found.codes]
     times, missed = np.zeros(len(found.codes)), np.zeros(len(found.codes))
     possible = np.ones(len(found.codes), dtype=bool)
-    for left in make_rounds(found.codes, possible, own, 3, seed=1):
+    for left in make_rounds(found.codes, possible, trial.ranks[problem.index], 3, seed=1):
         rows = problem.rows[problem.index[left]]
         without = y.copy()
         without[rows] = -1

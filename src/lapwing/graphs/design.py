@@ -29,6 +29,7 @@ from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
 # Variance of a label's noise over the mean prior variance of a point.
 _NOISE = 0.01
+_ROUNDING = 1e-9  # relative: gains that differ by less are equal
 # delta in the median eigenvalue. The null vectors, one a component, would outweigh all else without
 # it; with it in the smallest eigenvalue they nearly do (coil2: 18.2 % instead of 14.7).
 _FLOOR = 0.1
@@ -157,7 +158,8 @@ def most_telling(
         gram = (rows.T * counts) @ rows
         told = np.einsum("ij,jk,ik->i", rows, gram, rows, optimize=True)
         gain = unsure * told / ((rows * rows).sum(axis=1) + _NOISE)
-        best = int(np.argmax(np.where(free, gain, -1.0)))
+        gain[~free] = -1.0
+        best = int(np.argmax(gain >= gain.max() - _ROUNDING * abs(gain.max())))  # the first of ties
         chosen[step], left[best], free[best] = best, False, False
         if affinity is not None:
             free[affinity.indices[affinity.indptr[best] : affinity.indptr[best + 1]]] = False

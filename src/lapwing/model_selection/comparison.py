@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from operator import attrgetter
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from sklearn import get_config
@@ -43,8 +44,9 @@ from lapwing.model_selection.failures import (
     warn_of_failures,
 )
 from lapwing.model_selection.sizes import agreed_sizes
-from lapwing.model_selection.verdicts import Setting, caveats, finds_nothing, verdict
+from lapwing.model_selection.verdicts import TIE_DIGITS, Setting, caveats, finds_nothing, verdict
 from lapwing.model_selection.witness import call_witness
+from lapwing.problem import value_order
 
 _LOG = logging.getLogger("lapwing")
 
@@ -335,7 +337,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     _check_candidates(candidates)
     rng = check_random_state(asked.random_state)
     effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
-    rows = _sampled(labels, asked.max_samples, rng)
+    rows = _sampled(X, labels, asked.max_samples, rng)
     if rows is None and is_rows(X):
         X = all_of(X)
     elif rows is not None:
@@ -402,14 +404,25 @@ def _check_candidates(candidates: Any) -> None:
         raise ValueError(f"Two candidates are called {twice[0]!r}. Give each a name of its own.")
 
 
-def _sampled(labels: ClassLabels, max_samples: int, rng: Any) -> Array | None:
+def _sampled(X: Any, labels: ClassLabels, max_samples: int, rng: Any) -> Array | None:
     """Rows that the evidence is taken from, ascending; None for all of them."""
-    labeled, others = np.flatnonzero(labels.labeled), np.flatnonzero(~labels.labeled)
+    labeled = np.flatnonzero(labels.labeled)
     n_others = max(max_samples - len(labeled), len(labeled))
-    if len(others) <= n_others:
+    if len(labels.labeled) - len(labeled) <= n_others:
         return None
-    drawn = rng.choice(others, n_others, replace=False)
+    order = _value_order(X)
+    drawn = rng.choice(order[~labels.labeled[order]], n_others, replace=False)
     return np.asarray(np.sort(np.concatenate([labeled, drawn])))
+
+
+def _value_order(X: Any) -> Array:
+    """Order rows by their values, those of texts and mixed columns too, which pipelines take."""
+    if is_rows(X) or is_sparse(X):
+        return value_order(X if is_rows(X) else X.tocsr())
+    values = np.asarray(X)
+    if values.dtype.kind in "biuf":
+        return value_order(np.where(np.isfinite(values), values, 0.0))
+    return np.argsort([crc32(repr(row).encode()) for row in values.tolist()], kind="stable")
 
 
 def _rows(X: Any, rows: Array) -> Any:
@@ -473,10 +486,10 @@ def in_order(
 ) -> list[Evidence]:
     """Rows by their estimated error, the one to choose first.
 
-    Admitted ones come before others, and of equals the more reproducible one. Where even the best
-    finds nothing, the labels alone are used: nothing says that other rows help them.
+    Admitted ones come before others, and equals stay in the order of the candidates. Where even
+    the best finds nothing, the labels alone are used: nothing says that other rows help them.
     """
-    rows = sorted(table, key=lambda row: (not row.admitted, row.error, row.reproducibility))
+    rows = sorted(table, key=lambda row: (not row.admitted, round(row.error, TIE_DIGITS)))
     if finds_nothing(rows[0], n_classes, sizes):
         alone = [row for row in rows if row.assumption == LABELS_ALONE and row.admitted]
         rows = [*alone[:1], *(row for row in rows if row not in alone[:1])]

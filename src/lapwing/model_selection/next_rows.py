@@ -25,7 +25,7 @@ from lapwing.graphs.base import check_points
 from lapwing.graphs.design import design_of, most_telling
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.model_selection.candidates import chosen_by
-from lapwing.problem import distinct_rows, some_rows
+from lapwing.problem import distinct_rows, some_rows, value_order
 
 
 def rows_to_label(
@@ -176,16 +176,18 @@ def telling_rows(
     laplacian = build_laplacian(graph, points, regression=regression)
     free = np.ones(len(first), dtype=bool)
     free[vertex[labeled]] = False
+    # Of points that say the same the first by value is taken: their places mean nothing.
+    order = np.arange(len(first)) if _is_of_rows(graph) else value_order(points)
     chosen = most_telling(
-        design_of(laplacian),
-        np.flatnonzero(~free),
+        design_of(laplacian)[order],
+        np.flatnonzero(~free[order]),
         min(k, int(free.sum())),
-        np.ones(len(first)) if unsure is None else unsure[first],
-        free,
-        np.bincount(vertex).astype(np.float64),
-        laplacian.affinity,
+        np.ones(len(first)) if unsure is None else unsure[first[order]],
+        free[order],
+        np.bincount(vertex).astype(np.float64)[order],
+        laplacian.affinity[order][:, order],
     )
-    return np.asarray(first[chosen], dtype=np.intp)
+    return np.asarray(first[order[chosen]], dtype=np.intp)
 
 
 def _vertices(points: Any, graph: Any) -> tuple[Array, Array]:

@@ -168,8 +168,9 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: Any) -> list[_Pool]:
     """Rows that draws take labels from: all, where so many draws take few of them."""
     problem = trial.prepared.problem
     rows = np.flatnonzero(problem.vertex >= 0)
+    rows = rows[np.argsort(trial.ranks[problem.vertex[rows]], kind="stable")]
     limit = min(int(_POOL_SHARE * len(rows)), _POOL_SIZE)
-    labeled = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
+    labeled = rows[problem.labeled_rows[rows]]
     if trial.regression:
         groups = [(rows, len(labeled))]
     else:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect, of_each_class
+from lapwing.classes.voting import elect
 from lapwing.estimators.refits import removable, without
 from lapwing.model_selection.trials import Trial
 
@@ -94,11 +94,10 @@ def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
     problem = trial.prepared.problem
     codes = elect(problem.targets)
     refits = trial.refits.holding_shares()
-    own = of_each_class(trial.values[problem.index])[np.arange(len(codes)), codes]
     possible = removable(trial.prepared, False)
     times, missed = np.zeros(len(codes)), np.zeros(len(codes))
     scores, scored = [np.zeros((0, trial.values.shape[1]))], [codes[:0]]
-    for left in make_rounds(codes, possible, own, n_rounds, seed):
+    for left in make_rounds(codes, possible, trial.ranks[problem.index], n_rounds, seed):
         values = refits.values(without(trial.prepared, left))
         answers = trial.answers(values)
         times[left] += 1

@@ -18,6 +18,7 @@ from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import Chooser
 from lapwing.model_selection.sizes import known_sizes
+from lapwing.problem import value_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,14 @@ class Trial:
     def values(self) -> Array:
         """Decision values on the points (n, c) from the labels as they are."""
         return self.refits.values(self.prepared)
+
+    @cached_property
+    def ranks(self) -> Array:
+        """Ranks (n,) of the points by their values: draws do not depend on the places of rows."""
+        ranks = np.empty(self.prepared.problem.n_points, dtype=np.intp)
+        order = value_order(self.prepared.problem.X, pairwise=self.refits.estimator._pairwise())
+        ranks[order] = np.arange(len(order))
+        return ranks
 
     def offsets(self, values: Array) -> Array | float:
         """What a class prior adds to them."""

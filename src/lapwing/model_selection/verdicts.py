@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scipy.special import ndtr, ndtri
 
 from lapwing._arrays import Array
-from lapwing._words import quoted
+from lapwing._words import listed, quoted
 from lapwing.model_selection.calibration import PROBABILITY
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
 from lapwing.model_selection.evidence import Evidence
@@ -29,6 +29,8 @@ _FAR = 0.1
 _SURE = 0.9
 # Below so many left-out labels, most of the estimate is the reproducibility.
 FEW_LEFT_OUT = 5
+# Estimates that agree to so many digits are equal but for rounding.
+TIE_DIGITS = 9
 # An answer that changes so little and misses so many of its labels follows something else.
 _STABLE, _WRONG = 0.1, 0.3
 
@@ -134,6 +136,16 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
         found.append(
             f"The estimate comes from {chosen.n_left_out} labels that were left out, one of each "
             "class at a time, and from how much the answer changes with the labels."
+        )
+    tied = [
+        row.name
+        for row in table[1:]
+        if row.admitted and round(row.error - chosen.error, TIE_DIGITS) == 0
+    ]
+    if tied:
+        found.append(
+            f"{listed(tied, 5)} {'has' if len(tied) == 1 else 'have'} the same estimate as "
+            f"{chosen.name}, which comes first among the candidates."
         )
     lonely = setting.classes[setting.counts == 1].tolist()
     if lonely and chosen.n_left_out:

@@ -142,7 +142,10 @@ def smooth_functions(
     """
     n, d = graph.n_points, graph.masses
     width = min(wanted + _SPARE, n - 1)
-    V = np.random.default_rng(0).standard_normal((n, width))
+    V = np.empty((n, width))
+    # By values of the graph: the start of a point does not depend on its place.
+    order = np.argsort(graph.laplacian(d[:, None].astype(graph.dtype))[:, 0], kind="stable")
+    V[order] = np.random.default_rng(0).standard_normal((n, width))
     V[:, 0] = guess
     n_iter = 0
     for _ in range(_ROUNDS):

@@ -1,0 +1,149 @@
+"""Independence of the order of the rows: draws are made by values, and ties are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from lapwing import S3VC, FewLabelClassifier, LapERLSClassifier, LapRLSRegressor, LapSVC
+from lapwing.model_selection import (
+    Candidate,
+    Comparison,
+    Evidence,
+    compare,
+    default_candidates,
+    leave_one_out,
+    reproducibility,
+    rows_to_label,
+)
+from lapwing.problem import value_order
+from tests.helpers.data import labeled_clusters, labeled_curve
+
+rng = np.random.default_rng(0)
+
+
+def overlapping(n_classes: int = 3, n_labels: int = 3) -> tuple[Any, Any]:
+    """Clusters that overlap, so that every label counts, with some rows repeated."""
+    X, y, _ = labeled_clusters(n_classes, n_labels=n_labels, distance=2.0, seed=3)
+    return np.vstack([X, X[:5]]), np.concatenate([y, np.full(5, -1)])
+
+
+def assert_same(found: Comparison, again: Comparison) -> None:
+    for row, other in zip(found.table, again.table, strict=True):
+        assert row.name == other.name
+        np.testing.assert_allclose(figures(row), figures(other), atol=1e-9)
+
+
+def figures(row: Evidence) -> list[float]:
+    return [row.error, row.left_out_error, row.reproducibility, row.contradiction]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel"])
+def test_the_order_of_values_moves_with_the_rows(kind: str) -> None:
+    X = rng.integers(-2, 3, (40, 6)).astype(float)
+    X = np.unique(X, axis=0)
+    moved = rng.permutation(len(X))
+    again = X[moved]
+    if kind == "kernel":
+        X, again = X @ X.T, again @ again.T
+    if kind == "sparse":
+        X, again = csr_array(X), csr_array(again)
+    pairwise = kind == "kernel"
+    found = moved[value_order(again, pairwise=pairwise)]
+    np.testing.assert_array_equal(found, value_order(X, pairwise=pairwise))
+    assert not (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_permuted_rows_give_the_same_comparison(n_classes: int) -> None:
+    X, y = overlapping(n_classes)
+    candidates = default_candidates(X, n_classes=2)
+    candidates = candidates if n_classes == 2 else candidates[:3]  # machines of pairs take long
+    found = compare(X, y, candidates=candidates)
+    moved = rng.permutation(len(y))
+    assert_same(found, compare(X[moved], y[moved], candidates=candidates))
+
+
+@pytest.mark.parametrize("sample", ["array", "texts"])
+def test_permuted_rows_are_sampled_alike(sample: str) -> None:
+    X, y = overlapping()
+    estimator: Any = LapERLSClassifier()
+    if sample == "texts":
+        words = [" ".join(f"word{int(j)}" for j in np.abs(10 * row)) for row in X]
+        X = np.array(words, dtype=object)
+        estimator = make_pipeline(TfidfVectorizer(), LapERLSClassifier())
+    mine = [Candidate("mine", estimator, "classes are sheets")]
+    moved = rng.permutation(len(y))
+    found = compare(X, y, candidates=mine, max_samples=60)
+    again = compare(X[moved], y[moved], candidates=mine, max_samples=60)
+    assert found.n_used == 60
+    assert_same(found, again)
+
+
+def test_permuted_rows_give_the_same_answers() -> None:
+    X, y = overlapping(2)
+    candidates = default_candidates(X)
+    answers = FewLabelClassifier(candidates[:3]).fit(X, y).transduction_
+    moved = rng.permutation(len(y))
+    again = FewLabelClassifier(candidates[:3]).fit(X[moved], y[moved]).transduction_
+    np.testing.assert_array_equal(again, answers[moved])
+
+
+@pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier(), S3VC(), LapRLSRegressor()])
+def test_permuted_rows_change_as_often(estimator: Any) -> None:
+    X, y = overlapping(2)
+    if isinstance(estimator, LapRLSRegressor):
+        X, y, _ = labeled_curve()
+    moved = rng.permutation(len(y))
+    found = reproducibility(estimator, X, y, 3, random_state=0)
+    again = reproducibility(estimator, X[moved], y[moved], 3, random_state=0)
+    np.testing.assert_allclose(again.draws, found.draws, atol=1e-9)
+    np.testing.assert_allclose(again.of_rows, found.of_rows[moved], atol=1e-9)
+
+
+def test_permuted_rows_of_a_kernel_matrix_change_as_often() -> None:
+    X, y = overlapping(2)
+    K = X @ X.T
+    moved = rng.permutation(len(y))
+    svm = LapSVC("precomputed", gamma_I=0)
+    found = reproducibility(svm, K, y, 3, random_state=0)
+    again = reproducibility(svm, K[np.ix_(moved, moved)], y[moved], 3, random_state=0)
+    np.testing.assert_allclose(again.draws, found.draws, atol=1e-9)
+
+
+def test_permuted_rows_are_left_out_alike() -> None:
+    X, y = overlapping()
+    moved = rng.permutation(len(y))
+    found, again = leave_one_out(LapSVC(), X, y), leave_one_out(LapSVC(), X[moved], y[moved])
+    assert again.error == found.error
+    assert set(moved[again.suspicious]) == set(found.suspicious)
+
+
+@pytest.mark.parametrize("grid", [False, True])
+def test_the_same_points_are_to_be_labelled_next(grid: bool) -> None:
+    X = make_blobs(60, centers=3, random_state=0)[0]
+    if grid:  # every point has seven others that say the same, but for rounding
+        X = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
+    moved = rng.permutation(len(X))
+    found, again = rows_to_label(X, k=6), rows_to_label(X[moved], k=6)
+    np.testing.assert_array_equal(X[moved][again], X[found])
+
+
+def test_equal_estimates_are_told_and_the_first_candidate_is_taken() -> None:
+    X, y, _ = labeled_clusters(2, n_labels=3, distance=8.0)
+    one, other = LapSVC(), LapSVC(gamma_A=0.05)
+    for first, second in ((one, other), (other, one)):
+        found = compare(
+            X,
+            y,
+            candidates=[Candidate("a", first, "sheets"), Candidate("b", second, "sheets")],
+        )
+        assert found.table[0].error == pytest.approx(found.table[1].error, abs=1e-12)
+        assert found.chosen.name == "a"
+        assert "b has the same estimate as a, which comes first among the candidates." in str(found)
