@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 
 from lapwing import (
     AffinityGraph,
@@ -65,6 +66,48 @@ def test_the_cut_falls_at_the_volumes_of_the_prior(estimator: Any, n_classes: in
     assert cut(model.affinity_, model.transduction_) < cut(plain.affinity_, plain.transduction_)
     assert_array_equal(model.transduction_proba_.argmax(axis=1), model.transduction_)
     assert (model.transduction_ != truth).mean() < 0.2
+
+
+def digits(seed: int, n: int) -> Data:
+    """Some of the digits below five, one of each labelled."""
+    X, truth = load_digits(return_X_y=True)
+    rows = np.random.default_rng(seed + 3).permutation(len(X))[:n]
+    X, truth = X[rows][truth[rows] < 5], truth[rows][truth[rows] < 5]
+    y, rng = np.full(len(truth), -1), np.random.default_rng(seed)
+    for k in range(5):
+        y[rng.choice(np.flatnonzero(truth == k))] = k
+    return X, y, truth
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("seed", "n"), [(3, 100), (2, 100)])
+def test_volumes_decide_where_scores_are_nearly_equal(seed: int, n: int, dtype: Any) -> None:
+    X, y, _ = digits(seed, n)
+    model = LapERLSClassifier(class_prior="uniform", refine="cut").fit(X.astype(dtype), y)
+    assert model.refined_
+    assert np.abs(np.bincount(model.transduction_) - len(X) / 5).max() < 1
+    reached = cut(model.affinity_, model.transduction_)
+    assert_allclose(model.cut_history_[-1], reached, rtol=1e-6)
+    assert_array_equal(model.virtual_labels_.argmax(axis=1), model.transduction_)
+    assert_array_equal(model.transduction_proba_.argmax(axis=1), model.transduction_)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.parametrize("class_prior", [None, "uniform"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cut_falls_from_that_of_the_answer_before(seed: int, class_prior: Any) -> None:
+    X, y, _ = digits(seed, 100)
+    y[np.flatnonzero(y == 0)] = 1  # a label that its neighbours contradict
+    y[np.flatnonzero(y < 0)[0]] = 0
+    plain = LapERLSClassifier(C=0.1, class_prior=class_prior).fit(X, y)
+    model = LapERLSClassifier(C=0.1, class_prior=class_prior, refine="cut").fit(X, y)
+    before = cut(plain.affinity_, plain.transduction_)
+    assert_allclose(model.cut_history_[0], before, atol=1e-9)
+    assert (np.diff(model.cut_history_) < 0).all()
+    volumes = np.bincount(plain.transduction_, minlength=5)
+    assert_array_equal(np.bincount(model.transduction_, minlength=5), volumes)
+    assert model.refined_ == (len(model.cut_history_) > 1)
+    assert_allclose(model.cut_history_[-1], cut(model.affinity_, model.transduction_))
 
 
 @every_estimator
@@ -221,4 +264,4 @@ def test_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solve(model, prepared)
     monkeypatch.setattr("lapwing._host.memory.available_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"Refining the answer for 3 classes at 130 points"):
-        model._refined(prepared, solution)
+        model._refined(X, prepared, solution)

@@ -186,16 +186,17 @@ refine : {'cut', None}, default=None
     'cut' improves the answer on the graph after the solve: a few steps of the random walk and the
     exact assignment of the points to the volumes of `class_prior` take turns, so that fewer edges
     join different classes. With ``class_prior=None`` the volumes are those of the answer before.
-    Labelled rows keep their labels. Where the cut does not fall the answer stays as it was
-    (`refined_`). `predict` follows: the function is fitted again, by least squares, to the refined
-    answer at all points. `leave_one_out` and `reproducibility` judge the answer before it.
+    Labelled rows keep their labels. Where the cut does not fall below that of the answer before,
+    the answer stays as it was (`refined_`), also if it contradicts labels. `predict` follows: the
+    function is fitted again, by least squares, to the refined answer at all points.
+    `leave_one_out` and `reproducibility` judge the answer before it.
 """,
     "refinement_": """
 refined_ : bool
     Whether `transduction_` is the refined answer; only with ``refine='cut'``, as `cut_history_`.
 cut_history_ : ndarray
-    Weight of the edges between different classes: of the answer before, at the volumes of the
-    prior, and after every assignment.
+    Weight of the edges between different classes: of the answer before, as ``refine=None`` gives
+    it, and of each refined answer, the last one of `transduction_`.
 """,
     "unlabeled": """
 unlabeled : 'auto', number, str, None or NaN, default='auto'

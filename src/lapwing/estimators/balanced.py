@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing.classes.voting import elect, n_columns, of_each_class
+from lapwing.classes.voting import elect, electing, n_columns, of_each_class
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -80,7 +80,7 @@ class BalancedRefits(Refits):
         return self.estimator._solution(prepared, partition, posed, self.regression)
 
     def values(self, prepared: Prepared) -> Array:
-        return _values(self.estimator._parted(prepared)[0])
+        return _values(self.estimator._parted(prepared)[0], prepared.problem.X.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,24 +328,23 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         posed: VolumeProblem,
         regression: FunctionRegression,
     ) -> BalancedSolution:
-        values = _values(partition)
+        dtype = prepared.problem.X.dtype
+        values = _values(partition, dtype)
         voters = prepared.space.neighbors
         part = 1.0 if voters is None else 0.5
         w, b = regression.regress(part * values.astype(np.float64))
-        dtype = prepared.problem.X.dtype
         function: FittedFunction = regression.space.function(w.astype(dtype), b.astype(dtype))
         if voters is not None:
             function = NeighborhoodFunction(function, voters, (part * values).astype(dtype))
-        shares = partition.shares
         attributes = {
             "objective_": partition.objective,
             "history_": _history(partition),
             "n_iter_": max(1, partition.n_iter),
             "status_": str(partition.status),
-            "edge_cut_": chance_cut(posed.graph, shares.argmax(axis=1), posed.n_classes),
+            "edge_cut_": chance_cut(posed.graph, partition.codes, posed.n_classes),
             "affinity_": prepared.laplacian.affinity,
         }
-        return BalancedSolution(function, values.astype(dtype), attributes, partition, posed)
+        return BalancedSolution(function, values, attributes, partition, posed)
 
     def _shift(self, values: Array) -> Array:
         # Known volumes are met by the methods themselves: no offsets are left for new points.
@@ -371,8 +370,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         posed = solution.posed
         diagnostics.warn_outvoted_classes(posed.codes, self.classes_)
         if posed.exact:
-            codes = solution.partition.scores.argmax(axis=1)
-            volumes = np.bincount(codes, posed.sizes, posed.n_classes)
+            volumes = np.bincount(solution.partition.codes, posed.sizes, posed.n_classes)
             targets = posed.sizes.sum() * posed.prior
             missed = diagnostics.warn_missed_prior(volumes, targets, self.classes_)
             if solution.partition.doubt is not None and not missed:
@@ -431,19 +429,13 @@ def _with_room(posed: VolumeProblem, classes: Array) -> VolumeProblem:
     return posed.with_prior(prior, exact=True)
 
 
-def _values(partition: Partition) -> Array:
-    """Shares as decision values between -1 and 1; of two classes one column."""
-    shares, codes = partition.shares, partition.scores.argmax(axis=1)
-    if n_columns(shares.shape[1]) == 1:
-        values = shares[:, 1:] - shares[:, :1]
-        least = np.finfo(values.dtype).eps
-        clear = np.maximum(np.abs(values[:, 0]), least)
-        return np.asarray(np.where(codes == 1, clear, -clear)[:, None])
-    values = 2 * shares - 1
+def _values(partition: Partition, dtype: np.dtype[Any]) -> Array:
+    """Shares as decision values between -1 and 1 that elect the classes; of two one column."""
+    shares = partition.shares
+    two = n_columns(shares.shape[1]) == 1
+    values = shares[:, 1:] - shares[:, :1] if two else 2 * shares - 1
     # Scores have more digits than shares.
-    behind = np.flatnonzero(values.argmax(axis=1) != codes)
-    values[behind, codes[behind]] = np.nextafter(values[behind].max(axis=1), values.dtype.type(2))
-    return np.asarray(values)
+    return electing(values.astype(dtype, copy=False), partition.codes)
 
 
 def _history(partition: Partition) -> dict[str, Array]:

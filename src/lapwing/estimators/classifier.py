@@ -32,7 +32,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
 from lapwing.estimators.prepared import Prepared, Solution, Targets
 from lapwing.estimators.refinement import refined
-from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
+from lapwing.estimators.template import SemiSupervisedEstimator, of_rows, only_labeled
 from lapwing.problem import Problem
 
 
@@ -77,10 +77,15 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         weights = self._class_weights(labels)
         return Targets(columns, labels.labeled, weights, attributes, labels.doubt, check_classes)
 
-    def _refined(self, prepared: Prepared, solution: Solution) -> Solution:
+    def _refined(self, X: Any, prepared: Prepared, solution: Solution) -> Solution:
         if not self._refines or self.refine is None:
             return solution
-        return refined(prepared, solution, partial(self._follow, prepared, solution))
+        values = of_rows(X, prepared.problem, solution)
+        prior = prepared.targets.attributes.get("class_prior_")
+        if prior is not None:
+            values = values + prior_offsets(values, prior).offsets
+        shown = elect(values)[prepared.problem.rows]
+        return refined(prepared, solution, shown, partial(self._follow, prepared, solution))
 
     def _prior(self, labels: ClassLabels) -> Array | None:
         """The class prior to be met; None: there is none."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
-from lapwing.classes.voting import coded_columns, elect, of_each_class
+from lapwing.classes.voting import coded_columns, electing, of_each_class
 from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.solvers.graph.order import in_order, order_bytes
-from lapwing.solvers.graph.refine import Refinement, refine
+from lapwing.solvers.graph.refine import refine
 from lapwing.spaces import FittedFunction
 
 _NUMBERS = 6  # of every point and class that are alive at once
@@ -33,7 +33,10 @@ class RefinedSolution(Solution):
 
 
 def refined(
-    prepared: Prepared, solution: Solution, follow: Callable[[Array], FittedFunction]
+    prepared: Prepared,
+    solution: Solution,
+    shown: Array,
+    follow: Callable[[Array], FittedFunction],
 ) -> Solution:
     """Refine the answer of a solution.
 
@@ -42,6 +45,8 @@ def refined(
     prepared : Prepared
         With a graph.
     solution : Solution
+    shown : ndarray of int of shape (n,)
+        Classes that the solution gives to the points, class prior included.
     follow : callable
         From values (n, c), -1 and +1, at all points to a function that follows them.
 
@@ -50,16 +55,17 @@ def refined(
     Solution
         The same one, told so, where no smaller cut was found.
     """
-    classes = prepared.targets.attributes["classes_"]
-    graph, prior = Diffusion.of(prepared.laplacian), _wanted(prepared, solution, len(classes))
+    n_classes = len(prepared.targets.attributes["classes_"])
+    graph, prior = Diffusion.of(prepared.laplacian), _volumes(prepared, shown, n_classes)
     problem = volume_problem(prepared.problem, graph, prior, exact=True)
     require_memory(
-        8.0 * _NUMBERS * problem.n_points * len(classes) + order_bytes(problem),
-        f"Refining the answer for {len(classes)} classes at {problem.n_points} points",
+        8.0 * _NUMBERS * problem.n_points * n_classes + order_bytes(problem),
+        f"Refining the answer for {n_classes} classes at {problem.n_points} points",
         "Use refine=None.",
     )
     ordered = in_order(problem)
-    found = refine(ordered.problem, ordered.there(of_each_class(solution.values)))
+    scores = ordered.there(of_each_class(solution.values))
+    found = refine(ordered.problem, scores, before=ordered.there(shown))
     told = {
         **solution.attributes,
         "refined_": found.improved,
@@ -67,22 +73,23 @@ def refined(
     }
     if not found.improved:
         return replace(solution, attributes=told)
-    function = follow(coded_columns(ordered.back(found.codes), len(classes)))
-    return RefinedSolution(function, ordered.back(_values(found, solution.values)), told)
+    codes = ordered.back(found.codes)
+    function = follow(coded_columns(codes, n_classes))
+    values = _values(ordered.back(found.scores), codes, solution.values)
+    return RefinedSolution(function, values, told)
 
 
-def _wanted(prepared: Prepared, solution: Solution, n_classes: int) -> Array:
-    """The class prior; without one the volumes of the answer."""
-    prior = prepared.targets.attributes.get("class_prior_")
-    if prior is not None:
-        return np.asarray(prior)
+def _volumes(prepared: Prepared, shown: Array, n_classes: int) -> Array:
+    """Parts of the classes in the answer; the prior if the answer misses it by a row or more."""
     vertex = prepared.problem.vertex
-    volumes = np.bincount(elect(solution.values[vertex[vertex >= 0]]), minlength=n_classes)
+    volumes = np.bincount(shown[vertex[vertex >= 0]], minlength=n_classes)
+    prior = prepared.targets.attributes.get("class_prior_")
+    if prior is not None and np.abs(volumes - volumes.sum() * prior).max() >= 1:
+        return np.asarray(prior)
     return np.asarray(volumes / volumes.sum())
 
 
-def _values(found: Refinement, before: Array) -> Array:
+def _values(scores: Array, codes: Array, before: Array) -> Array:
     """Decision values at which the scores 0 and 1 are -1 and +1; one column for two classes."""
-    scores: Any = found.scores
     values = 2 * scores - 1 if before.shape[1] > 1 else scores[:, 1:] - scores[:, :1]
-    return np.asarray(values.astype(before.dtype, copy=False))
+    return electing(values.astype(before.dtype, copy=False), codes)

@@ -196,14 +196,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
     def _tell(self, X: Any, prepared: Prepared, solution: Solution) -> None:
         """Fitted attributes, answers, warnings."""
         problem = prepared.problem
-        answer = self._refined(prepared, solution)
+        answer = self._refined(X, prepared, solution)
         self._set({"labeled_": prepared.targets.labeled, "basis_": problem.rows})
         self._set(_own(answer.function.attributes, X))
         self._set(answer.attributes)
         self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
 
-    def _refined(self, prepared: Prepared, solution: Solution) -> Solution:
+    def _refined(self, X: Any, prepared: Prepared, solution: Solution) -> Solution:
         """The solution that is told, where a family makes more of what solving found."""
         return solution
 
@@ -415,11 +415,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
         """Answers for all rows, those left out of the fit included; their decision values."""
-        values = solution.values[problem.vertex]
-        left_out = np.flatnonzero(problem.vertex < 0)
-        if len(left_out):
-            # Rows of weight 0 are no points of the problem: they are answered as new ones.
-            values[left_out] = solution.function(rows_of(X, left_out))
+        values = of_rows(X, problem, solution)
         if not solution.holds_prior:
             values = self._shift(values)
         if self._kept_values is not None:
@@ -467,6 +463,16 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         """Whether X is a kernel matrix."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def of_rows(X: Any, problem: Problem, solution: Solution) -> Array:
+    """Decision values of all rows, before any shift to a class prior."""
+    values = solution.values[problem.vertex]
+    left_out = np.flatnonzero(problem.vertex < 0)
+    if len(left_out):
+        # Rows of weight 0 are no points of the problem: they are answered as new ones.
+        values[left_out] = solution.function(rows_of(X, left_out))
+    return values
 
 
 def _is_bare(function: FittedFunction) -> bool:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from lapwing.classes.voting import electing
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph import courses as courses_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.descent import Balanced, Stage, descend
-from lapwing.solvers.graph.partition import assigned, electing
+from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.refine import Refinement
 from lapwing.solvers.graph.registry import PARTITIONS
 from lapwing.solvers.graph.regrow import regrown

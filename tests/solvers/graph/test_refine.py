@@ -96,7 +96,6 @@ def test_wrong_answers_are_mended_at_the_volumes_of_the_prior() -> None:
     assert np.bincount(found.codes).tolist() == [50, 30, 40]
     assert found.improved
     assert found.status == Status.CONVERGED
-    assert_array_equal(found.before, begun)
     assert_allclose(found.history[0], cut(problem, begun))
     assert_allclose(found.history[-1], cut(problem, found.codes))
     assert np.diff(found.history).max() < 0
@@ -126,6 +125,28 @@ def test_odd_walks_could_raise_it() -> None:
     assert found.codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     swapped = diffused(problem, found.codes, 1).argmax(axis=1)
     assert swapped.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def test_the_answer_before_is_beaten_or_stays() -> None:
+    # Two cliques and a label in the wrong one: to obey it costs edges, at the same volumes.
+    W = np.kron(np.eye(2), np.ones((4, 4)))
+    problem = graph_problem(W, {0: 0, 1: 1, 4: 1}, 2, (0.5, 0.5), exact=True)
+    shown = np.repeat([0, 1], 4)
+    obedient = refine(problem, np.eye(2)[shown])
+    assert obedient.history[-1] > 0
+    found = refine(problem, np.eye(2)[shown], before=shown)
+    assert not found.improved
+    assert found.history.tolist() == [cut(problem, shown)] == [0.0]
+
+
+def test_other_volumes_are_no_better_answer() -> None:
+    problem, codes = blob_problem(sizes=(50, 30, 40), gap=6.0)
+    problem = problem.with_prior(np.array([50, 30, 40]) / 120, exact=True)
+    scores = noisy(codes)
+    one_class = np.zeros(120, dtype=np.intp)  # cuts nothing
+    found, plain = refine(problem, scores, before=one_class), refine(problem, scores)
+    assert found.improved
+    assert found.history.tolist() == [0.0, *plain.history]
 
 
 def test_a_larger_cut_is_never_kept() -> None:

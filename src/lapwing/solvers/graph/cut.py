@@ -40,11 +40,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.voting import electing
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
 from lapwing.solvers.graph.mbo import mbo
-from lapwing.solvers.graph.partition import Descent, Partition, electing
+from lapwing.solvers.graph.partition import Descent, Partition
 from lapwing.solvers.graph.refine import open_volumes, refine
 from lapwing.solvers.graph.resolvent import shifted_solve
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +89,11 @@ class Partition:
     doubt: Doubt | None = None
     left_out: Array | None = None
 
+    @cached_property
+    def codes(self) -> Array:
+        """Class of each point, labelled ones among them."""
+        return np.asarray(self.scores.argmax(axis=1))
+
 
 def label_shares(problem: VolumeProblem) -> Array:
     """Shares of the classes among the labels."""
@@ -117,15 +123,6 @@ def assigned(problem: VolumeProblem, scores: Array, *, exact: bool | None = None
     found[index] = found.min()
     found[index, problem.codes] = found.max() + 1
     return np.asarray(found)
-
-
-def electing(values: Array, codes: Array) -> Array:
-    """Values (n, c) whose first largest of a row is the class: elsewhere that one is raised."""
-    found = values.copy()
-    moved = np.flatnonzero(found.argmax(axis=1) != codes)
-    largest = found[moved].max(axis=1)
-    found[moved, codes[moved]] = np.nextafter(largest, largest.dtype.type(np.inf))
-    return found
 
 
 def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Array:

@@ -37,10 +37,10 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
+from lapwing.classes.voting import electing
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.pairs import present_pair
-from lapwing.solvers.graph.partition import electing
 from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
 
 # Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
@@ -66,10 +66,9 @@ class Refinement:
     scores : ndarray of shape (n, c)
         Part of the walks from a point that end in each class, between 0 and 1. The first largest
         of a row is that of its class: where volumes or a label decided otherwise it was raised.
-    before : ndarray of int of shape (n,)
-        The answer as it came, at the volumes of the prior.
     history : ndarray
-        Weight of the edges between classes, of `before` and of each better answer; it falls.
+        Weight of the edges between classes: of the answer before, then of the refined answers, each
+        less than the one before it. Alone the first one if the answer before stays.
     n_iter : int
         Times that the points were shared out.
     n_products : int
@@ -79,7 +78,6 @@ class Refinement:
 
     codes: Array
     scores: Array
-    before: Array
     history: Array
     n_iter: int
     n_products: int
@@ -87,11 +85,17 @@ class Refinement:
 
     @property
     def improved(self) -> bool:
-        """Whether the cut fell. If not, the answer is the one before."""
+        """Whether a smaller cut was found. If not, the answer before stays."""
         return len(self.history) > 1
 
 
-def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _STEPS) -> Refinement:
+def refine(
+    problem: VolumeProblem,
+    scores: Array,
+    *,
+    before: Array | None = None,
+    steps: tuple[int, ...] = _STEPS,
+) -> Refinement:
     """Refine an answer.
 
     Parameters
@@ -100,6 +104,10 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
         Its prior is met exactly, to one point; whether it is known is not asked.
     scores : ndarray of shape (n, c)
         The answer: values whose largest of a row is the class. Ties are broken by the prior.
+    before : ndarray of int of shape (n,), optional
+        Classes of the answer, which may contradict labels and miss the volumes: a refined answer
+        must cut less than it where both have the same volumes. `share_out` of the scores by
+        default.
     steps : tuple of int
         Of the walks, in turn. An answer whose parts are right needs no long ones.
 
@@ -112,8 +120,8 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     Time is O(t nnz(W) c) and a transport of n points a round, some 10 to 30 rounds; memory some
     6 n c numbers.
     """
-    before = share_out(problem, scores)
-    path = _descended(problem, _Path(before, (_cut(problem, before),)), steps)
+    begun = share_out(problem, scores)
+    path = _descended(problem, _Path(begun, (_cut(problem, begun),)), steps)
     mended = _mended(problem, path)
     while mended is not None:
         path = _descended(problem, mended, _STEPS[_SHORT:])
@@ -122,12 +130,24 @@ def refine(problem: VolumeProblem, scores: Array, *, steps: tuple[int, ...] = _S
     return Refinement(
         path.codes,
         smooth,
-        before,
-        np.array(path.cuts),
+        _history(problem, begun, path.cuts, before),
         path.n_iter,
         path.n_products + _SMOOTH,
         Status.CONVERGED if path.settled else Status.MAX_ITER,
     )
+
+
+def _history(
+    problem: VolumeProblem, begun: Array, cuts: tuple[float, ...], before: Array | None
+) -> Array:
+    """Cuts of the answer before and of the better ones on a path that began at `begun`."""
+    if before is None:
+        return np.array(cuts)
+    first, c = _cut(problem, before), problem.n_classes
+    shown, wanted = (np.bincount(codes, problem.sizes, c) for codes in (before, begun))
+    if np.array_equal(shown, wanted):
+        return np.array([first, *(cut for cut in cuts if cut < first)])
+    return np.array([first, *cuts] if len(cuts) > 1 else [first])
 
 
 @dataclass(frozen=True, eq=False)
