@@ -372,7 +372,11 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         # What was stopped early or by a callback is as imprecise as was asked for.
         elif result.status in (Status.CONVERGED, Status.PRECISION):
             diagnostics.warn_imprecise(
-                solution.solver, optimality, self._tolerance, problem.X.dtype
+                solution.solver,
+                optimality,
+                self._tolerance,
+                problem.X.dtype,
+                gap=not solution.objective.loss.kind.differentiable,
             )
         if prepared.laplacian is not None:
             diagnostics.warn_unlabeled_components(prepared.laplacian, problem.labeled, problem.rows)

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC, SVR, LinearSVC
@@ -426,3 +427,55 @@ def test_nothing_to_fit_is_the_zero_function(loss):
         assert result.status == Status.CONVERGED
         np.testing.assert_allclose(result.optimality, 0, atol=1e-12)
         np.testing.assert_allclose(result.state.coef, 0, atol=1e-12)
+
+
+# --- wide boxes -----------------------------------------------------------------------------------
+
+
+def absolute_optimum(T: np.ndarray, y: np.ndarray) -> float:
+    """Least 1/2 [sum |y - f| + b'Tb], f = Tb: a bounded least-squares problem, solved exactly."""
+    values, vectors = np.linalg.eigh(T)
+    root = vectors * np.sqrt(values)
+    beta = lsq_linear(root.T, np.linalg.solve(root, y), (-0.5, 0.5), method="bvls", tol=1e-15).x
+    return float(y @ beta - beta @ T @ beta / 2)
+
+
+@pytest.mark.parametrize("gamma_A", [1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("loss", [EpsilonInsensitive(0.0), EpsilonInsensitive(0.02), Hinge()])
+def test_coefficients_far_below_their_bound(loss, gamma_A):
+    """The duality gap written out, where libsvm alone stops up to one half above the optimum."""
+    for seed in (3, 11, 17, 19):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-2, 2, (12, 2))
+        y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(12)
+        y = np.where(y > 0, 1.0, -1.0) if isinstance(loss, Hinge) else y
+        T = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2)) / gamma_A
+        problem = Objective(
+            FullKernelSpace(T), loss, np.arange(12), y[:, None], np.ones(12), gamma_A=1.0
+        )
+        result = dual(problem)
+        beta, primal = result.state.coef[:, 0], float(problem.value(result.state)[0])
+        f = T @ beta
+        if isinstance(loss, Hinge):
+            feasible = y * np.clip(y * beta, 0, 0.5)
+            gain, misfit = y @ feasible, np.maximum(0, 1 - y * f).sum()
+        else:
+            feasible = np.clip(beta, -0.5, 0.5)
+            gain = y @ feasible - loss.epsilon * np.abs(feasible).sum()
+            misfit = np.maximum(0, np.abs(y - f) - loss.epsilon).sum()
+        np.testing.assert_allclose(primal, (misfit + beta @ f) / 2, rtol=1e-6)
+        assert primal - (gain - feasible @ T @ feasible / 2) <= 1e-6 * primal
+        assert result.optimality[0] <= 1e-6
+        assert result.status == Status.CONVERGED
+        if loss == EpsilonInsensitive(0.0):
+            np.testing.assert_allclose(primal, absolute_optimum(T, y), rtol=1e-6)
+
+
+def test_the_method_of_multipliers_goes_on_where_libsvm_ends(monkeypatch):
+    case = make_case(fit_intercept=True, loss=Hinge(), c=2)
+    expected = dual(case.objective())
+    monkeypatch.setattr("lapwing.solvers.manifold.libsvm._MAX_STEPS", 1)
+    monkeypatch.setattr("lapwing.solvers.manifold.libsvm._polished", lambda *_: [])
+    found = dual(case.objective())
+    assert found.status == Status.CONVERGED
+    np.testing.assert_allclose(found.state.values, expected.state.values, atol=1e-6)

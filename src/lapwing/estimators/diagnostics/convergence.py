@@ -85,9 +85,14 @@ def warn_imprecise(
     tol: float,
     dtype: Any,
     cure: str = "a larger gamma_A (better conditioned)",
+    *,
+    gap: bool = False,
 ) -> None:
-    """Warn if a solver met the end of its digits far from the optimum."""
-    if optimality <= max(PRECISE, 2 * tol):  # NaN is not
+    """Warn if a solver met the end of its digits far from the optimum.
+
+    A duality gap is of second order in the distance from the optimum, a gradient of first.
+    """
+    if optimality <= max(PRECISE**2 if gap else PRECISE, 2 * tol):  # NaN is not
         return
     if dtype == np.float32:
         cure = f"X as float64, or {cure}"

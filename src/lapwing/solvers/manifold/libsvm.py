@@ -21,8 +21,9 @@ from sklearn.svm import SVC, SVR
 
 from lapwing._arrays import Array
 from lapwing.losses.labeled import EpsilonInsensitive
-from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
+from lapwing.objectives.manifold import Objective
+from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on, verdict
+from lapwing.solvers.manifold.kinks import multipliers
 
 _C = 0.5
 _EDGE = 1e-6  # of the bound: nearer coefficients are at it
@@ -39,6 +40,25 @@ class _Dual(NamedTuple):
     machine: Callable[[float], Any]
     gain: Callable[[Array, Array], float]
     kink: Callable[[Array, Array], Array]
+    kink_at_zero: bool = False  # a tube without width: where beta_i = 0, too
+
+
+class _End(NamedTuple):
+    """A function of one column, and how far it is from the optimum."""
+
+    coef: Array  # (n, 1)
+    intercept: Array  # (1,)
+    gap: float  # duality gap over the objective; its size where rounding makes it negative
+
+    @classmethod
+    def at(
+        cls, column: Objective, dual: _Dual, T: Array, y: Array, beta: Array, intercept: float
+    ) -> _End:
+        """The function of the dual variables."""
+        state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
+        primal = float(column.value(state)[0])
+        gap = abs(primal - (dual.gain(y, beta) - beta @ T @ beta / 2))
+        return cls(state.coef, state.intercept, float(gap / primal if primal > 0 else gap))
 
 
 def solve_hinge(
@@ -70,6 +90,7 @@ def solve_epsilon_insensitive(
             ),
             gain=lambda y, beta: float(y @ beta - epsilon * np.abs(beta).sum()),
             kink=lambda y, beta: y - epsilon * np.sign(beta),
+            kink_at_zero=epsilon == 0,
         ),
         tol,
         on_iteration,
@@ -83,24 +104,32 @@ def _solve_columns(
     c = objective.n_columns
     T = objective.space.values(np.eye(objective.space.n_points))
     T = T[np.ix_(objective.index, objective.index)]
-    beta, intercept, gap = np.zeros((len(T), c)), np.zeros(c), np.full(c, np.inf)
+    coef, intercept, gap = np.zeros((objective.space.n_points, c)), np.zeros(c), np.full(c, np.inf)
     status, done = Status.CONVERGED, 0
     for j in range(c):
         y = objective.targets[:, j]
         column = objective.columns(np.array([j]))
         rough, b, finished = _fit(objective, dual.machine(tol), T, y)
-        candidates = [(rough, b), *_polished(objective, dual, T, y, rough)]
-        gaps = [_gap(column, dual, T, y, *candidate) for candidate in candidates]
         # libsvm ends at a tolerance of its own, and the polished end is not always the better one:
         # the duality gap of the whole problem decides.
-        best = int(np.argmin(gaps))
-        (beta[:, j], intercept[j]), gap[j] = candidates[best], gaps[best]
-        status = status if finished or gap[j] < tol else Status.MAX_ITER
+        ends = [_End.at(column, dual, T, y, rough, b)]
+        ends += [
+            _End.at(column, dual, T, y, *each) for each in _polished(objective, dual, T, y, rough)
+        ]
+        if not min(end.gap for end in ends) <= tol:
+            # Where the bound is wide, libsvm takes its steps in a matrix that is singular to
+            # rounding: it stops far from the optimum or not at all.
+            found = multipliers(column, tol=tol)
+            ends.append(_End(*found.state[:2], float(found.optimality[0])))
+            finished = found.status != Status.MAX_ITER
+        best = min(ends, key=lambda end: end.gap)
+        coef[:, j], intercept[j], gap[j] = best.coef[:, 0], best.intercept[0], best.gap
+        status = status if finished or gap[j] <= tol else Status.MAX_ITER
         done += 1
-        if on_iteration(Iteration(done, lambda: _state(objective, beta, intercept))):
+        if on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
             status = Status.CALLBACK
             break
-    return Result(_state(objective, beta, intercept), done, status, gap)
+    return Result(objective.state(coef, intercept), done, verdict(status, gap), gap)
 
 
 def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
@@ -130,7 +159,9 @@ def _polished(
     """
     bound = _C * objective.weights
     size = np.abs(beta)
-    free = (size > _EDGE * bound) & (size < (1 - _EDGE) * bound)
+    # All coefficients may be far below a bound that is wide.
+    least = -1.0 if dual.kink_at_zero else _EDGE * np.minimum(bound, size.max())
+    free = (size > least) & (size < (1 - _EDGE) * bound)
     fixed = np.where(size >= (1 - _EDGE) * bound, np.sign(beta) * bound, 0.0)
     n_free = int(free.sum())
     if not n_free:
@@ -144,20 +175,7 @@ def _polished(
     solution = np.linalg.lstsq(system, right, rcond=None)[0]
     exact = fixed.copy()
     exact[free] = solution[:n_free]
-    same_sign = (exact * beta >= 0).all()
+    same_sign = dual.kink_at_zero or (exact * beta >= 0).all()
     if not (same_sign and (np.abs(exact) <= bound * (1 + 1e-9)).all()):
         return []
     return [(exact, float(solution[n_free]) if objective.fit_intercept else 0.0)]
-
-
-def _gap(
-    column: Objective, dual: _Dual, T: Array, y: Array, beta: Array, intercept: float
-) -> float:
-    """Relative duality gap of a column; its size where rounding makes it negative."""
-    primal = float(column.value(_state(column, beta[:, None], np.array([intercept])))[0])
-    gap = primal - (dual.gain(y, beta) - beta @ T @ beta / 2)
-    return float(abs(gap) / primal if primal > 0 else abs(gap))
-
-
-def _state(objective: Objective, beta: Array, intercept: Array) -> State:
-    return objective.state(objective.scatter(beta), intercept)
