@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def labeled_cross_val_predict(
     cv : int, splitter, iterable or None, default=None
         None and numbers are that many folds, 5 for None, of `LabeledStratifiedKFold` for
         classifiers and of `LabeledKFold` for regressions. Of other test sides the unlabelled rows
-        are left out.
+        are left out. Splitters with ``regression='auto'`` go by the estimator.
     method : str, default='predict'
         What is asked of each fit: ``'predict'``, ``'decision_function'``, ``'predict_proba'`` ...
     unlabeled : 'auto', number, str, None or NaN, default='auto'
@@ -136,6 +137,9 @@ def labeled_cross_val_predict(
 
 def _splitter(cv: Any, classifier: bool, unlabeled: Any) -> Any:
     if cv is not None and not isinstance(cv, numbers.Integral):
+        if getattr(cv, "regression", None) == "auto":  # the estimator knows what y holds
+            cv = copy(cv)
+            cv.regression = not classifier
         return check_cv(cv)
     n_splits = 5 if cv is None else int(cv)
     if classifier:
