@@ -132,10 +132,10 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         and labels left out speak for it. The volumes may then go where edges ask for it.
     method : {'flow', 'mbo', 'cut', 'poisson', 'laplace', 'random-walk'}, default='flow'
         'flow' is the balanced flow with cuts of pairs of classes; 'mbo' volume-constrained
-        threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at equal
-        volumes where the prior is not known; 'poisson', 'laplace' and
-        'random-walk' are learning without volumes, whose answers are moved to a known prior at the
-        end.
+        threshold dynamics and 'cut' the least cut at exact volumes, by continuation, both at the
+        volumes that follow the numbers of labels where the prior is not known; 'poisson',
+        'laplace' and 'random-walk' are learning without volumes, whose answers are moved to a known
+        prior at the end.
     {unlabeled}
     updatable : bool, default=False
         Whether to keep the points, the graph and the landmarks after the fit, so that `add_labels`,
