@@ -81,7 +81,7 @@ def test_numbers_in_every_notation(text: str, decimal: str, value: float, unit: 
         ("1_0", "."),
         ("abc", "."),
         ("€", "."),
-        ("5 kg", "."),
+        ("5 kg net weight", "."),
         ("--5", "."),
         ("", "."),
         ("03.04.2020", ","),

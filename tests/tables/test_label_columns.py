@@ -57,11 +57,46 @@ def test_a_missing_value_is_no_class(tmp_path: Path, word: str, strict: bool) ->
 
 def test_words_that_are_classes(tmp_path: Path) -> None:
     for word in ("none", "Na", "-", "unknown", "missing", "?"):
-        told = re.escape(f"2 of 4 rows have the label {word!r}")
+        told = re.escape(f"1 of 4 rows have the label {word!r}")
         with pytest.warns(LapwingWarning, match=told):
-            assert read(tmp_path, ["a", word, "", word]).y.tolist() == ["a", word, "", word]
-        # Told so, it says nothing.
+            assert read(tmp_path, ["a", word, "", "a"]).y.tolist() == ["a", word, "", "a"]
+        # From half of the rows on it is an error, unless the user says that blanks alone mean none.
+        refused = rf"2 of 4 rows have the label {re.escape(repr(word))}, .* add --unlabeled "
+        with pytest.raises(ValueError, match=refused):
+            read(tmp_path, ["a", word, "", word])
         assert read(tmp_path, ["a", word, "", word], unlabeled=("",)).y.tolist()[1] == word
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"],
+        [str(18 + (7 * i) % 71) for i in range(200)],
+        [f"{10 + 3 * i} kg" for i in range(12)],
+    ],
+)
+def test_amounts_are_asked_about_unless_the_method_says_what_they_are(
+    tmp_path: Path, labels: list[str]
+) -> None:
+    asked = "numbers to predict, or names of classes.*--method laprls-regressor.*--method laperls"
+    with pytest.raises(ValueError, match=asked):
+        read(tmp_path, [*labels, "", ""], regression=None)
+    assert read(tmp_path, [*labels, "", ""], regression=True).numeric
+    with pytest.warns(LapwingWarning, match="each counts as a class"):
+        assert not read(tmp_path, [*labels, "", ""], regression=False).numeric
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1.0", "2.0", "3.0"] * 5,
+        [str(i) for i in range(100)],
+        ["1a", "2a", "3b"] * 4,
+        [f"{i}a" for i in range(12)],
+    ],
+)
+def test_classes_are_not_asked_about(tmp_path: Path, labels: list[str]) -> None:
+    assert not read(tmp_path, [*labels, "", ""], regression=None).numeric
 
 
 def test_na_can_be_a_class_if_blanks_alone_mean_none(tmp_path: Path) -> None:

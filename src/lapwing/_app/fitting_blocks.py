@@ -19,6 +19,7 @@ from lapwing._app.choosing import Chosen, choose
 from lapwing._app.fitting import answer_own, fit_estimator
 from lapwing._app.preprocessing import choose_scaling
 from lapwing._app.requests import FitRequest
+from lapwing._app.requests.fit import advice_of
 from lapwing._app.trust import Trust, trust_rows
 from lapwing._host.optional import require
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
@@ -108,7 +109,7 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
         keep=() if request.strict else (first,),
         columns=tuple(columns),
     )
-    table = read_table(request.data, options, cure=request.command_without)
+    table = read_table(request.data, options, advice=advice_of(request))
     return replace(
         table,
         X=rows,

@@ -17,6 +17,7 @@ from lapwing._app.fitting import Outcome
 from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import FilledRequest, FitRequest, PredictRequest
+from lapwing._app.requests.fit import advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._app.trust import trust_new_rows
 from lapwing._host.files import atomic_write, atomic_writes
@@ -35,7 +36,7 @@ from lapwing.onnx_export import save_onnx
 
 def read(request: FilledRequest) -> Table:
     """Read the table that is learnt from."""
-    return read_table(request.data, request.read_options, cure=request.command_without)
+    return read_table(request.data, request.read_options, advice=advice_of(request))
 
 
 def write_outputs(outcome: Outcome, figures: ReportData) -> None:

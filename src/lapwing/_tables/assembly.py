@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +29,13 @@ from lapwing._tables.judging import (
     judge_strictly,
     missing_words,
 )
+from lapwing._tables.numerals import read_amount
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import BadCells, NumberReading, Reading, TextReading
-from lapwing._tables.words import shorten
-from lapwing._words import quoted
+from lapwing._tables.units import is_unit
+from lapwing._tables.words import USUAL_MISSING_WORDS, shorten
+from lapwing._words import listed, quoted
 
 
 def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
@@ -57,6 +60,47 @@ def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
         matrix=None,
         decimal=decimals.pop() if len(decimals) == 1 else "",
     )
+
+
+def take_out_units(columns: RawColumns) -> RawColumns:
+    """Leave out a first row that holds the units of the columns and no values."""
+    top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in columns.cells.items()}
+    texts = {name: text for name, text in top.items() if isinstance(text, str)}
+    values = any(isinstance(value, float) and not np.isnan(value) for value in top.values())
+    if values or not all(
+        text.lower() in USUAL_MISSING_WORDS or _holds_numbers(columns.cells[name])
+        for name, text in texts.items()
+    ):
+        return columns
+    units = list(dict.fromkeys(text for text in texts.values() if is_unit(text)))
+    labels = [] if columns.labels is None else columns.labels.tolist()
+    if not units or (labels and labels[0] and labels[0] in labels[1:]):
+        return columns
+    place = "first row" if columns.places is None else f"row {columns.places[0]}"
+    return replace(
+        columns,
+        n=columns.n - 1,
+        cells={name: cells.below_first() for name, cells in columns.cells.items()},
+        labels=None if columns.labels is None else columns.labels[1:],
+        ids=None if columns.ids is None else columns.ids[1:],
+        others={name: column[1:] for name, column in columns.others.items()},
+        numbers={name: column[1:] for name, column in columns.numbers.items()},
+        matrix=None if columns.matrix is None else columns.matrix[1:],
+        places=None if columns.places is None else columns.places[1:],
+        remarks=(*columns.remarks, f"the {place} holds units: {listed(units, 8)}"),
+    )
+
+
+def _holds_numbers(cells: Cells) -> bool:
+    """Whether most cells of the next hundred rows are numbers, with units or without."""
+    below = cells.at(np.arange(1, min(cells.numbers.size, 101)))
+    filled = [value for value in below if isinstance(value, str) or not np.isnan(value)]
+    numbers = [
+        value
+        for value in filled
+        if not isinstance(value, str) or read_amount(value, ".") or read_amount(value, ",")
+    ]
+    return 2 * len(numbers) > len(filled)
 
 
 def _join_numbers(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:
@@ -165,15 +209,19 @@ def _insist(
     for verdict in verdicts:
         if not isinstance(verdict, Unusable):
             readings.append(verdict)
-        elif verdict.column not in insisted:
+        elif verdict.column not in insisted and not verdict.refused:
             left_out.append(verdict)
-        elif verdict.forced is not None:
+        elif verdict.forced is not None and verdict.column in insisted:
             readings.append(verdict.forced)
         else:
-            cure = "Leave it out of --keep and --features, or write it in another way."
-            cure = TEXTS_AS_NUMBERS if verdict.reason == FREE_TEXT else cure
+            drop = f"leave it out with --drop {shlex.quote(verdict.column)}"
+            cure = f"Leave it out of --keep and --features, or {drop}"
+            if verdict.refused:
+                cure = f"{verdict.refused}, or {drop}"
+            elif verdict.reason == FREE_TEXT:
+                cure = TEXTS_AS_NUMBERS
             obstacles.append(
-                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}"
+                f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}."
             )
     return readings, left_out, obstacles
 

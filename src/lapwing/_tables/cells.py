@@ -66,6 +66,13 @@ class Cells:
         text = dict(zip(self.rows[wanted].tolist(), self.texts[wanted].tolist(), strict=True))
         return [text.get(row, float(self.numbers[row])) for row in rows.tolist()]
 
+    def below_first(self) -> Cells:
+        """The cells without that of the first row."""
+        kept = self.rows > 0
+        return replace(
+            self, numbers=self.numbers[1:], rows=self.rows[kept] - 1, texts=self.texts[kept]
+        )
+
     def spelled(self) -> NDArray[Any]:
         """All cells as text, None where there is nothing."""
         column = np.empty(self.numbers.size, dtype=object)

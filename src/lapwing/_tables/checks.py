@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
 from lapwing._tables.judging import FREE_TEXT, TEXTS_AS_NUMBERS
 from lapwing._tables.numerals import plain_number, read_amount
 from lapwing._tables.obstacles import text_in_the_way
-from lapwing._tables.readings import DateReading
+from lapwing._tables.readings import DateReading, NumberReading
+from lapwing._tables.units import kind_of_unit
 from lapwing._words import listed, quoted
 from lapwing.classes.slips import (
     near_miss,
@@ -24,6 +27,27 @@ from lapwing.classes.slips import (
     words_for_none,
 )
 from lapwing.exceptions import LapwingWarning
+
+
+def _named_markers(values: Sequence[str]) -> str:
+    return f"add {shlex.join(word for value in values for word in ('--unlabeled', value))}."
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How messages say what to do about labels; the command line gives whole commands.
+
+    Attributes
+    ----------
+    unlabeled : callable
+        What to do if some values of the label column mean no label.
+    with_method : callable
+        What to do if the table is to be fitted by a method.
+    """
+
+    unlabeled: Callable[[Sequence[str]], str] = _named_markers
+    with_method: Callable[[str], str] = "add --method {}.".format
+
 
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
@@ -107,7 +131,7 @@ def _no_feature(raw: RawTable, where: str) -> str:
         )
     said = f"{where} has no column to learn from: {', '.join(reasons)}."
     if any(note.words == FREE_TEXT for note in raw.notes):
-        return f"{said} {TEXTS_AS_NUMBERS}"
+        return f"{said} {TEXTS_AS_NUMBERS}."
     return f"{said} To use one of them all the same, name it with --keep."
 
 
@@ -167,11 +191,11 @@ def warn_of_markers(
     labeled: NDArray[np.bool_],
     what: str,
     hint: str,
-    cure: Callable[[Sequence[str]], str],
+    advice: Advice,
     *,
     meant: bool,
 ) -> None:
-    """Warn of classes that are probably none, and of a table in which every row has a label.
+    """Find classes that are probably none, and a table in which every row has a label.
 
     Parameters
     ----------
@@ -181,10 +205,20 @@ def warn_of_markers(
         Which rows have one.
     what, hint : str
         The column, and what means "no label" in it.
-    cure : callable
-        From values that mean no label to what the user has to do.
+    advice : Advice
+        What the user has to do then.
     meant : bool
         Whether words that look so are known to be classes.
+
+    Raises
+    ------
+    ValueError
+        If half of the rows or more have a word that looks like "no label".
+
+    Warns
+    -----
+    LapwingWarning
+        If fewer have.
     """
     values, counts = np.unique(y[labeled], return_counts=True)
     names, rows = [str(value) for value in values.tolist()], counts.tolist()
@@ -192,6 +226,13 @@ def warn_of_markers(
     ranked = dict(zip(names, rows, strict=True))
     if words and nought_among_signs(ranked):
         words = [name for name in names if float(name) == 0]
+    if 2 * sum(ranked[name] for name in words) >= y.size:
+        n, named = sum(ranked[name] for name in words), " and ".join(map(repr, words))
+        raise ValueError(
+            f"{what}: {n} of {y.size} rows have the label {named}, which would be a class. If it "
+            f"means no label, {advice.unlabeled(words)} If it is a class, say that only blanks "
+            "mean no label: --unlabeled ''."
+        )
     if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
         words = [names[int(counts.argmax())]]
     if words:
@@ -202,16 +243,15 @@ def warn_of_markers(
             else (f"labels {' and '.join(map(repr, words))}, which count as classes")
         )
         warn(
-            f"{what}: {n} of {y.size} rows have the {which}. If that means no label, {cure(words)}",
+            f"{what}: {n} of {y.size} rows have the {which}. If that means no label, "
+            f"{advice.unlabeled(words)}",
             LapwingWarning,
         )
     elif labeled.all():
         warn_of_labels(what, hint)
 
 
-def warn_of_numbers(
-    y: NDArray[Any], what: str, hint: str, cure: Callable[[Sequence[str]], str]
-) -> None:
+def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: Advice) -> None:
     """Warn of numbers to be predicted that every row has; the parameters of `warn_of_markers`."""
     usual = usual_number(y)
     if usual is None:
@@ -220,7 +260,7 @@ def warn_of_numbers(
     warn(
         f"{what}: every row has a label, and {int((y == usual).sum())} of {y.size} rows have the "
         f"number {usual:g}, which is learnt like others. If it means no label, "
-        f"{cure([f'{usual:g}'])}",
+        f"{advice.unlabeled([f'{usual:g}'])}",
         LapwingWarning,
     )
 
@@ -240,11 +280,17 @@ def warn_of_counts(raw: RawTable) -> None:
     if raw.X.shape[0] > 2 and not is_sparse(raw.X):
         # Three rows first: few columns are left for the look at all rows.
         likely = (np.diff(raw.X[:3], axis=0) == 1).all(axis=0) & (raw.X[0] % 1 == 0)
-        # Days that follow each other are no slip.
-        days = {name for r in raw.readings if isinstance(r, DateReading) for name in r.names}
+        # Days that follow each other are no slip, and what has a unit is measured.
+        measured = {
+            name
+            for reading in raw.readings
+            if isinstance(reading, DateReading)
+            or (isinstance(reading, NumberReading) and reading.unit)
+            for name in reading.names
+        }
         for j in np.flatnonzero(likely):
             name = numeric_names(raw)[j]
-            if name not in days and (np.diff(raw.X[:, j]) == 1).all():
+            if name not in measured and (np.diff(raw.X[:, j]) == 1).all():
                 warn(
                     f"column {name!r} counts the rows and is used as a feature. If it only names "
                     f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
@@ -261,38 +307,63 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
     return dict(merged.values())
 
 
-def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
-    """Warn of labels that are seldom twice the same and look like quantities; whether it did.
+def describe_quantities(labels: NDArray[Any]) -> str:
+    """Say that labels look like quantities and not like classes; empty if they do not.
 
-    Whole numbers do in a range twice their number: codes of classes follow each other.
+    Quantities are seldom twice the same, and whole numbers lie in a range twice their number, as
+    codes of classes follow each other. Of many whole numbers it is enough that none is seen often
+    and that they are no codes from 0 or 1 on.
 
     Parameters
     ----------
     labels : ndarray
         Those of all rows that have one: numbers, or texts.
-    what : str
-        The column.
     """
     names = sorted(set(map(str, labels.tolist())))
     n = len(names)
-    if n < _MANY_NUMBERS or 2 * n <= len(labels):
-        return False
-    called, numbers = "", [plain_number(name) for name in names]
-    if all(number is not None and number % 1 == 0 for number in numbers):
-        whole = [number for number in numbers if number is not None]
-        called = "whole numbers" if max(whole) - min(whole) >= 2 * n else ""
-    else:
-        amounts = [read_amount(name, ".") or read_amount(name, ",") for name in names]
-        if all(amount is not None and amount.unit for amount in amounts):
-            called = f"amounts, such as {names[0]!r}"
-    if called:
+    if n < _MANY_NUMBERS or 5 * n <= len(labels):
+        return ""
+    seldom, many = 2 * n > len(labels), n > 3 * _MANY_NUMBERS
+    numbers = [plain_number(name) for name in names]
+    whole = [number for number in numbers if number is not None and number % 1 == 0]
+    if len(whole) == n:
+        spread = max(whole) - min(whole) >= 2 * n
+        codes = not spread and min(whole) in (0, 1)
+        found = (seldom and spread) or (many and not codes)
+        return f"the {len(labels)} labels are {n} different whole numbers" if found else ""
+    amounts = [read_amount(name, ".") or read_amount(name, ",") for name in names]
+    found = seldom and all(one is not None and kind_of_unit(one.unit) for one in amounts)
+    shown = f"the {len(labels)} labels are {n} different amounts, such as {names[0]!r}"
+    return shown if found else ""
+
+
+def refuse_quantities(labels: NDArray[Any], what: str, advice: Advice) -> None:
+    """Ask whether labels that look like quantities are numbers to predict or classes.
+
+    Raises
+    ------
+    ValueError
+        With a command for each.
+    """
+    described = describe_quantities(labels)
+    if described:
+        raise ValueError(
+            f"{what}: {described}. Are they numbers to predict, or names of classes? For numbers "
+            f"{advice.with_method('laprls-regressor')} For classes "
+            f"{advice.with_method('laperls')}"
+        )
+
+
+def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
+    """Warn of labels that look like quantities and are classes; whether it did."""
+    described = describe_quantities(labels)
+    if described:
         warn(
-            f"{what}: the {len(labels)} labels are {n} different {called}, and each counts as a "
-            "class. If they are quantities, name a method that predicts numbers: --method "
-            "laprls-regressor.",
+            f"{what}: {described}, and each counts as a class. If they are quantities, name a "
+            "method that predicts numbers: --method laprls-regressor.",
             LapwingWarning,
         )
-    return bool(called)
+    return bool(described)
 
 
 def warn_of_rare_labels(y: NDArray[Any], labeled: NDArray[np.bool_], what: str) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lapwing._tables import dates
 from lapwing._tables.cells import Cells
 from lapwing._tables.numerals import (
+    Amount,
     Evidence,
     gather_evidence,
     plain_number,
@@ -34,6 +35,7 @@ from lapwing._tables.readings import (
     Reading,
     TextReading,
 )
+from lapwing._tables.units import kind_of_unit, unit_in_name
 from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
 
 # One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,
@@ -48,7 +50,7 @@ _MIN_WORDS = 4  # of a cell of free text, on average
 FREE_TEXT = "free text"
 TEXTS_AS_NUMBERS = (
     "Texts have to become numbers first: embeddings, as columns of this table, or word counts "
-    "(TfidfVectorizer of scikit-learn), as a sparse file .mtx with --labels FILE."
+    "(TfidfVectorizer of scikit-learn), as a sparse file .mtx with --labels FILE"
 )
 _ID_NAME = re.compile(
     r"(?:^|[\W_])(?:id|nr|no|key|index|idx|guid|uuid)\.?$|(?:nummer|number|schlüssel)$",
@@ -71,6 +73,8 @@ class Unusable:
         How it is read if the user insists; None if it cannot be.
     bad : BadCells or None
         The cells that stand in the way.
+    refused : str
+        What to do about it, where the column must not be left out unless the user says so.
     n_values : int
         Of a text with too many: how many.
     first : str
@@ -81,6 +85,7 @@ class Unusable:
     reason: str
     forced: Reading | None = None
     bad: BadCells | None = None
+    refused: str = ""
     n_values: int = 0
     first: str = ""
 
@@ -253,18 +258,24 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
         return None
     decimal = decimal_of(column.cells, habits)
     amounts = {text: read_amount(text, decimal) for text in counts}
-    read = {text: _plain(text) if a is None else a.value for text, a in amounts.items()}
+    unit, several = _unit_of(column, amounts)
+    read = {
+        text: _plain(text)
+        if amount is None
+        else (amount.value if amount.unit in ("", unit, *several) or amount.value == 0 else None)
+        for text, amount in amounts.items()
+    }
     n_read = column.n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
     if 2 * n_read < column.n_filled:
         return None
-    units = {a.unit for a in amounts.values() if a is not None and a.value != 0}
-    unitless = "" in units or bool(np.any(np.nan_to_num(column.cells.numbers)))
-    named = sorted(units - {""})
-    reading = NumberReading(column.name, decimal, named[0] if named else "")
-    if len(named) > 1:
-        return Unusable(column.name, f"numbers in several units ({', '.join(named)})")
-    if named and unitless and named[0] in ("%", "‰"):
-        return Unusable(column.name, f"some numbers are in {named[0]} and others are not")
+    reading = NumberReading(column.name, decimal, unit)
+    if several:
+        reason = f"numbers in several units ({', '.join(several)})"
+        return Unusable(column.name, reason, refused="Convert them to one unit")
+    unitless = any(a is not None and not a.unit and a.value != 0 for a in amounts.values())
+    unitless = unitless or bool(np.any(np.nan_to_num(column.cells.numbers)))
+    if unitless and unit in ("%", "‰"):
+        return Unusable(column.name, f"some numbers are in {unit} and others are not")
     mixed = "" if habits.fixed else _mixed_marks(column)
     if mixed:
         return Unusable(column.name, mixed, forced=reading)
@@ -278,6 +289,26 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
         )
         return Unusable(column.name, reason, forced=reading)
     return reading
+
+
+def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str, tuple[str, ...]]:
+    """Find the unit of a column, and which it has if these are several units of measurement.
+
+    A word that is no known unit is one where most numbers have it: 12a and 12b name something.
+    """
+    units = Counter[str]()
+    for text, amount in amounts.items():
+        if amount is not None and amount.unit and amount.value != 0:
+            units[amount.unit] += column.counts[text]
+    known = {unit: kind for unit in units if (kind := kind_of_unit(unit))}
+    if not known:
+        unit, count = units.most_common(1)[0] if units else ("", 0)
+        return (unit if 2 * count > column.n_filled else ""), ()
+    named = unit_in_name(column.name)
+    if named and kind_of_unit(named) in known.values():
+        known[named] = kind_of_unit(named)
+    several = tuple(sorted(known)) if len(known) > 1 else ()
+    return max(known, key=lambda unit: units[unit]), several
 
 
 def decimal_of(cells: Cells, habits: Habits) -> str:
@@ -350,7 +381,8 @@ def _as_text(column: _Column) -> Reading | Unusable:
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
     values = tuple(text for text, count in frequent if count > 1)
     forced = TextReading(column.name, values, MISSING_VALUE) if values else None
-    return Unusable(column.name, _why_many(spelled, n_values), forced, None, n_values, spelled[0])
+    reason = _why_many(spelled, n_values)
+    return Unusable(column.name, reason, forced, n_values=n_values, first=spelled[0])
 
 
 def _why_many(spelled: list[str], n_values: int) -> str:
@@ -376,7 +408,7 @@ def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusab
         return Unusable(column.name, f"always {values[0]:g}", forced=reading)
     # The first rows first: most columns are told apart by these.
     few_gaps = values.size >= _MIN_DISTINCT * column.n
-    if few_gaps and not (values[:100] % 1).any() and not (values % 1).any():
+    if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # Where a number is missing the count may go on from the row or from the last number.
         if np.ptp(values - rows) == 0 or (np.diff(values) == 1).all():
             return Unusable(column.name, "counts the rows", forced=reading)

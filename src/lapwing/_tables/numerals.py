@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas, thousands, percent, currencies.
+"""Numbers as people write them: decimal commas, thousands, percent, currencies, units.
 
 Locale libraries (babel, `locale`) read numbers of a locale that is known; here the notation itself
 has to be found from a column. skrub's ``ToFloat`` takes one notation for a whole table: with
@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_UNITS = r"[€$£¥₹₽₺₩%‰]|(?:US)?\$|(?i:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD)"
-_LEADING = re.compile(rf"^([+-]?)\s*({_UNITS})\s*(?=[+\-\d.,])")
-_TRAILING = re.compile(rf"(?<=[\d.,])\s*({_UNITS})$")
+from lapwing._tables.units import SIGNS, UNIT, unit_name
+
+_LEADING = re.compile(rf"^([+-]?)\s*({SIGNS}|[%‰])\s*(?=[+\-\d.,])")
 # Between the groups of three digits stand points or commas, blanks of any width, or apostrophes.
 # No thousands begin with 0: "0,661" has a decimal comma.
 _GROUPED = r"[1-9]\d{{0,2}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
@@ -23,7 +23,8 @@ _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
 def _pattern(decimal: str, point: str) -> re.Pattern[str]:
     grouped, d = _GROUPED.format(point=point), re.escape(decimal)
-    return re.compile(rf"([+-]?)(?:({grouped})(?:{d}(\d*))?|(\d+(?:{d}\d*)?|{d}\d+)({_EXPONENT}))")
+    number = rf"(?:({grouped})(?:{d}(\d*))?|(\d+(?:{d}\d*)?|{d}\d+)({_EXPONENT}))"
+    return re.compile(rf"([+-]?){number}\s*({UNIT})?")
 
 
 _PATTERNS = {".": _pattern(".", ","), ",": _pattern(",", ".")}
@@ -31,7 +32,7 @@ _PATTERNS = {".": _pattern(".", ","), ",": _pattern(",", ".")}
 
 @dataclass(frozen=True)
 class Amount:
-    """A number with what it is a number of: ``€``, ``%``, or nothing."""
+    """A number with its unit: ``€``, ``%``, ``mm``, or nothing."""
 
     value: float
     unit: str = ""
@@ -75,13 +76,17 @@ def read_amount(text: str, decimal: str) -> Amount | None:
     text = text.strip().replace("\u2212", "-")
     negative = len(text) > 2 and text[0] == "(" and text[-1] == ")"  # as accountants write it
     text = text[1:-1].strip() if negative else text
-    text, unit = _take_unit(text)
+    leading = _LEADING.match(text)
+    text = text if leading is None else leading[1] + text[leading.end() :]
     if len(text) > 1 and text[-1] == "-" and text[0] not in "+-":  # as SAP writes it
         text = f"-{text[:-1]}"
     found = _PATTERNS[decimal].fullmatch(text)
     if found is None:
         return None
-    sign, grouped, _, fraction, whole, exponent = found.groups()
+    sign, grouped, _, fraction, whole, exponent, unit = found.groups()
+    if leading is not None and unit:
+        return None
+    unit = unit if leading is None else leading[2]
     if grouped is not None:
         digits = re.sub(r"\D", "", grouped) + (f".{fraction}" if fraction else "")
     else:
@@ -89,7 +94,7 @@ def read_amount(text: str, decimal: str) -> Amount | None:
     value = float(digits)
     if negative or sign == "-":
         value = -value
-    return Amount(value, unit)
+    return Amount(value, unit_name(unit) if unit else "")
 
 
 def gather_evidence(texts: Iterable[str]) -> Evidence:
@@ -102,16 +107,6 @@ def gather_evidence(texts: Iterable[str]) -> Evidence:
         point += one is not None and other is None
         comma += other is not None and one is None
     return Evidence(point, comma)
-
-
-def _take_unit(text: str) -> tuple[str, str]:
-    leading = _LEADING.match(text)
-    if leading is not None:
-        return leading[1] + text[leading.end() :], leading[2].upper()
-    trailing = _TRAILING.search(text)
-    if trailing is not None:
-        return text[: trailing.start()].rstrip(), trailing[1].upper()
-    return text, ""
 
 
 def spell(value: float) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._tables.answers import locate, name_keys
-from lapwing._tables.assembly import join_arrays
+from lapwing._tables.assembly import join_arrays, take_out_units
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import NUMERIC, Answers, Keys, RawColumns, RawTable, Selection
 from lapwing._tables.csv import read_csv
@@ -159,7 +159,10 @@ def _read_one(source: Source, selection: Selection) -> Part:
             f"{source}: --skip-lines is about CSV files. Leave it out: spreadsheets are read from "
             "the row of the names on, and other formats have no lines above it."
         )
-    return reader(source, selection)
+    part = reader(source, selection)
+    if isinstance(part, RawColumns) and not selection.options.strict:
+        return take_out_units(part)
+    return part
 
 
 def _of_later_files(first: Part, selection: Selection) -> Selection:

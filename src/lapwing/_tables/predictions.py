@@ -18,6 +18,7 @@ from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
 from lapwing._tables.dialect import USUAL, Dialect
 from lapwing._tables.numerals import read_amount
+from lapwing._tables.units import kind_of_unit
 from lapwing.exceptions import LapwingWarning
 
 _PAGE = 4096  # bytes; a full disk may have less than this left
@@ -248,7 +249,9 @@ def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return any(read_amount(text, decimal) is not None for decimal in ".,")
+        amounts = [read_amount(text, decimal) for decimal in ".,"]
+        kinds = [kind_of_unit(one.unit) if one.unit else "share" for one in amounts if one]
+        return any(kind in ("currency", "share") for kind in kinds)
     return True
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,11 @@ from lapwing._tables.answers import fill_in
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
 from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
+    Advice,
     check_ids,
     feature_obstacles,
     kinds_of,
+    refuse_quantities,
     warn_of_counts,
     warn_of_markers,
     warn_of_numbers,
@@ -60,6 +61,7 @@ from lapwing._tables.readings import (
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
+USUAL_ADVICE = Advice()
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -226,13 +228,7 @@ class Table:
         }
 
 
-def _name_markers(values: Sequence[str]) -> str:
-    return f"add {shlex.join(word for value in values for word in ('--unlabeled', value))}"
-
-
-def read_table(
-    path: Paths, options: ReadOptions, *, cure: Callable[[Sequence[str]], str] = _name_markers
-) -> Table:
+def read_table(path: Paths, options: ReadOptions, *, advice: Advice = USUAL_ADVICE) -> Table:
     """Read one or more files and check them.
 
     Parameters
@@ -245,9 +241,8 @@ def read_table(
     options : ReadOptions
         Which columns are what, and how their cells are read. Blanks, NA, NaN and null are no
         labels; nor is -1 in an array of numbers, as in scikit-learn.
-    cure : callable, optional
-        From values of the label column that may mean no label to what the user has to do then,
-        for a warning.
+    advice : Advice, optional
+        How messages about labels say what to do.
 
     Returns
     -------
@@ -279,14 +274,17 @@ def read_table(
     what = where if label is None else f"{where}: label column {label!r}"
     coded: CodedLabels | None = None
     with found.gather():
-        if options.regression is None:
+        undecided = options.regression is None
+        if undecided:
             options = replace(options, regression=_are_numbers(raw, options))
         raw = label_rows(raw, options, ids if ids.size else None)
         coded = _code(raw, options, what)
+        if undecided and not options.regression and raw.labels is not None:
+            refuse_quantities(raw.labels[coded.labeled], what, advice)
     found.raise_all()
     assert coded is not None
     warn_of_counts(raw)
-    _warn_of_odd_labels(coded, options, what, _hint(raw, options), cure)
+    _warn_of_odd_labels(coded, options, what, _hint(raw, options), advice)
     return Table(
         points_of(raw),
         raw.feature_names,
@@ -340,17 +338,17 @@ def _warn_of_odd_labels(
     options: ReadOptions,
     what: str,
     hint: str,
-    cure: Callable[[Sequence[str]], str],
+    advice: Advice,
 ) -> None:
     if not coded.labeled.any():
         return  # nothing is odd about no label
     if not options.regression:
         # Whoever says that blanks alone mean no label has thought of the words.
         meant = "" in options.unlabeled
-        warn_of_markers(coded.y, coded.labeled, what, hint, cure, meant=meant)
+        warn_of_markers(coded.y, coded.labeled, what, hint, advice, meant=meant)
         warn_of_rare_labels(coded.y, coded.labeled, what)
     elif coded.labeled.all():
-        warn_of_numbers(coded.y, what, hint, cure)
+        warn_of_numbers(coded.y, what, hint, advice)
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:

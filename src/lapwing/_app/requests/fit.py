@@ -12,6 +12,7 @@ from lapwing._app.requests.base import SIDE, FilledRequest, named
 from lapwing._app.requests.learning import METHOD_OF_SETTINGS, LearningRequest, following
 from lapwing._app.requests.outputs import Outputs
 from lapwing._report.next_step import Hints
+from lapwing._tables.checks import Advice
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.words import shorten
 
@@ -142,3 +143,8 @@ def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = (
     shared = {one.name: getattr(request, one.name) for one in fields(kept)}
     again = shared | {"method": method, "settings": tuple(settings)}
     return FitRequest(**again).full_command
+
+
+def advice_of(request: FilledRequest) -> Advice:
+    """How messages about the labels of a table say what to run."""
+    return Advice(request.command_without, lambda method: f"run: {fit_command(request, method)}")
