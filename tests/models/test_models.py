@@ -665,6 +665,15 @@ def test_claims_of_more_than_there_is_memory_are_refused(
 
     assert "are available" in refusal(tmp_path, rewritten(inner))
 
+    def renamed(members: dict[str, bytes]) -> None:
+        inner(members)
+        (name,) = (n for n in members if n.endswith(".npz"))
+        other = name.replace(".npz", ".npy")
+        members[other] = members.pop(name)
+        members["schema.json"] = members["schema.json"].replace(name.encode(), other.encode())
+
+    assert "are available" in refusal(tmp_path, rewritten(renamed))
+
 
 def test_an_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
     def grow(members: dict[str, bytes]) -> None:

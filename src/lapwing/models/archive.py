@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any, BinaryIO
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo, is_zipfile
 
 from lapwing._host.memory import require_memory
 from lapwing._version import __version__
@@ -107,9 +107,11 @@ def check_archive(archive: ZipFile, name: str) -> None:
         if entry.compress_type != ZIP_STORED or entry.file_size != entry.compress_size:
             raise ModelFileError(f"{name} was damaged: its array {one_line(entry.filename)}.")
         needed += entry.file_size
-        if entry.filename.endswith(".npz"):
-            with archive.open(entry) as member, ZipFile(member) as inner:
-                needed += sum(part.file_size for part in inner.infolist())
+        with archive.open(entry) as member:
+            # By content: NumPy unpacks a packed member whatever it is called.
+            if is_zipfile(member):
+                with ZipFile(member) as inner:
+                    needed += sum(part.file_size for part in inner.infolist())
     _check_memory(needed, name)
     stranger = forbidden(json.loads(archive.read(_SCHEMA)))
     if stranger is not None:
