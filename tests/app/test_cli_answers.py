@@ -333,13 +333,16 @@ def test_a_class_that_is_none_is_told_with_the_command_that_cures_it(
     if words == ["n/a "]:  # means no label anyway
         assert (code, err) == (0, "")
         return
-    assert code == 0
-    told = [line for line in err.splitlines() if "which count" in line]
-    assert len(told) == 1
+    given = [row["kind of"] for row in rows if row["kind of"] in words and row["kind of"]]
+    refused = 2 * len(given) >= len(rows)
+    assert code == (2 if refused else 0)
+    (told,) = [line for line in err.splitlines() if "of 48 rows have the label" in line]
     assert "every row has a label" not in err
     assert "pass unlabeled" not in err
-    start, _, command = told[0].partition(" If that means no label, run: ")
-    assert "warning: our table.csv: label column 'kind of': " in start
+    start, _, command = told.partition(" If that means no label, run: ")
+    kind = "error" if refused else "warning"
+    assert start.startswith(f"{kind}: our table.csv: label column 'kind of': {len(given)} of 48")
+    assert ("--unlabeled ''" in start) == refused
     assert all(repr(word) in start for word in words if word)
     words_of_command = shlex.split(command)
     assert words_of_command[0] == "lapwing"
@@ -365,15 +368,15 @@ def test_a_nought_between_two_signs_may_be_none(main: Main) -> None:
         row["y"] = {"u": "1", "v": "-1", "": "0"}[row["y"]]
     write("t.csv", rows)
     code, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "-q")
-    assert code == 0
-    assert "56 of 60 rows have the label '0', which counts as a class." in err
+    assert code == 2
+    assert "56 of 60 rows have the label '0', which would be a class." in err
     assert err.count("--unlabeled 0\n") == 1
     # Where -1 is most of the labels, it is -1.
     for row in rows:
         row["y"] = {"0": "-1", "-1": "0", "1": "1"}[row["y"]]
     write("t.csv", rows)
     _, _, err = main("fit", "t.csv", "--label", "y", "--id", "name", "-q")
-    assert "56 of 60 rows have the label '-1', which counts as a class." in err
+    assert "56 of 60 rows have the label '-1', which would be a class." in err
 
 
 def test_several_values_mean_no_label(main: Main) -> None:

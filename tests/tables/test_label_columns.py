@@ -78,7 +78,10 @@ def test_words_that_are_classes(tmp_path: Path) -> None:
 def test_amounts_are_asked_about_unless_the_method_says_what_they_are(
     tmp_path: Path, labels: list[str]
 ) -> None:
-    asked = "numbers to predict, or names of classes.*--method laprls-regressor.*--method laperls"
+    asked = (
+        r"numbers to predict, or names of classes\?\nFor numbers, add --method laprls-regressor\.\n"
+        r"For classes, add --method laperls\."
+    )
     with pytest.raises(ValueError, match=asked):
         read(tmp_path, [*labels, "", ""], regression=None)
     assert read(tmp_path, [*labels, "", ""], regression=True).numeric

@@ -226,29 +226,25 @@ def warn_of_markers(
     ranked = dict(zip(names, rows, strict=True))
     if words and nought_among_signs(ranked):
         words = [name for name in names if float(name) == 0]
-    if 2 * sum(ranked[name] for name in words) >= y.size:
-        n, named = sum(ranked[name] for name in words), " and ".join(map(repr, words))
-        raise ValueError(
-            f"{what}: {n} of {y.size} rows have the label {named}, which would be a class. If it "
-            f"means no label, {advice.unlabeled(words)} If it is a class, say that only blanks "
-            "mean no label: --unlabeled ''."
-        )
+    certain = 2 * sum(ranked[name] for name in words) >= y.size
     if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
         words = [names[int(counts.argmax())]]
-    if words:
-        n = sum(count for name, count in zip(names, rows, strict=True) if name in words)
-        which = (
-            f"label {words[0]!r}, which counts as a class"
-            if len(words) == 1
-            else (f"labels {' and '.join(map(repr, words))}, which count as classes")
+    if not words:
+        if labeled.all():
+            warn_of_labels(what, hint)
+        return
+    n = sum(ranked[name] for name in words)
+    which = f"label{'s' * (len(words) > 1)} {' and '.join(map(repr, words))}"
+    rows_with = f"{what}: {n} of {y.size} rows have the {which}, which"
+    cure = f"If that means no label, {advice.unlabeled(words)}"
+    if certain:
+        would = "would be a class" if len(words) == 1 else "would be classes"
+        raise ValueError(
+            f"{rows_with} {would}. If it is meant so, say that only blanks mean no label: "
+            f"--unlabeled ''. {cure}"
         )
-        warn(
-            f"{what}: {n} of {y.size} rows have the {which}. If that means no label, "
-            f"{advice.unlabeled(words)}",
-            LapwingWarning,
-        )
-    elif labeled.all():
-        warn_of_labels(what, hint)
+    count = "counts as a class" if len(words) == 1 else "count as classes"
+    warn(f"{rows_with} {count}. {cure}", LapwingWarning)
 
 
 def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: Advice) -> None:
@@ -348,9 +344,9 @@ def refuse_quantities(labels: NDArray[Any], what: str, advice: Advice) -> None:
     described = describe_quantities(labels)
     if described:
         raise ValueError(
-            f"{what}: {described}. Are they numbers to predict, or names of classes? For numbers "
-            f"{advice.with_method('laprls-regressor')} For classes "
-            f"{advice.with_method('laperls')}"
+            f"{what}: {described}. Are they numbers to predict, or names of classes?\n"
+            f"For numbers, {advice.with_method('laprls-regressor')}\n"
+            f"For classes, {advice.with_method('laperls')}"
         )
 
 
