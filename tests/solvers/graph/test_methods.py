@@ -359,7 +359,6 @@ def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
     mixed = Refinement(
         np.arange(120) % 3,
         after.reached.scores,
-        codes,
         np.array([2.0, 1.0]),
         1,
         7,
