@@ -73,7 +73,7 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# Of the cloud S3VC missed two labels of ten, and the labels alone three: the verdict says that this
+# Of the cloud S3VC missed two labels of ten, and the labels alone four: the verdict says that this
 # is within chance. **Read the interval and not the name**: it reaches beyond 50 %. The two others
 # have a verdict as careful, though their answers are right: ten labels are few.
 #

@@ -248,7 +248,7 @@ def test_labels_that_were_added_belong_to_the_fit(points: Any, y: Any) -> None:
 
 def test_jinja2_is_asked_for_first(points: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"lapwing\[report\]"):
+    with pytest.raises(ImportError, match=r"lapwing-learn\[report\]"):
         lapwing.report(LapSVC(), *points)
 
 

@@ -118,7 +118,7 @@ def test_results_say_where_they_are_from(
     assert "core" in words
     assert "GB" in words
     assert "load" in words
-    assert "lapwing " in words
+    assert "lapwing-learn " in words
     assert "of processors" in words
     assert run.processor > 0
     assert "numpy " in words

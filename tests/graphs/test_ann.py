@@ -144,7 +144,7 @@ def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
 def test_a_missing_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     for recipe in (KNNGraph(3, backend="faiss"), KNNGraph(3, approximate=True)):
-        with pytest.raises(ImportError, match=r"KNNGraph\(backend=.*lapwing\[ann\]"):
+        with pytest.raises(ImportError, match=r"KNNGraph\(backend=.*lapwing-learn\[ann\]"):
             recipe.affinity(gaussian_points())
 
 

@@ -407,7 +407,7 @@ def test_missing_extra_is_named(
     use: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    with pytest.raises(ImportError, match=r"needs 'skops'.*'lapwing\[model\]'"):
+    with pytest.raises(ImportError, match=r"needs 'skops'.*'lapwing-learn\[model\]'"):
         use(tmp_path / "m")
 
 

@@ -432,5 +432,5 @@ def test_a_model_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"needs 'onnx'.*'lapwing\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"needs 'onnx'.*'lapwing-learn\[onnx\]'"):
         to_onnx(LapSVC())

@@ -193,7 +193,9 @@ def test_a_part_of_a_figure_has_the_ground_of_the_whole() -> None:
 def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing\[plot\]"):
+    with pytest.raises(
+        ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
+    ):
         EXAMPLES[name](None)
 
 

@@ -261,7 +261,9 @@ def test_wrong_input(X: Points, call: Any, message: str) -> None:
 
 def test_a_missing_matplotlib_names_the_extra(X: Points, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing\[plot\]"):
+    with pytest.raises(
+        ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
+    ):
         scatter_predictions(X, np.zeros(40))
 
 

@@ -1028,7 +1028,7 @@ def test_wrong_arguments_are_named(two_moons: Any) -> None:
 def test_a_missing_jinja2_names_the_extra(two_moons: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     data = collect(two_moons[0])
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"'jinja2'.*'lapwing\[report\]'"):
+    with pytest.raises(ImportError, match=r"'jinja2'.*'lapwing-learn\[report\]'"):
         render(data)
 
 

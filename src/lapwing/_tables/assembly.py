@@ -64,6 +64,8 @@ def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
 
 def take_out_units(columns: RawColumns) -> RawColumns:
     """Leave out a first row that holds the units of the columns and no values."""
+    if columns.n == 0:
+        return columns
     top = {name: cells.at(np.zeros(1, np.intp))[0] for name, cells in columns.cells.items()}
     texts = {name: text for name, text in top.items() if isinstance(text, str)}
     values = any(isinstance(value, float) and not np.isnan(value) for value in top.values())

@@ -334,7 +334,7 @@ def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
     monkeypatch.setattr(flow_module, "_sharpened", watched)
     taken = set()
     for seed in range(6):
-        problem, codes = blob_problem(gap=1.5, seed=seed, labels=2)
+        problem, _ = blob_problem(gap=1.5, seed=seed, labels=2)
         problem = replace(problem, exact=True)
         partition = PARTITIONS["flow"].solve(problem)
         before, after = seen.pop()
