@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import EigenfunctionClassifier
-from lapwing.estimators.refits import without
+from lapwing.estimators.prepared import without
 from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import SingleClassWarning
 from lapwing.graphs.eigenfunctions import Eigenfunctions

@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier, LapERLSRegressor, LapESVR
 from lapwing.estimators.embedded import EmbeddedRefits
-from lapwing.estimators.refits import Refits, removable, without
+from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
 from lapwing.solvers.embedded.least_squares import KernelSide
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem

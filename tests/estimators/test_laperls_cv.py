@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier, LapERLSClassifierCV
-from lapwing.estimators import embedded_path
+from lapwing.estimators import laperls_cv
 from lapwing.estimators.parameters import check_parameters
 from lapwing.exceptions import (
     FewEigenvectorsWarning,
@@ -156,7 +156,7 @@ def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch, space
     counts = Counts(monkeypatch)
     counts.watch(MatrixSide if space is None else FeatureSide, "of")
     counts.watch(KNNGraph, "affinity")
-    counts.watch(embedded_path, "smallest_eigenpairs")
+    counts.watch(laperls_cv, "smallest_eigenpairs")
     counts.watch(SpectralPath, "_kernel")
     graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
     grid = ONE | {"gammas": ["scale", 1.0], "graphs": graphs, "lams": np.logspace(0, 6, 7)}
@@ -217,7 +217,7 @@ def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_clusters(3, n=36, n_labels=3)
-    monkeypatch.setattr(embedded_path, "LONG", 0.0)
+    monkeypatch.setattr(laperls_cv, "LONG", 0.0)
     with pytest.warns(LongFitWarning, match=r"LapERLSClassifierCV factors 4 matrices of 36 rows"):
         LapERLSClassifierCV(**ONE | {"gammas": [0.1, 0.2], "Cs": [1.0, 2.0]}).fit(X, y)
 

@@ -20,7 +20,7 @@ from lapwing import (
     LapRLSRegressorCV,
     LapSVCCV,
 )
-from lapwing.estimators import manifold_path, path_parts
+from lapwing.estimators import manifold_cv, path
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.path import Scores
 from lapwing.exceptions import FewLabelsWarning, LongFitWarning
@@ -255,7 +255,7 @@ def test_with_nothing_to_hold_out_a_grid_of_ones_own_is_kept_to() -> None:
 
 def test_a_long_path_is_announced_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(LapRLSClassifierCV())
-    monkeypatch.setattr(manifold_path, "LONG", 0.0)
+    monkeypatch.setattr(manifold_cv, "LONG", 0.0)
     message = (
         rf"LapSVCCV factors {1 + 2 * 3} matrices of {len(X)} rows and will take about 2 minutes or "
         r"more\. Give it fewer settings, e\.g\. gammas="
@@ -444,7 +444,7 @@ def test_labels_are_added_to_what_was_kept_only() -> None:
 
 
 def test_recipes_of_the_same_edges() -> None:
-    same = path_parts.same_edges
+    same = path.same_edges
     assert same(KNNGraph(5), KNNGraph(5, power=1))
     assert not same(KNNGraph(5), KNNGraph(6))
     assert not same(KNNGraph(5), AffinityGraph(np.eye(2)))
@@ -454,6 +454,6 @@ def test_recipes_of_the_same_edges() -> None:
 
 
 def test_nearest_is_by_ratio() -> None:
-    assert path_parts.nearest([1e-6, 1.0], 1e-2) == 1.0
-    assert path_parts.nearest([1e-6, 1.0], 1e-4) == 1e-6
-    assert path_parts.nearest([0.0, 100.0], 1.0) == 100.0
+    assert path.nearest([1e-6, 1.0], 1e-2) == 1.0
+    assert path.nearest([1e-6, 1.0], 1e-4) == 1e-6
+    assert path.nearest([0.0, 100.0], 1.0) == 100.0

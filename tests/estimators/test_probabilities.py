@@ -26,7 +26,7 @@ from lapwing import (
 )
 from lapwing.classes.probabilities import GRAPH_PRIOR, class_probabilities, fit_sharpness
 from lapwing.classes.voting import as_columns, of_each_class
-from lapwing.estimators.refits import without
+from lapwing.estimators.prepared import without
 from lapwing.estimators.template import prepare
 from lapwing.model_selection import leave_one_out
 from lapwing.models import load_model, save_model

@@ -12,7 +12,7 @@ from lapwing import S3VC, KNNGraph, LapRLSClassifier, LapSVC
 from lapwing._host.threads import share
 from lapwing.classes.voting import elect
 from lapwing.estimators import s3vm
-from lapwing.estimators.refits import Refits, removable, without
+from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.estimators.test_prepare import EXAMPLES, data_for, every_example

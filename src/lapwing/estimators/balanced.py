@@ -15,14 +15,12 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule, check_space_or_auto
-from lapwing.estimators.posing import volume_problem
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.refits import Refits
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
 from lapwing.graphs.diffusion import Diffusion
-from lapwing.objectives.volumes import VolumeProblem
+from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut
 from lapwing.solvers.graph.memory import partition_bytes

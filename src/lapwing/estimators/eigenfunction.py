@@ -13,9 +13,8 @@ from lapwing._arrays import Array
 from lapwing._rows import Rows, rows_of
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
-from lapwing.estimators.refits import Refits
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
 from lapwing.problem import Problem
 from lapwing.solvers.graph.penalized import LeastSquares, left_out_values, penalized_least_squares

@@ -28,9 +28,16 @@ from lapwing.estimators.choice import (
     seconds_of_columns,
 )
 from lapwing.estimators.parameters import check_space_or_auto
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.prepared import (
+    Prepared,
+    Refits,
+    Solution,
+    Targets,
+    WantedGraph,
+    removable,
+    without,
+)
 from lapwing.estimators.progress import Stages, Tick
-from lapwing.estimators.refits import Refits, removable, without
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.graphs.registry import graph_reads_rows

@@ -29,9 +29,8 @@ from lapwing.estimators.choice import (
     gradient_traffic,
 )
 from lapwing.estimators.early import Validation, hold_out, stopping_rule
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph, removable
 from lapwing.estimators.progress import Stages, Tick
-from lapwing.estimators.refits import Refits, removable
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel

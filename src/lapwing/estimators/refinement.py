@@ -15,9 +15,9 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.classes.voting import coded_columns, electing, of_each_class
-from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
+from lapwing.objectives.volumes import volume_problem
 from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.refine import refine
 from lapwing.spaces import FittedFunction

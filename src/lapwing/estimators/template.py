@@ -34,9 +34,8 @@ from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
 from lapwing.estimators.points import Held, check_one_entry_a_row, check_rows, read_points
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph
 from lapwing.estimators.progress import SILENT, Progress, Stages
-from lapwing.estimators.refits import Refits
 from lapwing.graphs import (
     AffinityGraph,
     GraphRecipe,

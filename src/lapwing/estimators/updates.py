@@ -18,9 +18,8 @@ from lapwing.classes.column import objects, read_column, settle
 from lapwing.classes.markers import is_auto
 from lapwing.classes.voting import clearest_first, elect, of_each_class
 from lapwing.estimators.parameters import is_count
-from lapwing.estimators.prepared import Prepared, Solution, Targets
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets
 from lapwing.estimators.progress import SILENT, Stages
-from lapwing.estimators.refits import Refits
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
 

@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import coded_columns, elect
-from lapwing.estimators.prepared import Prepared
-from lapwing.estimators.refits import relabeled
+from lapwing.estimators.prepared import Prepared, relabeled
 from lapwing.model_selection.trials import Trial, start
 
 # A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make

@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.estimators.refits import removable, without
+from lapwing.estimators.prepared import removable, without
 from lapwing.model_selection.trials import Trial
 
 

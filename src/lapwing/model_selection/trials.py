@@ -13,8 +13,7 @@ from sklearn.pipeline import Pipeline
 from lapwing._arrays import Array
 from lapwing.classes.volumes import prior_offsets
 from lapwing.classes.voting import elect
-from lapwing.estimators.prepared import Prepared
-from lapwing.estimators.refits import Refits
+from lapwing.estimators.prepared import Prepared, Refits
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import Chooser
 from lapwing.model_selection.sizes import known_sizes

@@ -30,8 +30,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array
+from lapwing.classes.voting import elect
 from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
+from lapwing.problem import Problem
 
 CLAMP = 10.0  # a: what a label weighs beside the shares of its point
 
@@ -224,3 +226,26 @@ def relative_entropy(volumes: Array, prior: Array) -> float:
     if (prior[some] == 0).any():
         return float("inf")
     return max(0.0, float(volumes[some] @ np.log(volumes[some] / prior[some])))
+
+
+def volume_problem(
+    problem: Problem, graph: GraphOperator, prior: Array, *, exact: bool
+) -> VolumeProblem:
+    """Return the labels of a problem on its graph, each point weighed by the rows that equal it.
+
+    A point with contradicting labels has the share of each, by their weights.
+    """
+    index, place = np.unique(problem.index, return_inverse=True)
+    votes = np.zeros((len(index), len(prior)))
+    np.add.at(votes, (place.ravel(), elect(problem.targets)), problem.weights)
+    weights = votes.sum(axis=1)
+    used = problem.vertex[problem.vertex >= 0]
+    return VolumeProblem(
+        graph,
+        index,
+        votes / weights[:, None],
+        weights / weights.mean(),
+        prior,
+        exact,
+        np.bincount(used, minlength=problem.n_points).astype(np.float64),
+    )
