@@ -19,10 +19,10 @@ from sklearn.svm import SVC
 from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
 from lapwing.classes.volumes import prior_offsets
 from lapwing.classes.voting import elect
-from lapwing.estimators.posing import volume_problem
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs.diffusion import Diffusion
+from lapwing.objectives.volumes import volume_problem
 from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.registry import PARTITIONS
 
