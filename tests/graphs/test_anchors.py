@@ -288,6 +288,14 @@ def test_a_far_origin_does_not_matter(weights: str) -> None:
     assert_allclose(shifted.toarray(), Z.toarray(), atol=1e-6)
 
 
+def test_a_constant_added_to_all_points_moves_the_anchors_by_it() -> None:
+    X = gaussian_points(200)
+    anchors, Z = AnchorGraph(12).weigh(X)
+    moved, weights = AnchorGraph(12).weigh(X + 100.0)
+    assert_allclose(moved.points, anchors.points + 100.0, atol=1e-9)
+    assert_allclose(weights.toarray(), Z.toarray(), atol=1e-9)
+
+
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X = gaussian_points(100)
     expected = [AnchorGraph(9, weights=weights).weigh(X)[1].toarray() for weights in WEIGHTS]

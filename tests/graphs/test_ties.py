@@ -90,6 +90,16 @@ def test_columns_of_other_units_are_told_apart_as_distances_tell_them() -> None:
     assert_array_equal(ties.lots(np.zeros((3, 2)))[0], 0)
 
 
+def test_neither_does_a_shift_of_all_points() -> None:
+    X = np.random.default_rng(0).integers(-2, 3, size=(60, 4)).astype(float)
+    first, second = ties.lots(X)
+    for container in (np.asarray, sp.csr_array):
+        shifted = ties.lots(container(X + 5.0))
+        assert_allclose(shifted[0], first, atol=1e-12)
+        assert_allclose(shifted[1], second, atol=1e-12)
+    assert_allclose(ties.lots(sp.csr_array(X))[0], first, atol=1e-12)
+
+
 @pytest.mark.parametrize("arguments", SEARCHES)
 @pytest.mark.parametrize("name", ["one-hot", "binary", "grid"])
 def test_all_points_at_the_kth_distance_are_neighbours(

@@ -151,32 +151,38 @@ def lots(X: Any) -> tuple[Array, Array]:
     Returns
     -------
     first : ndarray of shape (n,)
-        Nor has the order of the columns, up to rounding. Points that become one another when
+        Nor has the order of the columns or a shift of all points, up to rounding. Points that become one another when
         columns that nothing tells apart are swapped have the same number.
     second : ndarray of shape (n,)
         Different for different points, by a fixed random direction.
     """
     n, d = X.shape
-    largest = _largest_of_columns(X)
+    # From the least value of each column on: a shift of all points changes nothing.
+    least, largest = _ranges_of_columns(X)
     largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
     # Brought to one size, no column drowns another.
     scale, units = 1 / largest, _units(largest)
+    start = least * scale
     first = np.zeros(n)
     # A column is told by the values in it, then by the rows that those are in, and so on.
     for _ in range(_ROUNDS):
-        weights = _column_weights(X, scale, first)
-        first = _along(X, scale, np.where(_alike(weights), units * weights, weights))
+        weights = _column_weights(X, scale, start, first)
+        first = _along(X, scale, start, np.where(_alike(weights), units * weights, weights))
         first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
-    return first, _along(X, scale, np.random.default_rng(0).normal(size=d))
+    return first, _along(X, scale, start, np.random.default_rng(0).normal(size=d))
 
 
-def _largest_of_columns(X: Any) -> Array:
+def _ranges_of_columns(X: Any) -> tuple[Array, Array]:
+    """Least value of each column, and how far the largest is above it."""
     if is_rows(X):
         moments = moments_of(X)
-        return np.maximum(moments.high, -moments.low).astype(np.float64)
-    largest = abs(X).max(axis=0)
-    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest, dtype=np.float64)
-    return np.asarray(largest.ravel())
+        least, largest = moments.low, moments.high
+    else:
+        least, largest = X.min(axis=0), X.max(axis=0)
+        if is_sparse(least):
+            least, largest = least.toarray().ravel(), largest.toarray().ravel()
+    least = np.asarray(least, dtype=np.float64)
+    return least, np.asarray(largest - least)
 
 
 def _units(largest: Array) -> Array:
@@ -198,29 +204,31 @@ def _alike(weights: Array) -> Array:
     return np.asarray(counts[which] > 1)
 
 
-def _along(X: Any, scale: Array, direction: Array) -> Array:
+def _along(X: Any, scale: Array, start: Array, direction: Array) -> Array:
     projected = np.empty(X.shape[0])
     for rows, points in blocks_of(X, 8 * X.shape[1]):
-        projected[rows] = _scaled(points, scale) @ direction
+        if is_sparse(points):
+            projected[rows] = points @ (scale * direction) - start @ direction
+        else:
+            projected[rows] = (points * scale - start) @ direction
     return projected
 
 
-def _column_weights(X: Any, scale: Array, phases: Array) -> Array:
+def _column_weights(X: Any, scale: Array, start: Array, phases: Array) -> Array:
     """A number for each column, made of its values and the phases of their rows, in any order."""
     total = np.zeros(X.shape[1])
     for rows, points in blocks_of(X, 8 * X.shape[1]):
-        values, phase = _scaled(points, scale), 5 * phases[rows]
-        if is_sparse(values):
+        phase = 5 * phases[rows]
+        if is_sparse(points):
+            # As if no value were stored, and then what the stored ones change.
+            zeros = -3 * start
+            total += (np.cos(zeros) - 1) * np.cos(phase).sum() - np.sin(zeros) * np.sin(phase).sum()
+            values = (points @ sp.diags_array(scale)).tocsr()
             phase = np.repeat(phase, np.diff(values.indptr))
-            waves = np.cos(3 * values.data + phase) - np.cos(phase)
+            zeros = zeros[values.indices]
+            waves = np.cos(3 * values.data + zeros + phase) - np.cos(zeros + phase)
             total += np.bincount(values.indices, waves, X.shape[1])
         else:
-            total += (np.cos(3 * values + phase[:, None]) - np.cos(phase)[:, None]).sum(axis=0)
+            values = 3 * (points * scale - start)
+            total += (np.cos(values + phase[:, None]) - np.cos(phase)[:, None]).sum(axis=0)
     return np.asarray(total / X.shape[0])
-
-
-def _scaled(rows: Any, scale: Array) -> Any:
-    """Rows whose columns are within -1 and 1, in float64."""
-    if is_sparse(rows):
-        return (rows @ sp.diags_array(scale)).tocsr()
-    return np.asarray(rows * scale)
