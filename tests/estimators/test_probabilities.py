@@ -20,9 +20,12 @@ from lapwing import (
     BalancedGraphClassifier,
     EigenfunctionClassifier,
     LapERLSClassifier,
+    LapERLSClassifierCV,
     LapESVC,
     LapRLSClassifier,
+    LapRLSClassifierCV,
     LapSVC,
+    LapSVCCV,
 )
 from lapwing.classes.probabilities import GRAPH_PRIOR, class_probabilities, fit_sharpness
 from lapwing.classes.voting import as_columns, of_each_class
@@ -275,3 +278,12 @@ def test_a_solution_that_is_asked_again_has_no_values_of_labels_left_out() -> No
         refits = estimator._refits(prepared)
         found = refits.solve(prepared).left_out()
         np.testing.assert_allclose(found, refits.left_out(), atol=1e-6)
+
+
+@pytest.mark.parametrize("searching", [LapERLSClassifierCV(), LapRLSClassifierCV(), LapSVCCV()])
+def test_a_chosen_setting_has_the_probabilities_of_the_plain_estimator(searching: Any) -> None:
+    X, y, _ = data()
+    searching.fit(X, y)
+    plain = searching._estimator(**searching.best_params_).fit(X, y)
+    assert searching.probability_n_labels_ == plain.probability_n_labels_ > 0
+    np.testing.assert_allclose(searching.predict_proba(X), plain.predict_proba(X), atol=1e-9)

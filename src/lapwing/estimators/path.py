@@ -122,6 +122,9 @@ class PathSolution(Solution):
     prepared: Prepared
     solution: Solution
 
+    def left_out(self) -> Array | None:
+        return self.solution.left_out()
+
 
 @dataclass(frozen=True, eq=False)
 class ChosenRefits(Refits):
