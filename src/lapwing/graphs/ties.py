@@ -151,8 +151,8 @@ def lots(X: Any) -> tuple[Array, Array]:
     Returns
     -------
     first : ndarray of shape (n,)
-        Nor has the order of the columns or a shift of all points, up to rounding. Points that become one another when
-        columns that nothing tells apart are swapped have the same number.
+        Nor has the order of the columns or a shift of all points, up to rounding. Points that
+        become one another when columns that nothing tells apart are swapped have the same number.
     second : ndarray of shape (n,)
         Different for different points, by a fixed random direction.
     """
