@@ -150,7 +150,7 @@ def test_baselines_leave_their_labels_out(model: Any, n_classes: int) -> None:
     normalised = getattr(model, "class_mass_normalization", False)
     if not normalised:
         np.testing.assert_allclose(found, expected, atol=1e-8)
-    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95
+    assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.9
     assert clone(model).fit(X, y).probability_n_labels_ == told.sum()
 
 
