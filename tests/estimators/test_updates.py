@@ -23,6 +23,7 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapERLSClassifierCV,
     LapERLSRegressor,
     LapRLSClassifier,
     LapRLSRegressor,
@@ -250,6 +251,35 @@ def test_rows_of_weight_0_are_answered_as_before() -> None:
     y[row] = truth[row]
     expected = LapSVC().fit(X, y, sample_weight=weights)
     check_same(model.add_labels(row, truth[row]), expected, 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "plain"),
+    [
+        (LapSVC(), LapSVC()),
+        (LapERLSClassifier(), LapERLSClassifier()),
+        (LapERLSClassifierCV(graphs=[KNNGraph(8)]), None),
+    ],
+)
+def test_points_are_those_of_a_fit_where_labels_of_weight_0_come_and_go(
+    estimator: Any, plain: Any
+) -> None:
+    X, y, truth = clusters()
+    weights = np.ones(len(y))
+    row = int(np.flatnonzero(y < 0)[0])
+    weights[row] = 0
+    model = updatable(estimator).fit(X, y, sample_weight=weights)
+    plain = plain or model._estimator(**model.best_params_)
+    known = y.copy()
+    known[row] = truth[row]
+    for label, labels in ((truth[row], known), (-1, y)):
+        model.add_labels(row, label)
+        expected = clone(plain).fit(X, labels, sample_weight=weights)
+        np.testing.assert_allclose(
+            model.decision_function(X), expected.decision_function(X), atol=1e-8
+        )
+        np.testing.assert_array_equal(model.basis_, expected.basis_)
+        assert model.suggest(2).shape == (2,)
 
 
 @pytest.mark.parametrize(

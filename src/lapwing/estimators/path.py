@@ -154,6 +154,9 @@ class ChosenRefits(Refits):
     def of(self, prepared: Prepared) -> ChosenRefits:
         return replace(self, prepared=prepared, chosen=self.chosen.of(prepared))
 
+    def again(self, prepared: Prepared) -> ChosenRefits:
+        return replace(self, prepared=prepared, chosen=self.chosen.again(prepared))
+
     def solve(self, prepared: Prepared) -> PathSolution:
         return _of_choice(self.chosen.solve(prepared), self.attributes, self.estimator, prepared)
 

@@ -148,6 +148,11 @@ class Refits:
         """The same with other labels as those that it begins with."""
         return replace(self, prepared=prepared)
 
+    def again(self, prepared: Prepared) -> Refits:
+        """Refits of the same estimator to points that were prepared anew."""
+        refits: Refits = self.estimator._refits(prepared)
+        return refits
+
     def holding_shares(self) -> Self:
         """The same, where what a fit takes the shares of the classes to be stays as it is now."""
         return self

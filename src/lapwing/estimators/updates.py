@@ -79,11 +79,20 @@ class Updatable(SemiSupervisedEstimator):
         y = _with_labels(self._labels_as_given(before), at, labels)
         targets = self._read_again(y, before.targets)
         raw = before.problem.row_weights / before.targets.class_weights
-        prepared = before.relabeled(targets, raw)
-        if self._needs_more(before, prepared):
+        # Of an estimator that chose its parameters, the one that has them.
+        estimator = kept.refits.estimator
+        left_out = targets.labeled & (raw == 0)
+        if np.array_equal(left_out, before.problem.vertex < 0):
+            prepared = before.relabeled(targets, raw)
+            anew = estimator._needs_more(before, prepared)
             problem = prepared.problem
-            prepared = self._prepare(targets, problem, self._graph(), SILENT)
-            kept = replace(kept, refits=self._refits(prepared), design=None)
+        else:
+            # A fit leaves labelled rows of weight 0 out of the points: these are others now.
+            problem = estimator._make_problem(kept.X, targets, raw, estimator._graph())
+            anew = True
+        if anew:
+            prepared = estimator._prepare(targets, problem, estimator._graph(), SILENT)
+            kept = replace(kept, refits=kept.refits.again(prepared), design=None)
         refits = kept.refits.covering(prepared.problem.index).of(prepared)
         solution = refits.solve(prepared)
         left = self._forget()
