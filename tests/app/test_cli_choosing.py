@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
-from lapwing._app import affordable, choosing, forecast
-from lapwing._app.affordable import Effort, Share
+from lapwing._app import choosing, effort, forecast
+from lapwing._app.effort import Effort, Plan, Rounds
 from lapwing._app.forecast import Size, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
@@ -269,7 +269,7 @@ def test_wrong_sizes_are_told_in_one_line(
 def test_sizes_ask_for_no_more_evidence(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False, False))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, None, None))
     sizes = ["--method", "auto", "--set", "class_prior=a:1,b:3"]
     assert "S3VC(balance=...) was not compared" in main("fit", "t.csv", *FIT, *sizes)[1]
     more = main("fit", "t.csv", *FIT, *sizes, "--set", "n_draws=1", "--json")[1]
@@ -310,21 +310,30 @@ def test_tune_holds_them_too(blobs: Path, main: Main) -> None:
 # --- what can be afforded -------------------------------------------------------------------------
 
 
-def test_fewer_rows_and_then_fewer_methods_where_time_is_short() -> None:
-    small = affordable.affordable(Size(300, 10, 1, 10), Effort())
-    large = affordable.affordable(Size(100_000, 10, 1, 30), Effort())
-    assert small == Share(2000, True, True)
+def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
+    small = effort.affordable(Size(300, 10, 1, 10), Effort())
+    assert small == Plan(2000, Rounds(5, 16), Rounds(5, 16))
+    large = effort.affordable(Size(100_000, 10, 1, 30), Effort())
     assert 500 <= large.rows < 2000
-    many = affordable.affordable(Size(5000, 10, 30, 90), Effort())
-    assert not many.clusters
-    ten = affordable.affordable(Size(2000, 60, 10, 30), Effort())
-    assert ten == Share(2000, False, True)  # where the volumes of the classes help most
-    thirty = affordable.affordable(Size(2000, 60, 30, 90), Effort())
-    assert thirty == Share(2000, False, True)
-    hundred = affordable.affordable(Size(2000, 60, 100, 300), Effort())
-    assert hundred == Share(2000, False, False)  # it would be minutes
-    huge = affordable.affordable(Size(10**6, 60, 500, 5000), Effort())
-    assert huge == Share(2000, False, False)
+    assert large.clusters == Rounds(2, 16)
+    six = effort.affordable(Size(5000, 20_000, 6, 60, n_stored=400_000), Effort())
+    assert six.clusters == Rounds(2, 6)  # with the usual evidence it would take twice the budget
+    assert six.volumes == Rounds(5, 16)
+    for n_classes in (30, 100):
+        many = effort.affordable(Size(2000, 60, n_classes, 3 * n_classes), Effort())
+        assert many.clusters is None
+    huge = effort.affordable(Size(10**6, 60, 500, 5000), Effort())
+    assert huge == Plan(2000, None, None)  # it would be minutes
+
+
+def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
+    blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, Rounds(1, 2), None))
+    said = main("fit", "t.csv", *FIT, "--method", "auto", "--json")[1]
+    left_out = {row["name"]: row["n_left_out"] for row in json.loads(said)["choice"]["methods"]}
+    assert left_out["S3VC()"] == 2
+    assert left_out["LapSVC()"] > 2
 
 
 def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +341,7 @@ def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.Mon
     seen = set()
     for speed in (1e9, 1e12):
         monkeypatch.setattr(forecast, "machine_speed", lambda speed=speed: Speed(speed, speed))
-        seen.add(affordable.affordable(size, Effort()))
+        seen.add(effort.affordable(size, Effort()))
     assert len(seen) == 1
 
 
@@ -342,8 +351,8 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
     large = Size(10**6, 50, 10, 100)  # volumes may be what is chosen
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
-    unlimited = affordable.forecast_comparison(replace_n(size, 2000), limited=False)
-    assert unlimited.seconds > affordable.forecast_comparison(replace_n(size, 2000)).seconds
+    unlimited = effort.forecast_comparison(replace_n(size, 2000), limited=False)
+    assert unlimited.seconds > effort.forecast_comparison(replace_n(size, 2000)).seconds
 
 
 def replace_n(size: Size, n: int) -> Size:
@@ -353,7 +362,7 @@ def replace_n(size: Size, n: int) -> Size:
 def test_methods_that_take_too_long_are_named(
     blobs: Path, main: Main, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: Share(2000, False, False))
+    monkeypatch.setattr(choosing, "affordable", lambda *_: Plan(2000, None, None))
     code, said, _ = main("fit", "t.csv", *FIT, "--method", "auto", "--report", "r.html")
     assert code == 0
     assert "S3VC() was not compared, as it would take long: lapwing compare does it." in said

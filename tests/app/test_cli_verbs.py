@@ -904,6 +904,13 @@ def test_progress_names_stages_only_when_slow(
     assert not console.StageDisplay(quiet=True).shown
 
 
+def test_progress_names_the_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = console.StageDisplay(quiet=False)
+    with shown.stage("Comparing methods") as stage, stage.stage("S3VC()"):
+        assert stage._bars.tasks[0].description == "Comparing methods: S3VC()"
+
+
 def test_standardised_as_scikit_learn_does(main: Main, tmp_path: Path) -> None:
     X, y = make_blobs(60, 3, centers=2, random_state=1)
     X = X * [1, 1000, 1]

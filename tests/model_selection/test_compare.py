@@ -829,3 +829,10 @@ def test_where_every_row_has_a_label() -> None:
     assert math.isnan(model.evidence_.chosen.reproducibility)
     assert model.evidence_.verdict.startswith("Every row has a label")
     assert CLUSTERS not in {r.assumption for r in model.evidence_.table}
+
+
+def test_what_was_not_compared_is_not_said_to_be_of_no_help() -> None:
+    asked = setting(10, 10)._replace(untried=("S3VC()",))
+    said = verdict([alone(), row(error=0.2)], asked)
+    assert "do not help" not in said
+    assert "not compared: S3VC()." in said

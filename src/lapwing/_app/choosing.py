@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from lapwing._app.affordable import Effort, Share, affordable, forecast_comparison
+from lapwing._app.effort import Effort, affordable, forecast_comparison
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
@@ -31,7 +31,7 @@ from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import n_columns
-from lapwing.estimators.progress import SILENT
+from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection import evidence
@@ -110,7 +110,9 @@ class Compared:
     seconds: float
 
 
-def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
+def choose(
+    table: Table, request: LearningRequest, points: Any, progress: Stages = SILENT
+) -> Chosen:
     """The method of a request, its estimator ready to be fitted to `points`.
 
     Raises
@@ -133,24 +135,31 @@ def choose(table: Table, request: LearningRequest, points: Any) -> Chosen:
         candidates = tuple(map(_exported, candidates))
     labels = code_classes(table.y, table.unlabeled)
     candidates = with_sizes(candidates, sizes.get(_SIZES), labels)
-    skipped: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
+    efforts: dict[str, evidence.Effort] = {}
     if request.parameters.keys() <= {_SIZES}:  # who asks for more evidence gets it
-        share = affordable(size_of(table), effort)
-        effort = Effort(effort.n_draws, effort.max_left_out, share.rows)
-        kept = _affordable_of(candidates, share)
-        skipped = tuple(one.name for one in candidates if one not in kept)
-        candidates = kept
+        plan = affordable(size_of(table), effort)
+        effort = replace(effort, max_samples=plan.rows)
+        kept = quick_candidates(candidates)
+        for one in candidates:
+            rounds = plan.clusters if one.assumption == CLUSTERS else plan.volumes
+            if one not in kept and rounds is not None:
+                efforts[one.name] = evidence.Effort(*rounds, 0)
+        untried = tuple(o.name for o in candidates if o not in kept and o.name not in efforts)
+        candidates = tuple(one for one in candidates if one.name not in untried)
     with warnings.catch_warnings():
         # The last fit tells what there is to tell of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        found, sharpness = _compare(table, points, candidates, effort, request.seed)
+        asked = _asked(table, candidates, effort, request.seed)
+        asked = asked._replace(efforts=efforts, untried=untried)
+        found, sharpness = _compare(table, points, asked, progress)
     best = found.best
     known = method_of(best)
     assert known is not None
-    return Chosen(*known, best, found, skipped, sharpness=sharpness)
+    return Chosen(*known, best, found, untried, sharpness=sharpness)
 
 
-def compare_methods(table: Table, request: CompareRequest) -> Compared:
+def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
     """Compare the usual methods on a table.
 
     Raises
@@ -166,9 +175,9 @@ def compare_methods(table: Table, request: CompareRequest) -> Compared:
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
     with doubts_left_out():  # as in a fit
-        found, _ = _compare(
-            table, before.points, _candidates(table, before.points), request.effort, request.seed
-        )
+        candidates = _candidates(table, before.points)
+        asked = _asked(table, candidates, request.effort, request.seed)
+        found, _ = _compare(table, before.points, asked, progress)
     usual = default_graph(before.points)
     return Compared(
         request,
@@ -287,28 +296,23 @@ def _exported(candidate: Candidate) -> Candidate:
     return replace(candidate, name=repr(known[1].estimator(**changed)), estimator=estimator)
 
 
-def _affordable_of(candidates: tuple[Candidate, ...], share: Share) -> tuple[Candidate, ...]:
-    if not share.volumes:
-        return quick_candidates(candidates)
-    if not share.clusters:
-        return tuple(one for one in candidates if one.assumption != CLUSTERS)
-    return candidates
-
-
-def _compare(
-    table: Table, points: Any, candidates: tuple[Candidate, ...], effort: Effort, seed: int
-) -> tuple[Comparison, Sharpness]:
+def _asked(table: Table, candidates: tuple[Candidate, ...], effort: Effort, seed: int) -> Asked:
     for one in candidates:
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=seed)
-    asked = Asked(
+    return Asked(
         candidates,
         evidence.Effort(effort.n_draws, effort.max_left_out, 0),
         effort.max_samples,
         table.unlabeled,
         seed,
     )
-    found = compared(points, table.y, None, asked, SILENT)
+
+
+def _compare(
+    table: Table, points: Any, asked: Asked, progress: Stages
+) -> tuple[Comparison, Sharpness]:
+    found = compared(points, table.y, None, asked, progress)
     warn_of_failures(found.comparison.failed, stacklevel=2)
     return found.comparison, found.sharpness
 

@@ -34,6 +34,7 @@ from lapwing._report.text import count, number, percent, plural
 from lapwing._report.trust import sure_words, trust_words
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
+from lapwing.estimators.progress import Tick
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0
@@ -96,11 +97,18 @@ class StageDisplay:
 
 
 class _Stage:
-    """A stage of the work; as a callback of scikit-learn it names the stages of a fit."""
+    """A stage of the work, which names its parts and, as a callback, the stages of a fit."""
 
     def __init__(self, bars: Bars | None, task: Any, name: str) -> None:
         self._bars, self._task, self._name = bars, task, name
         self._steps = 0
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        """Name a part of the work, such as the candidate that is being tried."""
+        if self._bars is not None:
+            self._bars.update(self._task, description=harmless(f"{self._name}: {name}"))
+        yield lambda attributes: False
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Nothing to prepare."""

@@ -28,6 +28,7 @@ from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
+from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import rows_to_label
@@ -157,7 +158,13 @@ class Outcome:
         return [None if v == blank or v != v else v for v in self.table.truth.tolist()]
 
 
-def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) -> Outcome:
+def fit(
+    table: Table,
+    request: FitRequest,
+    *,
+    callbacks: Iterable[object] = (),
+    progress: Stages = SILENT,
+) -> Outcome:
     """Fit an estimator to a table and predict all its rows.
 
     Parameters
@@ -168,6 +175,8 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
         Method, parameters, scaling, seed; a report wants the supervised twin too.
     callbacks : iterable of scikit-learn callbacks, default=()
         Told of the progress.
+    progress : Stages
+        Told which method is being tried.
 
     Returns
     -------
@@ -181,7 +190,7 @@ def fit(table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()) 
     """
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
-    chosen = choose(table, request, before.points)
+    chosen = choose(table, request, before.points, progress)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
     n_rows = table.labeled.size

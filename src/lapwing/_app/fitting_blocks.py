@@ -32,6 +32,7 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
+from lapwing.estimators.progress import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features, from which on they stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
@@ -122,7 +123,11 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
 
 
 def fit_in_blocks(
-    table: Table, request: FitRequest, *, callbacks: Iterable[object] = ()
+    table: Table,
+    request: FitRequest,
+    *,
+    callbacks: Iterable[object] = (),
+    progress: Stages = SILENT,
 ) -> BlockOutcome:
     """Fit to rows on disk and predict all of them.
 
@@ -133,6 +138,8 @@ def fit_in_blocks(
     request : FitRequest
     callbacks : iterable of scikit-learn callbacks, default=()
         Told of the progress.
+    progress : Stages
+        Told which method is being tried.
     """
     start = time.perf_counter()
     rows: Rows = table.X
@@ -145,7 +152,7 @@ def fit_in_blocks(
     if chosen_scaling.standardize:
         scaler = _scaler(rows)
         steps, points = [("scale", scaler)], ScaledRows(rows, scaler.mean_, scaler.scale_)
-    chosen = choose(table, request, points)
+    chosen = choose(table, request, points, progress)
     request.check_method(chosen.method, chosen.estimator.get_params(deep=False))
     fit_estimator(chosen.estimator, points, table.y, request, callbacks)
     answers = answer_own(chosen.estimator, chosen.method, points, table)

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from lapwing._app.affordable import forecast_comparison
+from lapwing._app.effort import forecast_comparison
 from lapwing._app.forecast import (
     Forecast,
     Size,

@@ -16,6 +16,7 @@ from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
+from lapwing.estimators.progress import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import telling_rows
 
@@ -52,7 +53,11 @@ class Suggestion:
 
 
 def suggest(
-    table: Table, request: SuggestRequest, *, callbacks: Iterable[object] = ()
+    table: Table,
+    request: SuggestRequest,
+    *,
+    callbacks: Iterable[object] = (),
+    progress: Stages = SILENT,
 ) -> Suggestion:
     """Choose the rows of a table that it would help most to label next.
 
@@ -64,6 +69,8 @@ def suggest(
         Method, parameters, scaling, seed, and how many rows.
     callbacks : iterable of scikit-learn callbacks, default=()
         Told of the progress.
+    progress : Stages
+        Told which method is being tried.
 
     Returns
     -------
@@ -83,7 +90,7 @@ def suggest(
     known = len(np.unique(table.y[table.labeled]))
     fitted, name = known >= (1 if regression else 2), request.method
     if fitted:
-        chosen = choose(table, request, before.points)
+        chosen = choose(table, request, before.points, progress)
         name, estimator = chosen.name, chosen.estimator
         keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -303,7 +304,10 @@ def compare(
 
 
 class Asked(NamedTuple):
-    """What `compare` was asked; the seed of the effort is drawn."""
+    """What `compare` was asked; the seed of the effort is drawn.
+
+    `efforts` overrides the effort for candidates by name; `untried` names those left out.
+    """
 
     candidates: Sequence[Candidate] | None
     effort: Effort
@@ -311,6 +315,8 @@ class Asked(NamedTuple):
     unlabeled: Any
     random_state: Any
     class_prior: Any = None
+    efforts: Mapping[str, Effort] = MappingProxyType({})
+    untried: Sequence[str] = ()
 
 
 class Compared(NamedTuple):
@@ -336,7 +342,8 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     candidates = _candidates(X, labels, asked)
     _check_candidates(candidates)
     rng = check_random_state(asked.random_state)
-    effort = asked.effort._replace(seed=int(rng.randint(2**31 - 1)))
+    seed = int(rng.randint(2**31 - 1))
+    efforts = [asked.efforts.get(one.name, asked.effort)._replace(seed=seed) for one in candidates]
     rows = _sampled(X, labels, asked.max_samples, rng)
     if rows is None and is_rows(X):
         X = all_of(X)
@@ -344,7 +351,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         X, y = _rows(X, rows), _safe_indexing(y, rows)
         sample_weight = None if sample_weight is None else _safe_indexing(sample_weight, rows)
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
-    tried, failed = _try_all(candidates, Data(X, y, sample_weight), effort, sizes, progress)
+    tried, failed = _try_all(candidates, efforts, Data(X, y, sample_weight), sizes, progress)
     table = tuple(in_order(_with_agreement(tried), len(labels.classes), sizes))
     setting = Setting(
         classes=labels.classes,
@@ -352,6 +359,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
         n_samples=len(labels.codes),
         n_used=len(labels.codes) if rows is None else len(rows),
         sizes=sizes,
+        untried=asked.untried,
     )
     comparison = Comparison(
         table,
@@ -442,8 +450,8 @@ class Data(NamedTuple):
 
 def _try_all(
     candidates: Sequence[Candidate],
+    efforts: Sequence[Effort],
     data: Data,
-    effort: Effort,
     sizes: Array | None,
     progress: Stages,
 ) -> tuple[list[Tried], dict[str, str]]:
@@ -457,7 +465,9 @@ def _try_all(
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
         witness = call_witness(candidates, *data)
-        for one in sorted(candidates, key=fits_again):
+        for one, effort in sorted(
+            zip(candidates, efforts, strict=True), key=lambda pair: fits_again(pair[0])
+        ):
             bar = _bar(list(tried.values())) if fits_again(one) else math.inf
             with progress.stage(one.name):
                 try:

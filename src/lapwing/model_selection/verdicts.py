@@ -48,6 +48,7 @@ class Setting(NamedTuple):
     n_samples: int
     n_used: int
     sizes: Array | None = None  # parts of the classes that are known
+    untried: Sequence[str] = ()  # candidates left out for want of time
 
 
 def verdict(table: Sequence[Evidence], setting: Setting) -> str:
@@ -78,6 +79,11 @@ def verdict(table: Sequence[Evidence], setting: Setting) -> str:
         return (
             "Nothing here follows the classes: label more rows, or use other features. The best is "
             f"{chosen.name}, and it is hardly better than guessing."
+        )
+    if chosen in alone and setting.untried:
+        return (
+            "No method compared does better than the labels alone; not compared: "
+            f"{listed(setting.untried, 5)}. {use}"
         )
     if chosen in alone:
         return (

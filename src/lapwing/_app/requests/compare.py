@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lapwing._app.affordable import Effort
+from lapwing._app.effort import Effort
 from lapwing._app.requests.base import SIDE, FilledRequest, named
 from lapwing._app.requests.outputs import Outputs, check_suffix
 from lapwing._tables.options import ReadOptions

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from lapwing._app import choosing, console, workflow
-from lapwing._app.affordable import Effort
 from lapwing._app.console import StageDisplay
+from lapwing._app.effort import Effort
 from lapwing._app.requests import CompareRequest
 from lapwing._app.verbs.app import Command, app
 from lapwing._app.verbs.options import (
@@ -83,8 +83,8 @@ def compare(
     shown = StageDisplay(quiet)
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
-    with shown.stage("Comparing methods", choosing.announce(table, request)):
-        compared = choosing.compare_methods(table, request)
+    with shown.stage("Comparing methods", choosing.announce(table, request)) as stage:
+        compared = choosing.compare_methods(table, request, stage)
     said = _say_comparison(compared)
     with shown.stage("Writing"):
         workflow.write_comparison(compared)

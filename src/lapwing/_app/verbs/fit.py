@@ -121,7 +121,9 @@ def fit_table(request: FitRequest) -> None:
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
     with shown.stage(working(request), seconds(table, request)) as stage:
-        outcome = fitting.fit(table, request, callbacks=[stage] if shown.shown else [])
+        outcome = fitting.fit(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
     with shown.stage("Looking at the answers"):
         figures = collect(outcome)
     # Before the files: what cannot be said leaves none.
@@ -136,7 +138,9 @@ def _fit_blocks(request: FitRequest, rows: ParquetRows, shown: StageDisplay) -> 
     with shown.stage(f"Reading the labels of {request.source}"):
         table = read_labels_of(request, rows)
     with shown.stage(working(request), seconds(table, request)) as stage:
-        outcome = fit_in_blocks(table, request, callbacks=[stage] if shown.shown else [])
+        outcome = fit_in_blocks(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
     with shown.stage("Writing"):
         workflow.write_block_outputs(outcome)
     if request.as_json:

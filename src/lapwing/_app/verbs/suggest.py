@@ -94,7 +94,9 @@ def suggest(
     with shown.stage(f"Reading {request.source}"):
         table = workflow.read(request)
     with shown.stage(working(request), seconds(table, request)) as stage:
-        found = suggesting.suggest(table, request, callbacks=[stage] if shown.shown else [])
+        found = suggesting.suggest(
+            table, request, callbacks=[stage] if shown.shown else [], progress=stage
+        )
     said = _say_suggestion(found)
     with shown.stage("Writing"):
         workflow.write_suggested(found)

@@ -6,8 +6,9 @@ another one: the times by which it is decided are those of a machine of referenc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from lapwing._app.forecast import (
     REFERENCE,
@@ -26,8 +27,10 @@ from lapwing._app.forecast import (
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
 _FEWEST = 500  # rows: from fewer, the sheets and clusters of most tables cannot be seen
 _STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows; finer ones would be finer than the forecast
+_FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # the least evidence; verdicts want five left-out labels
 _AT_ONCE = 4  # fits that a method takes all in all whose labels are left out at once
 _MATRIX = 12_000  # rows beyond which no method holds a matrix of all pairs
+_Forecaster: TypeAlias = Callable[[Size, Speed | None], Forecast]
 
 
 @dataclass(frozen=True)
@@ -49,26 +52,32 @@ class Effort:
     max_samples: int = 2000
 
 
+class Rounds(NamedTuple):
+    """Evidence of a candidate that is fitted again for each draw and round of left-out labels."""
+
+    n_draws: int
+    max_left_out: int
+
+
 @dataclass(frozen=True)
-class Share:
-    """What of a comparison can be afforded.
+class Plan:
+    """What a comparison can afford.
 
     Attributes
     ----------
     rows : int
         Rows of the evidence at most.
-    clusters, volumes : bool
-        Whether S3VC and BalancedGraphClassifier are tried, which have to be fitted again for each
-        label and draw.
+    clusters, volumes : Rounds or None
+        Evidence of S3VC and of BalancedGraphClassifier; None where even the least takes too long.
     """
 
     rows: int
-    clusters: bool
-    volumes: bool
+    clusters: Rounds | None
+    volumes: Rounds | None
 
 
-def affordable(size: Size, effort: Effort) -> Share:
-    """Fewer rows where all are too many; fewer methods where few rows are too many still.
+def affordable(size: Size, effort: Effort) -> Plan:
+    """Plan fewer draws and rounds, then fewer rows; leave out what is too long even so.
 
     Parameters
     ----------
@@ -77,44 +86,54 @@ def affordable(size: Size, effort: Effort) -> Share:
     effort : Effort
         What is asked for.
     """
+    steps = [max(min(effort.max_samples, _FEWEST), round(s * effort.max_samples)) for s in _STEPS]
     for clusters in (True, False):  # with many classes S3VC takes most of the time
-        for step in _STEPS:
-            rows = max(min(effort.max_samples, _FEWEST), round(step * effort.max_samples))
-            share = Share(rows, clusters, True)
-            taken = _taken(size, effort, share, REFERENCE)
-            if taken.clusters <= BUDGET and taken.volumes <= VOLUMES_BUDGET:
-                return share
-    return Share(effort.max_samples, False, False)
+        for rows in steps:
+            plan = Plan(
+                rows,
+                _longest(forecast_low_density, BUDGET, size, effort, rows) if clusters else None,
+                _longest(forecast_balanced, VOLUMES_BUDGET, size, effort, rows),
+            )
+            if plan.volumes is not None and (plan.clusters is not None or not clusters):
+                return plan
+    return Plan(effort.max_samples, None, None)
 
 
-def seconds_of_refits(
-    size: Size, effort: Effort, share: Share, speed: Speed | None = None
-) -> float:
+def _longest(
+    forecast: _Forecaster, budget: float, size: Size, effort: Effort, rows: int
+) -> Rounds | None:
+    """Choose the most evidence of a method within a budget of seconds."""
+    few = min(effort.n_draws, _FEW_DRAWS)
+    for rounds in (
+        Rounds(effort.n_draws, effort.max_left_out),
+        Rounds(few, effort.max_left_out),
+        Rounds(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
+    ):
+        if _seconds(forecast, size, rows, rounds, REFERENCE) <= budget:
+            return rounds
+    return None
+
+
+def seconds_of_refits(size: Size, plan: Plan, speed: Speed | None = None) -> float:
     """Time of the methods that are fitted again for each label and draw."""
-    return sum(_taken(size, effort, share, speed))
+    seconds = 0.0
+    for forecast, rounds in (
+        (forecast_low_density, plan.clusters),
+        (forecast_balanced, plan.volumes),
+    ):
+        if rounds is not None:
+            seconds += _seconds(forecast, size, plan.rows, rounds, speed)
+    return seconds
 
 
-class _Taken(NamedTuple):
-    """Seconds of the methods that are fitted again."""
-
-    clusters: float
-    volumes: float
-
-
-def _taken(size: Size, effort: Effort, share: Share, speed: Speed | None) -> _Taken:
+def _seconds(
+    forecast: _Forecaster, size: Size, rows: int, rounds: Rounds, speed: Speed | None
+) -> float:
+    if forecast is forecast_balanced and size.n_columns == 1:
+        return 0.0  # not tried with two classes
     # One label of each class is left out at a time.
-    n_classes = max(2, size.n_columns)
-    rounds = -(-min(effort.max_left_out, size.n_labels) // n_classes)
-    fits = 1 + effort.n_draws + rounds
-    used = _used(size, share.rows)
-    clusters = forecast_low_density(used, speed).seconds if share.clusters else 0.0
-    tried = _tries_volumes(size, share)
-    volumes = forecast_balanced(used, speed).seconds if tried else 0.0
-    return _Taken(fits * clusters, fits * volumes)
-
-
-def _tries_volumes(size: Size, share: Share) -> bool:
-    return share.volumes and size.n_columns > 1  # of two classes they are not tried
+    n_rounds = -(-min(rounds.max_left_out, size.n_labels) // max(2, size.n_columns))
+    return (1 + rounds.n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
 
 
 def forecast_comparison(
@@ -137,18 +156,18 @@ def forecast_comparison(
         The times of the methods together; the memory of the largest.
     """
     effort = Effort() if effort is None else effort
-    share = Share(effort.max_samples, True, True)
-    if limited:
-        share = affordable(size, effort)
-    used = _used(size, share.rows)
+    full = Rounds(effort.n_draws, effort.max_left_out)
+    plan = affordable(size, effort) if limited else Plan(effort.max_samples, full, full)
+    used = _used(size, plan.rows)
     tried = [forecast_manifold(used), forecast_embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
-    seconds += seconds_of_refits(size, effort, share)
+    seconds += seconds_of_refits(size, plan)
     last = [forecast_embedded_squared(size)]
-    last += [forecast_balanced(size)] if _tries_volumes(size, share) else []
+    if plan.volumes is not None and size.n_columns > 1:
+        last.append(forecast_balanced(size))
     if size.n <= _MATRIX:
         last.append(forecast_manifold(size))
-        last += [forecast_low_density(size)] if share.clusters else []
+        last += [forecast_low_density(size)] if plan.clusters is not None else []
     return Forecast(
         max(one.memory for one in (*tried, *last)),
         seconds + max(one.seconds for one in last),
