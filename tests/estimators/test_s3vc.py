@@ -782,7 +782,7 @@ PARAMETERS: list[tuple[str, Any, str]] = [
     ("method", "newton", "must be one of 'continuation', 'quasi-newton', 'gradient', 'cccp', "),
     ("loss", "squared", f"must be one of {LOSS_NAMES}, or an object of lapwing.losses.Loss."),
     ("unlabeled_loss", "hat", "must be one of 'auto', 'gaussian', 'symmetric_hinge', or an object"),
-    ("multi_class", "crammer", "must be one of 'ovo', 'ovr'."),
+    ("multi_class", "crammer", "must be one of 'auto', 'ovo', 'ovr'."),
     ("n_init", 0, "must be a whole number of starts, at least 1."),
     ("n_init", 1.0, "must be a whole number of starts, at least 1."),
     ("gamma_I", -1.0, "must be a number >= 0; 0 means no graph."),
@@ -997,6 +997,16 @@ def test_weights_beyond_all_rounding_are_refused(name: str) -> None:
     X, y, _ = clusters()
     with pytest.raises(ValueError, match=rf"{name}=1e\+300 must be at most 1e\+12"):
         S3VC(**{name: 1e300}).fit(X, y)
+
+
+def test_many_classes_are_told_apart_one_against_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = clusters(4)
+    assert len(S3VC(C=5.0).fit(X, y).pairs_) == 6
+    monkeypatch.setattr("lapwing.estimators.s3vm_choice._MOST_PAIRED", 3)
+    found, rest = S3VC(C=5.0).fit(X, y), S3VC(C=5.0, multi_class="ovr").fit(X, y)
+    assert not hasattr(found, "pairs_")
+    np.testing.assert_array_equal(found.decision_function(X), rest.decision_function(X))
+    assert len(S3VC(C=5.0, multi_class="ovo").fit(X, y).pairs_) == 6
 
 
 def test_a_graph_that_drowns_the_norm_is_refused() -> None:

@@ -23,7 +23,7 @@ from lapwing.estimators.choice import (
     matrix_points,
     seconds_of_columns,
 )
-from lapwing.estimators.s3vm_choice import seconds_of_pairs
+from lapwing.estimators.s3vm_choice import pairs_of_classes, seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.graph.memory import share_arrays
@@ -210,19 +210,19 @@ def forecast_low_density(size: Size, speed: Speed | None = None) -> Forecast:
     Forecast
         The kernel matrix is factored, n^3 / 3, with two more of its size beside it in float64; an
         iteration of L-BFGS is two products with the factor. Of several classes every pair is a
-        problem of its own, four times, about its share 2 / n_columns of the points, by the rule
+        problem of its own up to 60 classes, four times, about its share 2 / n_columns of the points, by the rule
         that the estimator announces long fits by; the kernel matrix of all points is held beside
         the pairs that threads share.
     """
     operations, traffic = machine_speed() if speed is None else speed
     n, c = size.n, size.n_columns
     one = 2.0 * n * n * (size.width + 20) / operations  # answers for all rows, or the kernel matrix
-    if c > 1:
+    if pairs_of_classes("auto", c):
         pair = (2.0 * n / c) ** 2 * (size.itemsize + 16)
         seconds = 0.05 + 2 * one + seconds_of_pairs(n, c)
         return Forecast(int(size.itemsize * n * n + available_threads() * pair), seconds, "lbfgs")
     steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / traffic)
-    seconds = 0.05 + 2 * one + n**3 / operations + steps
+    seconds = 0.05 + 2 * one + n**3 / operations + c * steps
     return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
 
 

@@ -118,7 +118,7 @@ _RULES: dict[str, Rule] = {
     "unlabeled_loss": _named(
         lambda: ("auto", *UNLABELED_LOSSES), UnlabeledLoss, "lapwing.losses.UnlabeledLoss"
     ),
-    "multi_class": _one_of("ovo", "ovr"),
+    "multi_class": _one_of("auto", "ovo", "ovr"),
     "n_init": (is_count, "a whole number of starts, at least 1"),
     "gamma_I": (lambda v: _number(v) and v >= 0, "a number >= 0; 0 means no graph"),
     "epsilon": (lambda v: _number(v) and v >= 0, "a number >= 0, in the units of y"),

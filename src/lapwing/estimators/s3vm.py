@@ -30,6 +30,7 @@ from lapwing.estimators.s3vm_choice import (
     check_weights_of_all,
     choose_unlabeled_loss,
     observe,
+    pairs_of_classes,
     read_balance,
     seconds_of_pairs,
     worst,
@@ -160,10 +161,12 @@ class S3VC(SemiSupervisedClassifier):
     gamma_I : float, default=0.0
         Weight >= 0 of the intrinsic norm, h'L^p h / 2 added to the objective: the hybrid of both
         assumptions ([1]_, Section 5.1), for any method. 0 leaves the graph out.
-    multi_class : {'ovo', 'ovr'}, default='ovo'
-        A machine for every pair of classes, or one for every class against the rest, where the
-        cluster assumption hardly ever holds. In a pair every unlabelled point weighs by the share
-        that the votes of all pairs leave to its two classes, in three rounds.
+    multi_class : {'auto', 'ovo', 'ovr'}, default='auto'
+        'ovo' fits a machine for every pair of classes, 'ovr' one for every class against the rest,
+        where the cluster assumption hardly ever holds. 'auto' is 'ovo' up to 60 classes, beyond
+        which its time, that grows with their square, is half an hour for 200 classes of 600 points.
+        In a pair every unlabelled point weighs by the share that the votes of all pairs leave to
+        its two classes, in three rounds.
     n_init : int, default=1
         Starts; all but the first are random, and the lowest objective wins.
     {s3vc_tol}
@@ -198,7 +201,7 @@ class S3VC(SemiSupervisedClassifier):
     balance_ : ndarray of shape (n_columns,)
         Mean decision value on the unlabelled points of the column, by weight.
     pairs_ : ndarray of shape (n_columns, 2)
-        Classes of each column; only with 'ovo' and more than two classes. A column is positive
+        Classes of each column; only with pairs of more than two classes. A column is positive
         for the second.
     pair_shares_ : ndarray of shape (n_columns,)
         Share of the unlabelled points that took part in each pair, by weight.
@@ -280,7 +283,7 @@ class S3VC(SemiSupervisedClassifier):
         fit_intercept: bool = True,
         graph: Any = None,
         gamma_I: float = 0.0,
-        multi_class: str = "ovo",
+        multi_class: str = "auto",
         n_init: int = 1,
         tol: float = 1e-4,
         max_iter: int = 20_000,
@@ -359,7 +362,7 @@ class S3VC(SemiSupervisedClassifier):
         return read_balance(self.balance, classes, fit_intercept=bool(self.fit_intercept))
 
     def _paired(self, targets: Targets) -> bool:
-        return len(targets.attributes["classes_"]) > 2 and self.multi_class == "ovo"
+        return pairs_of_classes(self.multi_class, len(targets.attributes["classes_"]))
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
@@ -543,6 +546,6 @@ class S3VC(SemiSupervisedClassifier):
         sides = None, self.classes_[-len(found) :][column]
         if len(self.classes_) == 2:
             sides = tuple(self.classes_)
-        elif self.multi_class == "ovo":
+        elif pairs_of_classes(self.multi_class, len(self.classes_)):
             sides = tuple(self.pairs_[column])
         diagnostics.warn_contradicted_balance(*sides, shares, len(contradicted), len(found))
