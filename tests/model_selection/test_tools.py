@@ -348,7 +348,7 @@ def test_numbers_among_objects_are_scored() -> None:
     assert scores.tolist() == [1.0] * 3
 
 
-# ---- what scikit-learn does by itself, as docs/guide/choosing.md says --------------------------
+# ---- what scikit-learn does by itself, as docs/guide/holding_out.md says -----------------------
 
 
 def test_scikit_learn_cannot_deal_out_none() -> None:
