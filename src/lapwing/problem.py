@@ -109,6 +109,14 @@ def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> A
     if sample_weight is None:
         return check_weight_sizes(class_weights, labeled)
     refuse_masked(sample_weight, "sample_weight", "Give every row a weight.")
+    given = np.asarray(sample_weight)
+    missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if missing.any():
+        # No weight would do as well where the row is unlabelled, until it is given a label.
+        raise ValueError(
+            f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite weight, "
+            "unlabelled ones too, e.g. 1."
+        )
     weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]

@@ -388,7 +388,7 @@ def test_wrong_weights(estimator: type) -> None:
         ),
         (np.where(at, 0.0, 1), r"sample_weight is zero on every labelled row"),
         (np.ones(N - 1), r"sample_weight\.shape == \(39,\), expected \(40,\)"),
-        (np.full(N, np.nan), r"Input sample_weight contains NaN"),
+        (np.full(N, np.nan), r"sample_weight holds NaN, first at row 0"),
         (["a"] * N, r"could not convert string to float"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -209,10 +209,10 @@ def forecast_low_density(size: Size, speed: Speed | None = None) -> Forecast:
     -------
     Forecast
         The kernel matrix is factored, n^3 / 3, with two more of its size beside it in float64; an
-        iteration of L-BFGS is two products with the factor. Of several classes every pair is a
-        problem of its own up to 60 classes, four times, about its share 2 / n_columns of the points, by the rule
-        that the estimator announces long fits by; the kernel matrix of all points is held beside
-        the pairs that threads share.
+        iteration of L-BFGS is two products with the factor. Of several classes, up to 60, every
+        pair is a problem of its own, four times, about its share 2 / n_columns of the points, by
+        the rule that the estimator announces long fits by; the kernel matrix of all points is held
+        beside the pairs that threads share.
     """
     operations, traffic = machine_speed() if speed is None else speed
     n, c = size.n, size.n_columns
