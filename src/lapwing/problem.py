@@ -114,8 +114,8 @@ def check_weights(sample_weight: Any, labeled: Array, class_weights: Array) -> A
     if missing.any():
         # No weight would do as well where the row is unlabelled, until it is given a label.
         raise ValueError(
-            f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite weight, "
-            "unlabelled ones too, e.g. 1."
+            f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite "
+            "weight, unlabelled ones too, e.g. 1."
         )
     weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
     if (weights[labeled] < 0).any():

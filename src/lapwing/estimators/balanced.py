@@ -150,6 +150,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         Decision values of every row, of which `transduction_` comes.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Shares Q of the classes at every row, as the method has them; no calibrated probabilities.
+        Those of 'flow' are a softmax of its last scores, moved to a known prior: J of them may
+        differ from `objective_` by some per cent.
     class_volumes_ : ndarray of shape (n_classes,)
         Parts of the classes in all rows by the answer, `transduction_`. Where 'flow' holds a known
         prior, a `ClassPriorWarning` tells if volumes that a tenth of the rows would have to move
