@@ -562,7 +562,7 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
     tab.until(lambda: tab.page.is_visible("#lost"))
     assert "What was saved is safe" in tab.page.inner_text("#lost")
     tab.press("1")
-    tab.says("Not saved: the server does not answer")
+    tab.says("Not saved yet: the server does not answer")
     tab.page.close()
     with lapwing.label(rows, journal=tmp_path / "kept.jsonl", browser=False) as server:
         tab = Tab(context, server.url)
@@ -570,6 +570,66 @@ def test_killed_and_started_again(tmp_path: Path, context: Any) -> None:
         assert tab.given() == {"left": 30}
         assert tab.page.locator("#steps li button").count() == 1
         assert tab.page.inner_text("#kept") == "Saved in kept.jsonl."
+        tab.page.close()
+
+
+def test_fast_keys_on_a_slow_server(server: Any, open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab(server)
+    tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+
+    def slow(seconds: float, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **options: Any) -> Any:
+            time.sleep(seconds)
+            return call(*arguments, **options)
+
+        return called
+
+    # All that the page asks for while one labels.
+    for name in ("suggest", "rows", "state"):
+        setattr(server.session, name, slow(3.0, getattr(server.session, name)))
+    server.session.give = slow(0.3, server.session.give)
+    tab.press("n")
+    tab.until(lambda: tab.page.locator("#card[data-row], #card [data-row]").count() == 1)
+    keys = "121121221211222112121221"  # more than are kept ahead
+    for key in keys:
+        tab.press(key)
+        tab.page.wait_for_timeout(300)
+    tab.until(lambda: len(server.session.history.batches) == len(keys))
+    batches = server.session.history.batches
+    rows = [int(row) for batch in batches for row in batch.rows]
+    assert len(set(rows)) == len(rows) == len(keys)
+    names = server.labels()
+    assert [names[row] for row in rows] == [{"1": "left", "2": "right"}[key] for key in keys]
+
+
+def test_a_key_is_kept_while_the_server_is_dead(tmp_path: Path, context: Any) -> None:
+    rows = blobs(60)
+
+    def opened() -> Any:
+        return lapwing.label(
+            rows, classes=["left", "right"], journal=tmp_path / "kept.jsonl", browser=False
+        )
+
+    with opened() as server:
+        url = server.url
+        tab = Tab(context, url)
+        tab.until(lambda: tab.page.locator("#queue [role=option]").count() == 5)
+        tab.press("n")
+        tab.until(lambda: tab.page.locator("#card .which b").count() == 1)
+    tab.until(lambda: tab.page.is_visible("#lost"))
+    row = int(tab.page.inner_text("#card .which b"))
+    tab.press("1")
+    tab.says("Not saved yet")
+    tab.press("2")  # belongs to the row after
+    assert int(tab.page.inner_text("#card .which b")) == row
+    with opened() as server:
+        assert server.url == url
+        tab.until(lambda: len(server.session.history.batches) == 2)
+        first, second = server.session.history.batches
+        names = server.labels()
+        assert first.rows.tolist() == [row]
+        assert names[row] == "left"
+        assert names[second.rows[0]] == "right"
         tab.page.close()
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._host.threads import single_blas_thread
 from lapwing._label.background import Newest
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers, Doubt, Estimate, Ground, Learner
@@ -21,7 +22,7 @@ from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
-SUGGESTED = 5
+SUGGESTED = 20  # whoever labels fast must not wait for the next row
 # Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
 _REST = 0.3
 _GRASP = 0.05  # for the page to fetch the colours before anything else is worked out
@@ -156,9 +157,12 @@ class Model:
         """
         ground, left_out = self.ground, np.asarray(skipped, dtype=np.intp)
         if answers is not None:
-            found = answers.suggest(k, left_out)
+            # Labels that the model has not learnt yet are no rows to ask for.
+            fresh = np.flatnonzero((codes != NO_CODE) & ~answers.model.labeled_)
+            found = answers.suggest(k, np.union1d(left_out, fresh))
         else:
-            found = ground.cover(codes >= 0, k, left_out)
+            with single_blas_thread():
+                found = ground.cover(codes != NO_CODE, k, left_out)
         return [int(row) for row in found]
 
     def wait(self, version: int, seconds: float) -> bool:
@@ -205,13 +209,15 @@ class Model:
             return
         try:
             rows = tuple(self.suggest(answers, codes, SUGGESTED))
-            doubts = () if answers is None else tuple(answers.doubts())
+            with single_blas_thread():
+                doubts = () if answers is None else tuple(answers.doubts())
             before = self._advice
             self._advice = Advice(version, rows, doubts, before.estimate, before.estimated_version)
             self._tell("suggestions", version)
             if answers is None or not self._advising.pause(_REST):
                 return
-            estimate = answers.estimate()
+            with single_blas_thread():
+                estimate = answers.estimate()
             self._advice = Advice(version, rows, doubts, estimate, version)
             if estimate is not None:
                 self._keep(task, answers, estimate)

@@ -12,8 +12,10 @@ import { Scatter } from './scatter.js';
 import { showSteps } from './steps.js';
 import { Tip } from './tip.js';
 
-const QUEUE = 5;
+const SHOWN = 5;
+const QUEUE = 20;
 const LATE = 600; // milliseconds
+const RETRY = 1000;
 const COLOURINGS = /** @type {const} */ (['prediction', 'confidence', 'given']);
 const LOST =
   'The server does not answer. What was saved is safe. This page goes on by itself as soon as the ' +
@@ -30,10 +32,19 @@ class Page {
     /** @type {Set<number>} */
     this.selected = new Set();
     this.fromQueue = false;
-    /** Rows that were passed over or have just been labelled. @type {Set<number>} */
+    /** Rows that were passed over. @type {Set<number>} */
     this.passed = new Set();
+    /** Rows of the queue that were labelled here; suggestions may be older. @type {Set<number>} */
+    this.labelled = new Set();
     /** @type {number[]} */
     this.queue = [];
+    /** The place in the queue of the first row of its list. */
+    this.top = 0;
+    // The selected row has its label and its successor is not shown yet: keys wait for the latter.
+    this.moving = false;
+    this.turn = 0;
+    /** @type {(() => void)[]} */
+    this.waiting = [];
     /** Row of each point of the map, and back. @type {Int32Array} */
     this.rows = new Int32Array();
     this.pointOf = new Int32Array();
@@ -82,22 +93,27 @@ class Page {
     showClasses(state, (name) => this.give(name), (name) => this.renaming.open(name));
     showProgress(state);
     showSteps(state, (batch) => this.undo(batch));
-    this.showQueue();
+    this.showQueue(true);
     this.#showLegend();
     this.showSelection(false);
   }
 
-  async showQueue() {
+  /** @param {boolean} fresh whether there may be other suggestions than before */
+  async showQueue(fresh) {
     const { state } = this;
-    const fresh = state.suggestions.filter((row) => !this.passed.has(row)).slice(0, QUEUE);
-    this.queue = fresh;
-    this.scatter.ring(this.rows.length ? fresh.map((row) => this.pointOf[row]).filter((point) => point >= 0) : []);
+    if (fresh) {
+      this.queue = state.suggestions.filter((row) => !this.passed.has(row) && !this.labelled.has(row));
+      this.top = 0;
+    }
+    const { queue, top } = this;
+    const shown = queue.slice(top, top + SHOWN);
+    this.ring();
     for (const id of ['next', 'all-next']) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !state.model.ready;
     try {
-      const queue = await this.shelf.get(fresh);
-      if (fresh !== this.queue) return;
-      fill(byId('queue'), queue, this.selected, (row, place) => queueParts(row, place, state));
-      if (!fresh.length) byId('queue').replaceChildren(make('li', { class: 'minor' }, state.model.ready ? 'Press N for the next row.' : 'Comes with the graph of the rows …'));
+      const ahead = await this.shelf.get(queue);
+      if (queue !== this.queue || top !== this.top) return;
+      fill(byId('queue'), ahead.filter((row) => shown.includes(row.row)), this.selected, (row, place) => queueParts(row, place, state));
+      if (!shown.length) byId('queue').replaceChildren(make('li', { class: 'minor' }, state.model.ready ? 'Press N for the next row.' : 'Comes with the graph of the rows …'));
       const doubts = new Map(state.suspicious.map((doubt) => [doubt.row, doubt]));
       byId('doubts-part').hidden = doubts.size === 0;
       const rows = await this.shelf.get([...doubts.keys()].slice(0, 20));
@@ -107,12 +123,19 @@ class Page {
     }
   }
 
-  /** @param {boolean} fresh whether other rows than before */
+  /** Rings around the rows of the list. */
+  ring() {
+    const shown = this.rows.length ? this.queue.slice(this.top, this.top + SHOWN) : [];
+    this.scatter.ring(shown.map((row) => this.pointOf[row]).filter((point) => point >= 0));
+  }
+
+  /** @param {boolean} fresh whether other rows than before @returns {Promise<boolean>} whether they are shown */
   showSelection(fresh) {
-    this.table.show([...this.selected], this.state, fresh);
+    const shown = this.table.show([...this.selected], this.state, fresh);
     for (const item of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.rows [role=option]'))) {
       item.setAttribute('aria-selected', String(this.selected.has(Number(item.dataset.row))));
     }
+    return shown;
   }
 
   async showMap() {
@@ -125,7 +148,7 @@ class Page {
       places.rows.forEach((row, point) => (this.pointOf[row] = point));
       this.scatter.show(places);
       this.paint();
-      this.scatter.ring(this.queue.map((row) => this.pointOf[row]).filter((point) => point >= 0));
+      this.ring();
     } catch (error) {
       this.failed(error);
     }
@@ -157,49 +180,111 @@ class Page {
 
   /** @param {number[]} rows @param {import('./scatter.js').Mode} mode @param {boolean} [fromQueue] */
   select(rows, mode, fromQueue = false) {
+    // Keys that wait were meant for the row after the one that is left now.
+    this.turn++;
+    this.moving = false;
+    this.waiting = [];
     const several = this.selected.size > 1;
     if (mode === 'new') this.selected = new Set(rows);
     else for (const row of rows) mode === 'add' ? this.selected.add(row) : this.selected.delete(row);
     this.selected = new Set(this.selected);
     this.fromQueue = fromQueue;
-    this.showSelection(true);
+    const shown = this.showSelection(true);
     if (several || this.selected.size > 1) this.paint();
     else this.mark();
     if (this.selected.size) this.say('calm', `${plural(this.selected.size, 'row')} selected.`);
+    return shown;
   }
 
   /** @param {number} row */
   pick(row) {
     if (this.selected.size === 1 && this.selected.has(row)) return;
     this.select([row], 'new', true);
+    this.#seek(row);
+  }
+
+  /** @param {number} row */
+  #seek(row) {
     if (this.rows.length && this.pointOf[row] >= 0) this.scatter.seek(this.pointOf[row]);
   }
 
+  /** Show the next suggested row, then do what the next key asked for meanwhile. */
   async next() {
+    if (this.moving) return; // else a row would be passed over that nobody has seen
+    this.moving = true;
+    const turn = ++this.turn;
     const [current] = this.fromQueue ? this.selected : [];
-    const at = this.queue.indexOf(current);
-    let row = this.queue[at + 1];
+    if (current !== undefined && !this.labelled.has(current)) this.passed.add(current);
+    const row = await this.#following(turn, current);
+    if (turn !== this.turn) return;
+    const { waiting } = this;
     if (row === undefined) {
-      for (const seen of this.queue) this.passed.add(seen);
-      try {
-        const skip = [...this.passed].slice(-api.MOST_ROWS);
-        this.state = { ...this.state, suggestions: await api.suggest(QUEUE, skip) };
-        await this.showQueue();
-        row = this.queue[0];
-      } catch (error) {
-        return this.failed(error);
-      }
+      // The labelled row must not take the next key.
+      this.select([], 'new');
+      return this.say('calm', 'No row is left to suggest.');
     }
-    if (row === undefined) return this.say('calm', 'No row is left to suggest.');
-    this.pick(row);
+    const shown = this.select([row], 'new', true);
+    const now = this.turn;
+    this.moving = true;
+    this.waiting = waiting;
+    this.#seek(row);
+    const at = this.queue.indexOf(row);
+    if (at >= this.top + SHOWN) {
+      this.top = at;
+      await this.showQueue(false);
+    }
     const item = document.querySelector(`#queue [data-row="${row}"]`);
     if (item instanceof HTMLElement && document.activeElement?.closest('#queue, body > main') === byId('queue')) item.focus();
+    await shown;
+    while (now === this.turn && !this.#isShown(row)) {
+      await pause(RETRY / 10);
+      if (this.there && now === this.turn && !this.#isShown(row)) await this.showSelection(false);
+    }
+    if (now !== this.turn) return;
+    this.moving = false;
+    this.waiting.shift()?.();
+  }
+
+  /** @param {number} row */
+  #isShown(row) {
+    return document.querySelector(`#card [data-row="${row}"]`) !== null;
+  }
+
+  /**
+   * The row after the current one; undefined if none is left.
+   * @param {number} turn @param {number | undefined} current
+   */
+  async #following(turn, current) {
+    const at = current === undefined ? -1 : this.queue.indexOf(current);
+    const open = (/** @type {number} */ row) => !this.passed.has(row) && !this.labelled.has(row);
+    const row = this.queue.slice(at + 1).find(open) ?? this.queue.find(open);
+    if (row !== undefined) return row;
+    while (turn === this.turn) {
+      try {
+        const skip = [...this.labelled, ...this.passed].slice(-api.MOST_ROWS);
+        const found = await api.suggest(QUEUE, skip);
+        if (turn !== this.turn) return undefined;
+        this.state = { ...this.state, suggestions: found };
+        if (!found.some(open) && this.passed.size) {
+          this.passed.clear(); // all others have labels: those that were passed over come again
+          continue;
+        }
+        this.showQueue(true);
+        return this.queue[0];
+      } catch (error) {
+        this.failed(error);
+        if (!(error instanceof api.Lost)) return undefined;
+        await pause(RETRY);
+      }
+    }
+    return undefined;
   }
 
   // Doing
 
   /** @param {string | null} name */
   give(name) {
+    if (this.moving) return this.later(() => this.give(name));
     const rows = [...this.selected];
     if (!rows.length) {
       if (name !== null && !this.state.classes.includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” is there. Select rows to give it.`);
@@ -209,6 +294,7 @@ class Page {
   }
 
   take() {
+    if (this.moving) return this.later(() => this.take());
     const rows = [...this.selected];
     if (!rows.length) return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
     if (!this.state.model.fitted) return this.say('ask', 'The model has no answer yet: it needs labels of two classes.');
@@ -216,8 +302,16 @@ class Page {
     return this.label(rows, () => api.take(rows, model), (n) => `Saved: ${plural(n, 'row')} as the model says.`);
   }
 
+  /** Do something with the next row, as soon as it is shown. @param {() => void} run */
+  later(run) {
+    this.waiting.push(run);
+    this.say('busy', `Waiting for the next row: ${plural(this.waiting.length, 'key')} to apply …`);
+  }
+
   /** @param {number} [batch] */
   undo(batch) {
+    if (batch === undefined && this.waiting.pop()) return this.say('calm', 'Taken back: a key that waited for its row.');
+    this.labelled.clear();
     return this.do(() => api.undo(batch), ({ n_rows: n }) => (n ? `Taken back: ${plural(n, 'row')}.` : 'Taken back: the class has its name of before.'));
   }
 
@@ -229,10 +323,48 @@ class Page {
   /** @param {number[]} rows @param {() => Promise<api.Receipt>} send @param {(n: number) => string} words */
   label(rows, send, words) {
     const single = this.fromQueue && rows.length === 1;
-    const done = this.do(send, (receipt) => words(receipt.n_rows));
-    if (this.fromQueue) for (const row of rows) this.passed.add(row);
-    if (single) this.next();
+    if (this.fromQueue) for (const row of rows) this.labelled.add(row);
+    const done = this.do(() => this.#insist(rows, send, single), (receipt) => words(receipt.n_rows));
+    if (single && this.there) this.next();
+    else if (single) this.moving = true; // until the server is back
     return done;
+  }
+
+  /**
+   * Send labels until the server has them: giving the same rows the same label again is no harm.
+   * @param {number[]} rows @param {() => Promise<api.Receipt>} send @param {boolean} single
+   */
+  async #insist(rows, send, single) {
+    let lost = false;
+    for (;;) {
+      try {
+        const receipt = await send();
+        if (single && (lost || this.moving) && this.selected.size === 1 && this.selected.has(rows[0])) {
+          this.moving = false;
+          this.next();
+        }
+        return receipt;
+      } catch (error) {
+        if (!(error instanceof api.Lost)) {
+          for (const row of rows) this.labelled.delete(row);
+          if (this.selected.size === 1 && this.selected.has(rows[0])) this.moving = false;
+          throw error;
+        }
+        if (single && !lost && this.fromQueue && !this.selected.has(rows[0])) this.#backTo(rows[0]);
+        lost = true;
+        this.say('bad', 'Not saved yet: the server does not answer. The label is kept here, and sent as soon as the server is back.');
+        await pause(RETRY);
+      }
+    }
+  }
+
+  /** Show a row again whose label is not saved; keys wait until it is. @param {number} row */
+  #backTo(row) {
+    const { waiting } = this;
+    this.select([row], 'new', true);
+    this.#seek(row);
+    this.moving = true;
+    this.waiting = waiting;
   }
 
   /**
@@ -317,7 +449,6 @@ class Page {
     const before = this.state;
     this.state = await api.state();
     if (before.version !== this.state.version || before.model.version !== this.state.model.version) this.shelf.clear();
-    for (const row of this.passed) if (this.state.suggestions.length === 0) this.passed.delete(row);
     this.showState();
     if (before.maps.length !== this.state.maps.length && !this.rows.length) this.showMap();
   }
@@ -347,7 +478,7 @@ class Page {
       { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows without a label', run: () => this.take() },
       { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
       { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
-      { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue, 'new', true) },
+      { keys: ['a'], shown: 'A', words: 'Select all suggested rows', run: () => this.select(this.queue.slice(this.top, this.top + SHOWN), 'new', true) },
       { keys: ['u'], shown: 'U', words: 'Take the labels of the selected rows away', run: () => this.give(null) },
       { keys: ['Escape'], shown: 'Esc', words: 'Select none', run: () => this.select([], 'new') },
       { keys: ['Delete'], shown: 'Del', words: 'Take a row of the table out of the selection', run: () => {} },
@@ -364,7 +495,7 @@ class Page {
     ]);
     const clicks = {
       next: () => this.next(),
-      'all-next': () => this.select(this.queue, 'new', true),
+      'all-next': () => this.select(this.queue.slice(this.top, this.top + SHOWN), 'new', true),
       take: () => this.take(),
       unlabel: () => this.give(null),
       clear: () => this.select([], 'new'),
@@ -480,6 +611,9 @@ class Page {
     picture.hidden = !source;
   }
 }
+
+/** @param {number} milliseconds */
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 async function open() {
   const [state, colours] = await Promise.all([api.state(), api.colours()]);

@@ -59,7 +59,10 @@ export class Selected {
     });
   }
 
-  /** @param {number[]} ids @param {import('./api.js').State} state @param {boolean} fresh */
+  /**
+   * @param {number[]} ids @param {import('./api.js').State} state @param {boolean} fresh
+   * @returns {Promise<boolean>} whether they are shown, and nothing newer
+   */
   async show(ids, state, fresh) {
     if (fresh) this.shown = FIRST_ROWS;
     const turn = ++this.turn;
@@ -71,11 +74,11 @@ export class Selected {
     if (!ids.length) {
       byId('card').replaceChildren(make('p', { class: 'minor' }, 'Nothing is selected. Draw around points on the map, click one, or take a row from the queue.'));
       this.table.replaceChildren();
-      return;
+      return true;
     }
     try {
       const rows = await this.shelf.get(ids.slice(0, this.shown));
-      if (turn !== this.turn) return;
+      if (turn !== this.turn) return false;
       const focused = document.activeElement?.closest('#table tbody tr');
       const row = focused instanceof HTMLElement ? focused.dataset.row : undefined;
       byId('card').replaceChildren(...(ids.length === 1 ? rows.map((found) => card(found, state)) : []));
@@ -83,8 +86,11 @@ export class Selected {
       if (row !== undefined) this.#focus(row);
     } catch (error) {
       this.failed(error);
+      return false;
+    } finally {
+      this.again = () => this.show(ids, state, false);
     }
-    this.again = () => this.show(ids, state, false);
+    return true;
   }
 
   /** @param {string} row */
@@ -192,7 +198,7 @@ export function card(row, state) {
   const cells = Object.entries(row.cells);
   return make(
     'article',
-    { class: 'card', 'aria-label': saying(row) },
+    { class: 'card', 'data-row': row.row, 'aria-label': saying(row) },
     row.image && image(row, 'large', `Picture of row ${row.id}`),
     make(
       'div',
