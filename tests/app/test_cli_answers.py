@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from lapwing._app import cli
-from tests.helpers.customers import LABEL, TRUTH, N, write_csv
+from tests.helpers.customers import LABEL, NO_TEXT, TRUTH, N, write_csv
 
 Main = Any
 Rows = list[dict[str, str]]
@@ -254,7 +254,7 @@ def test_files_are_written_as_the_table_is(
     main: Main, encoding: str, given: tuple[str, ...]
 ) -> None:
     write_csv(Path("t.csv"), encoding)
-    options = ("--label", LABEL, *given)
+    options = ("--label", LABEL, *NO_TEXT, *given)
     assert main("fit", "t.csv", *options, "--next", "n.csv", "--predictions", "p.csv", "-q") == (
         0, "", "",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from lapwing._app.requests import FitRequest, InfoRequest
 from lapwing.models import load_model
-from tests.helpers.customers import LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
+from tests.helpers.customers import LABEL, NO_TEXT, TRUTH, N, write_csv, write_ods, write_xlsx
 
 Main = Any
 
@@ -58,14 +58,14 @@ def test_a_table_of_texts_alone_is_learnt_from(main: Main, tmp_path: Path) -> No
 def test_a_raw_table_from_fit_to_new_rows(main: Main, tmp_path: Path, name: str) -> None:
     table, model, out = written(tmp_path, name), tmp_path / "m.lapwing", tmp_path / "p.csv"
     code, said, err = main(
-        "fit", table, "--label", LABEL, "--id", "Kunden-Nr", "--predictions", out,
+        "fit", table, "--label", LABEL, "--id", "Kunden-Nr", *NO_TEXT, "--predictions", out,
         "--model", model, "--report", tmp_path / "r.html", "--onnx", tmp_path / "m.onnx",
     )  # fmt: skip
     assert (code, err) == (0, "")
     for part in (
-        *("Columns: 7 used, 6 left out.", "used 'Kunde seit': dates (", "as days since 2015-01-11"),
+        *("Columns: 7 used, 5 left out.", "used 'Kunde seit': dates (", "as days since 2015-01-11"),
         *("left out 'Name', 'PLZ': names the rows: 120 diff", "left out 'Land': always 'Deutsch"),
-        *("left out 'Bemerkung': free text", "--keep COLUMN uses one all the same"),
+        "--keep COLUMN uses one all the same",
     ):
         assert part in said
     assert np.mean(np.array(labels(out, name)) == np.where(TRUTH, "ja", "nein")) > 0.97
@@ -78,7 +78,7 @@ def test_a_model_of_a_spreadsheet_takes_the_export_of_it(main: Main, tmp_path: P
     # Percent are shares in the one and not in the other; all else is the same.
     book, export = written(tmp_path, "book.xlsx"), written(tmp_path, "windows.csv")
     model, out = tmp_path / "m.lapwing", tmp_path / "p.csv"
-    fit = ("--label", LABEL, "--drop", "Rabatt", "--model", model, "-q")
+    fit = ("--label", LABEL, *NO_TEXT, "--drop", "Rabatt", "--model", model, "-q")
     assert main("fit", book, *fit)[0] == 0
     code, _, err = main("predict", model, export, "--predictions", out)
     assert code == 0
@@ -90,7 +90,7 @@ def test_a_model_of_a_spreadsheet_takes_the_export_of_it(main: Main, tmp_path: P
 
 def test_the_rows_to_label_next_are_the_user_s_own(main: Main, tmp_path: Path) -> None:
     table, path, page = written(tmp_path, "plain.csv"), tmp_path / "next.csv", tmp_path / "r.html"
-    options = ("--label", LABEL, "--drop", "Fax")
+    options = ("--label", LABEL, *NO_TEXT, "--drop", "Fax")
     code, _, err = main("fit", table, *options, "--next", path, "--report", page, "-q")
     assert (code, err) == (0, "")
     found = rows_of(path)
@@ -107,7 +107,7 @@ def test_the_rows_to_label_next_are_the_user_s_own(main: Main, tmp_path: Path) -
 
 def test_the_model_file_holds_the_readings_and_no_code(main: Main, tmp_path: Path) -> None:
     table, model = written(tmp_path, "plain.csv"), tmp_path / "m.lapwing"
-    assert main("fit", table, "--label", LABEL, "--model", model, "-q")[0] == 0
+    assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
     first = model.read_bytes()
     info = load_model(model).info
     kinds = {reading["column"]: reading["kind"] for reading in info["readings"]}
@@ -116,7 +116,7 @@ def test_the_model_file_holds_the_readings_and_no_code(main: Main, tmp_path: Pat
         "Betrag": "number", "Betrag (2)": "number", "Tarif": "text",
     }  # fmt: skip
     assert info["impute"] == "median"
-    assert main("fit", table, "--label", LABEL, "--model", model, "-q")[0] == 0
+    assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
     assert model.read_bytes() == first
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_reading_in_a_model_is_told(main: Main, tmp_path: Path) -> Non
     from zipfile import ZipFile
 
     table, model = written(tmp_path, "plain.csv"), tmp_path / "m.lapwing"
-    assert main("fit", table, "--label", LABEL, "--model", model, "-q")[0] == 0
+    assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
     with ZipFile(model) as archive:
         parts = {entry: archive.read(entry) for entry in archive.infolist()}
     for old, new in ((b'"dmy"', b'"xyz"'), (b'"kind": "number"', b'"kind": "danger"')):
@@ -154,7 +154,7 @@ def test_strict_tells_everything_at_once(main: Main, tmp_path: Path) -> None:
 def test_columns_are_kept_on_request(main: Main, tmp_path: Path) -> None:
     table = written(tmp_path, "plain.csv")
     keep = ("--keep", "Land,Fax", "--keep", "Kunden-Nr")
-    code, said, _ = main("fit", table, "--label", LABEL, *keep, "--json")
+    code, said, _ = main("fit", table, "--label", LABEL, *NO_TEXT, *keep, "--json")
     assert code == 0
     found = json.loads(said)
     used = {entry["column"] for entry in found["columns"] if entry["used"]}
@@ -173,7 +173,7 @@ def test_info_ends_with_the_command_to_paste(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "our customers.csv")
-    code, said, err = main("info", "our customers.csv", *given)
+    code, said, err = main("info", "our customers.csv", *NO_TEXT, *given)
     assert (code, err) == (0, "")
     *_, title, command = said.splitlines()
     assert title == "To fit this table:"
@@ -184,6 +184,17 @@ def test_info_ends_with_the_command_to_paste(
     assert ("looks most like a column of labels" in said) == ("--label" not in given)
     assert main(*words[1:], "-q") == (0, "", "")
     assert len(labels(tmp_path / "predictions.csv")) == N
+
+
+def test_free_text_stops_a_fit_and_no_prediction(main: Main, tmp_path: Path) -> None:
+    table, model, out = written(tmp_path, "plain.csv"), tmp_path / "m.lapwing", tmp_path / "p.csv"
+    code, said, err = main("fit", table, "--label", LABEL)
+    assert (code, said) == (2, "")
+    assert "column 'Bemerkung' cannot be used: free text. Texts have to become numbers" in err
+    assert "To fit without it: --drop Bemerkung." in err
+    assert "in the way: column 'Bemerkung'" in main("info", table, "--label", LABEL)[1]
+    assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
+    assert main("predict", model, table, "--predictions", out, "-q") == (0, "", "")
 
 
 def test_the_command_names_what_was_chosen_and_nothing_else() -> None:

@@ -208,6 +208,7 @@ def _insist(
     readings: list[Reading] = []
     left_out: list[Unusable] = []
     obstacles: list[str] = []
+    texts: list[str] = []
     for verdict in verdicts:
         if not isinstance(verdict, Unusable):
             readings.append(verdict)
@@ -215,16 +216,23 @@ def _insist(
             left_out.append(verdict)
         elif verdict.forced is not None and verdict.column in insisted:
             readings.append(verdict.forced)
+        elif verdict.reason == FREE_TEXT:
+            texts.append(verdict.column)
         else:
             drop = f"leave it out with --drop {shlex.quote(verdict.column)}"
             cure = f"Leave it out of --keep and --features, or {drop}"
             if verdict.refused:
                 cure = f"{verdict.refused}, or {drop}"
-            elif verdict.reason == FREE_TEXT:
-                cure = TEXTS_AS_NUMBERS
             obstacles.append(
                 f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}."
             )
+    if texts:  # one message: how texts become numbers is the same for all
+        each, them = ("column", "it") if len(texts) == 1 else ("columns", "them")
+        drops = " ".join(f"--drop {shlex.quote(name)}" for name in texts)
+        obstacles.append(
+            f"{where}: {each} {quoted(texts)} cannot be used: {FREE_TEXT}. {TEXTS_AS_NUMBERS}. "
+            f"To fit without {them}: {drops}."
+        )
     return readings, left_out, obstacles
 
 

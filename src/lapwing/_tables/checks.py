@@ -14,7 +14,6 @@ from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.coding import folded
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
-from lapwing._tables.judging import FREE_TEXT, TEXTS_AS_NUMBERS
 from lapwing._tables.numerals import plain_number, read_amount
 from lapwing._tables.obstacles import text_in_the_way
 from lapwing._tables.readings import DateReading, NumberReading
@@ -129,10 +128,10 @@ def _no_feature(raw: RawTable, where: str) -> str:
             f"{where} has no column to learn from besides the label. The columns of --id, --text, "
             "--image and --map are not learnt from: add columns of numbers, dates or short texts."
         )
-    said = f"{where} has no column to learn from: {', '.join(reasons)}."
-    if any(note.words == FREE_TEXT for note in raw.notes):
-        return f"{said} {TEXTS_AS_NUMBERS}."
-    return f"{said} To use one of them all the same, name it with --keep."
+    return (
+        f"{where} has no column to learn from: {', '.join(reasons)}. To use one of them all the "
+        "same, name it with --keep."
+    )
 
 
 def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:

@@ -238,12 +238,12 @@ def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusab
     if column.n_filled == 0:
         return Unusable(name, "no row has a value")
     reading = _as_numbers(column, habits) or _as_dates(column, habits) or _as_text(column)
+    if column.n_filled < _MIN_FILLED * column.n:
+        have = "has" if column.n_filled == 1 else "have"
+        few = f"only {column.n_filled} of {column.n} rows {have} a value"
+        return Unusable(name, few, reading.forced if isinstance(reading, Unusable) else reading)
     if isinstance(reading, Unusable):
         return reading
-    have = "has" if column.n_filled == 1 else "have"
-    few = f"only {column.n_filled} of {column.n} rows {have} a value"
-    if column.n_filled < _MIN_FILLED * column.n:
-        return Unusable(name, few, forced=reading)
     if isinstance(reading, NumberReading):
         return _useful_numbers(column, reading)
     if isinstance(reading, DateReading):
@@ -382,7 +382,9 @@ def _as_text(column: _Column) -> Reading | Unusable:
     values = tuple(text for text, count in frequent if count > 1)
     forced = TextReading(column.name, values, MISSING_VALUE) if values else None
     reason = _why_many(spelled, n_values)
-    return Unusable(column.name, reason, forced, n_values=n_values, first=spelled[0])
+    # A fit to the other columns would be an answer that leaves out what the rows say.
+    refused = TEXTS_AS_NUMBERS if reason == FREE_TEXT else ""
+    return Unusable(column.name, reason, forced, None, refused, n_values, spelled[0])
 
 
 def _why_many(spelled: list[str], n_values: int) -> str:
