@@ -36,6 +36,8 @@ class Problem:
         A row of each vertex.
     index : ndarray of shape (l,)
         Vertex of each observation.
+    observed : ndarray of shape (l,)
+        First row that carries each observation.
     targets : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
         Positive.
@@ -49,6 +51,7 @@ class Problem:
     vertex: Array
     rows: Array
     index: Array
+    observed: Array
     targets: Array
     weights: Array
     labeled_rows: Array
@@ -78,13 +81,15 @@ class Problem:
         weights : ndarray of shape (n_rows,)
         """
         observed = np.flatnonzero(labeled & (weights > 0) & (self.vertex >= 0))
-        index, values, summed = _merge_observations(
+        first, summed = _merge_observations(
             self.vertex[observed], targets[observed], weights[observed]
         )
+        rows = observed[first]
         return replace(
             self,
-            index=index,
-            targets=values,
+            index=self.vertex[rows],
+            observed=rows,
+            targets=targets[rows],
             weights=summed,
             labeled_rows=labeled,
             row_weights=weights,
@@ -186,10 +191,12 @@ def make_problem(
     if len(rows) < n_rows:
         points = _submatrix(X, rows) if pairwise else some_rows(X, rows)
     observed = np.flatnonzero(labeled & kept)
-    index, values, summed = _merge_observations(
-        vertex[observed], targets[observed], weights[observed]
+    first, summed = _merge_observations(vertex[observed], targets[observed], weights[observed])
+    carriers = observed[first]
+    return Problem(
+        *(points, vertex, rows, vertex[carriers], carriers),
+        *(targets[carriers], summed, labeled, weights),
     )
-    return Problem(points, vertex, rows, index, values, summed, labeled, weights)
 
 
 def some_rows(X: Any, rows: Array) -> Any:
@@ -203,16 +210,16 @@ def _submatrix(K: Any, rows: Array) -> Any:
     return K[rows][:, rows] if is_sparse(K) else K[np.ix_(rows, rows)]
 
 
-def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Equal labels of one vertex become one observation with the sum of their weights."""
+def _merge_observations(index: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+    """Find the first of equal labels of one vertex, and the sum of their weights."""
     if len(np.unique(index)) == len(index):
-        return index, targets, weights
+        return np.arange(len(index)), weights
     # By their labels too: two labels of one point that contradict stay two observations.
     keys = np.column_stack([index, targets])
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     total = np.bincount(inverse.ravel(), weights, minlength=len(first))
     order = np.argsort(first)
-    return index[first[order]], targets[first[order]], total[order]
+    return first[order], total[order]
 
 
 def distinct_rows(X: Any) -> tuple[Array, Array]:

@@ -81,6 +81,20 @@ def test_a_wrong_label_is_suspicious_first() -> None:
         assert leave_one_out(estimator, X, y).suspicious.tolist() == [3]
 
 
+def test_of_equal_rows_the_one_with_the_label_is_named() -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (40, 2))])
+    y = np.full(80, -1)
+    y[:6], y[40:46] = 0, 1
+    y[3] = 1
+    X, y = np.vstack([X[3], X[3], X]), np.concatenate([[-1, 0], y])  # rows 0 and 1 equal row 5
+    found = leave_one_out(LapRLSClassifier(), X, y)
+    np.testing.assert_array_equal(found.rows, np.flatnonzero(y >= 0))
+    np.testing.assert_array_equal(found.labels, y[found.rows])
+    model = LapRLSClassifier(updatable=True).fit(X, y)
+    assert found.suspicious.tolist() == model.suspicious_labels().tolist() == [5]
+
+
 def test_one_label_a_class_leaves_nothing_to_leave_out() -> None:
     X, y, _ = labeled_clusters(3, n_labels=1)
     found = leave_one_out(LapSVC(), X, y)

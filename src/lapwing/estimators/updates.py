@@ -172,8 +172,8 @@ class Updatable(SemiSupervisedEstimator):
         Returns
         -------
         ndarray of int
-            Rows of the fit, the clearest contradiction first; of equal rows with one label the
-            first. Empty for regressions. The only label of a class is never among them.
+            Rows of the fit, the clearest contradiction first; of equal rows the first with that
+            label. Empty for regressions. The only label of a class is never among them.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class Updatable(SemiSupervisedEstimator):
         """
         kept = self._what_was_kept("suspicious_labels")
         problem = kept.refits.prepared.problem
-        rows = problem.rows[problem.index]
+        rows = problem.observed
         if self._regression:
             return np.asarray(rows[:0])
         values = kept.refits.left_out() + getattr(self, "class_offsets_", 0.0)

@@ -24,7 +24,7 @@ class LeaveOneOut:
     Parameters
     ----------
     rows : ndarray of int of shape (n_labeled,)
-        Rows of X that carry the labels; of equal rows with one label the first.
+        Rows of X that carry the labels; of equal rows the first with that label.
     labels : ndarray of shape (n_labeled,)
         The given labels, or targets.
     predicted : ndarray of shape (n_labeled,)
@@ -140,7 +140,7 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
     else:
         found = trial.refits.left_out_of(observations)
     left_out = np.asarray(~np.isnan(found).any(axis=1))
-    rows = problem.rows[problem.index]
+    rows = problem.observed
     if trial.regression:
         fitted = trial.values[problem.index]
         predicted = np.where(left_out[:, None], found, fitted)[:, 0]
