@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from python_calamine import CalamineWorkbook
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -29,6 +30,7 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.preprocessing import choose_scaling, spreads
 from lapwing._app.trust import LEVELS
 from lapwing._host.files import atomic_write
+from lapwing._tables import predictions as predictions_module
 from lapwing._tables.predictions import Predictions, write_predictions
 from lapwing.model_selection import sure_rows
 from tests.helpers.commandline import Answer, command, with_method
@@ -554,7 +556,7 @@ def test_a_full_disk_is_told_for_parquet_too(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.txt", "the extension must be .csv, .parquet or .npz"),
+        ("out.txt", "the extension must be .csv, .xlsx, .parquet or .npz"),
         ("none/out.csv", "there is no folder"),
         ("folder.csv", "it is a folder"),
         ("iris.csv", "is the input itself"),
@@ -583,14 +585,56 @@ def test_a_protected_folder(capsys: pytest.CaptureFixture[str], table: Path) -> 
     assert "no permission" in said
 
 
-def test_parquet_output_needs_an_extra_before_the_work(
-    capsys: pytest.CaptureFixture[str], table: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "name", "extra"), [("polars", "p.parquet", "cli"), ("xlsxwriter", "p.xlsx", "excel")]
+)
+def test_output_needs_an_extra_before_the_work(
+    capsys: pytest.CaptureFixture[str],
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    name: str,
+    extra: str,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    path = table.parent / "p.parquet"
+    monkeypatch.setitem(sys.modules, module, None)
+    path = table.parent / name
     code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", path)
     assert code == 2
-    assert "lapwing-learn[cli]" in said
+    assert f"lapwing-learn[{extra}]" in said
+
+
+def test_predictions_in_an_excel_file(
+    capsys: pytest.CaptureFixture[str], table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, flat = table.parent / "p.xlsx", table.parent / "p.csv"
+    for path in (book, flat):
+        assert main(capsys, "fit", table, "--label", "kind", "--predictions", path, "-q")[0] == 0
+    names, *rows = CalamineWorkbook.from_path(book).get_sheet_by_name("predictions").to_python()
+    frame = pl.read_csv(flat)
+    assert names == frame.columns
+    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+        if frame[name].dtype == pl.Float64:
+            np.testing.assert_allclose(cells, frame[name].to_numpy(), rtol=1e-14, atol=0)
+        else:
+            assert list(cells) == frame[name].to_list()
+    before = book.read_bytes()
+    monkeypatch.setattr(predictions_module, "_SHEET_ROWS", 20)
+    code, _, said = main(capsys, "fit", table, "--label", "kind", "--predictions", book)
+    assert code == 2
+    assert "a sheet of Excel holds 19 rows below the names, and there are" in said
+    assert book.read_bytes() == before
+
+
+def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
+    ids = np.array(["=1+1", "007", "é"], dtype=object)
+    path, known = tmp_path / "p.xlsx", np.zeros(3, dtype=bool)
+    write_predictions(Predictions(ids, np.array([1.5, np.nan, 1e300]), known), path)
+    rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    assert rows[1:] == [["=1+1", 1.5, False], ["007", "", False], ["é", "1e+300", False]]
+    ids[1] = "x" * 32768
+    with pytest.raises(ValueError, match="row 2 has a text of 32768 characters"):
+        write_predictions(Predictions(ids, np.zeros(3), known), path)
+    assert CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python() == rows
 
 
 def test_demo_without_matplotlib_still_compares(

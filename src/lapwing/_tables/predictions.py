@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +23,8 @@ from lapwing._tables.numerals import read_amount
 from lapwing._tables.units import kind_of_unit
 from lapwing.exceptions import LapwingWarning
 
+_SHEET_ROWS = 2**20  # of Excel
+_EXACT = 1e15  # Excel keeps 15 digits; numbers with more are names
 _PAGE = 4096  # bytes; a full disk may have less than this left
 
 
@@ -104,15 +108,19 @@ def check_output(path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the extension is none of .csv, .parquet and .npz, or the place cannot be written.
+        If the extension is none of .csv, .xlsx, .parquet and .npz, or the place cannot be written.
     ImportError
-        If Parquet is asked for and polars is not installed.
+        If the library that writes Parquet or Excel files is not installed.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
-        raise ValueError(f"cannot write {path}: the extension must be .csv, .parquet or .npz.")
+        raise ValueError(
+            f"cannot write {path}: the extension must be .csv, .xlsx, .parquet or .npz."
+        )
     if suffix == ".parquet":
         require("polars", extra="cli", purpose=f"writing {path}")
+    if suffix == ".xlsx":
+        require("xlsxwriter", extra="excel", purpose=f"writing {path}")
     check_writable(path)
 
 
@@ -124,9 +132,10 @@ def write_predictions(
     dialect: Dialect = USUAL,
     all_probabilities: bool = False,
 ) -> None:
-    """Write predictions to a CSV, Parquet or NPZ file, whole or not at all.
+    """Write predictions to a CSV, Excel, Parquet or NPZ file, whole or not at all.
 
-    Numbers are written so that they are read back exactly; truth values as ``true``/``false``.
+    Numbers are written so that they are read back exactly, but for Excel, which keeps 15 digits;
+    truth values as ``true``/``false``.
 
     Parameters
     ----------
@@ -144,7 +153,7 @@ def write_predictions(
     Raises
     ------
     ValueError, ImportError
-        As `check_output`.
+        As `check_output`; also if a sheet of Excel cannot hold the rows or a text.
     OSError
         If writing fails; a file that was there before is left as it was.
     """
@@ -288,4 +297,40 @@ def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -
         np.savez_compressed(file, **arrays)
 
 
-_WRITERS = {".csv": write_csv, ".parquet": _write_parquet, ".npz": _write_npz}
+def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
+    xlsxwriter = require("xlsxwriter", extra="excel", purpose="writing Excel files")
+    n_rows = next(iter(columns.values())).size
+    if n_rows >= _SHEET_ROWS:
+        raise ValueError(
+            f"a sheet of Excel holds {_SHEET_ROWS - 1} rows below the names, and there are "
+            f"{n_rows} predictions. Write a .csv or .parquet file."
+        )
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    try:
+        # Rows go to the disk one by one.
+        with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+            sheet = book.add_worksheet("predictions")
+            for i, cells in enumerate(chain([columns], rows)):
+                for j, value in enumerate(cells):
+                    if isinstance(value, bool):
+                        sheet.write_boolean(i, j, value)
+                    elif isinstance(value, int | float) and abs(value) < _EXACT:
+                        sheet.write_number(i, j, value)
+                    elif isinstance(value, float) and math.isnan(value):
+                        continue
+                    # As a text, which Excel never runs as a formula.
+                    elif sheet.write_string(i, j, str(value)):
+                        raise ValueError(
+                            f"row {i} has a text of {len(str(value))} characters, and a cell "
+                            "of Excel holds 32767. Write a .csv or .parquet file."
+                        )
+    except xlsxwriter.exceptions.FileCreateError as error:
+        raise error.args[0] from None
+
+
+_WRITERS = {
+    ".csv": write_csv,
+    ".xlsx": _write_xlsx,
+    ".parquet": _write_parquet,
+    ".npz": _write_npz,
+}

@@ -166,8 +166,8 @@ Json = Annotated[
 PredictionsFile = Annotated[
     Path | None,
     typer.Option(
-        help="File for the answers, .csv, .parquet or .npz: id, label, probability, sure, scores, "
-        "margin, was_labeled.",
+        help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
+        "scores, margin, was_labeled.",
         rich_help_panel=WRITE,
     ),
 ]
