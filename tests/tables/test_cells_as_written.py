@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from lapwing._tables.judging import (
     missing_words,
 )
 from lapwing._tables.numerals import Amount, Evidence, gather_evidence, read_amount
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.readings import (
     MISSING_VALUE,
     DateReading,
@@ -27,6 +29,7 @@ from lapwing._tables.readings import (
     describe_reading,
     reading_from,
 )
+from lapwing._tables.tables import read_table
 
 
 def judge(texts: list[str], name: str = "x", **habits: Any) -> Reading | Unusable:
@@ -289,6 +292,16 @@ def test_columns_that_are_of_no_use(name: str, texts: list[str], reason: str) ->
 )
 def test_columns_that_are_of_use(name: str, texts: list[str], kind: type) -> None:
     assert isinstance(judge(texts, name), kind)
+
+
+def test_blanks_of_no_width_are_no_text(tmp_path: Path) -> None:
+    blank = "\u200b"
+    lines = [f"{i % 7}.5,{'' if i > 8 else 'ab'[i % 2]}{blank}" for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines]) + "\n", encoding="utf-8")
+    table = read_table(tmp_path / "t.csv", ReadOptions(label="y"))
+    assert set(table.y[table.labeled]) == {"a", "b"}
+    assert int(table.labeled.sum()) == 9
+    assert cells_of_texts(["1.5\u200b", "\ufeff"]).n_filled == 1
 
 
 def test_codes_keep_their_zeros_and_marks_their_blanks() -> None:

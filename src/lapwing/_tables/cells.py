@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.numerals import spell
+from lapwing._tables.words import visible
 
 # What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
 _ODD = re.compile(r".*_|[+-]?0\d+$")
@@ -107,7 +108,7 @@ def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cell
     rows: list[int] = []
     others: list[str] = []
     for row, text in enumerate(texts):
-        text = "" if text is None else text.strip()
+        text = "" if text is None else visible(text)
         value = float("nan")
         if text:
             try:

@@ -29,6 +29,7 @@ from lapwing._tables.judging import file_evidence, fractions_of
 from lapwing._tables.numerals import plain_number
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
+from lapwing._tables.words import visible
 
 _SEPARATORS = ",;\t|"
 _LOOK = 30  # lines in which the names of the columns are looked for
@@ -186,7 +187,7 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
                 lines, delimiter=layout.separator, strict=True, skipinitialspace=True
             )
             try:
-                names = [_bare(name.strip()) for name in next(reader, [])]
+                names = [_bare(visible(name)) for name in next(reader, [])]
                 yield names, _checked(reader, len(names), source, layout)
             except csv.Error as error:
                 raise ValueError(
@@ -261,10 +262,10 @@ def _read(
             if not clear:
                 numbers = []
                 for cell, j in zip(cells, features, strict=True):
-                    numbers.append(_number(cell.strip(), n, texts[j], shared, grouped))
+                    numbers.append(_number(visible(cell), n, texts[j], shared, grouped))
             values.fromlist(numbers)
             for j in wanted:
-                cell = _bare(row[j].strip())
+                cell = _bare(visible(row[j]))
                 columns[j].append(cell if j == roles.id else shared.setdefault(cell, cell))
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)

@@ -14,6 +14,7 @@ from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import RawColumns, Selection
 from lapwing._tables.dialect import Dialect
 from lapwing._tables.source import Source
+from lapwing._tables.words import visible
 from lapwing._words import quoted
 
 _LOOK = 30  # rows in which the names of the columns are looked for
@@ -107,7 +108,7 @@ def _find_names(rows: Sequence[Row]) -> int | None:
 def _text(cell: Any) -> str:
     """A cell as a person would write it; empty for none."""
     if isinstance(cell, str):
-        return cell.strip()
+        return visible(cell)
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     if isinstance(cell, dt.datetime) and cell.time() == dt.time():

@@ -11,6 +11,7 @@ from lapwing._host.numpy_files import why_unreadable
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
+from lapwing._tables.words import visible
 
 _FEATURES, _NAMES = "X", "feature_names"
 
@@ -107,7 +108,7 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
             f"{where} has the type {values.dtype}; "
             "it must hold integers, floats, truth values or text."
         )
-    return as_text([str(v).strip() for v in values])
+    return as_text([visible(str(v)) for v in values])
 
 
 def usual_marker(labels: NDArray[Any]) -> str:
