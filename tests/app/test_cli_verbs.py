@@ -877,6 +877,23 @@ def test_every_verb_has_help(main: Main, verb: str) -> None:
     assert verb == "demo" or "Example" in said
 
 
+def test_missing_values_of_a_sparse_file_are_filled_in(main: Main, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 4.0 * (np.arange(60) % 2)[:, None]
+    X[7, 1] = np.nan
+    scipy.io.mmwrite(tmp_path / "t.mtx", sp.coo_matrix(X))
+    labels = tmp_path / "labels.txt"
+    labels.write_text("".join(f"{'ab'[i % 2] if i < 20 else ''}\n" for i in range(60)))
+    code, said, err = main("fit", tmp_path / "t.mtx", "--labels", labels)
+    assert (code, err) == (0, "")
+    assert "missing numbers replaced by the median of their column" in said
+
+
+def test_the_method_of_a_page_has_one_default(main: Main) -> None:
+    said = " ".join(main("label", "--help")[1].replace("│", " ").split())
+    assert "[default: laperls]" in said
+    assert "Default: auto, and" not in said
+
+
 def test_shell_completion() -> None:
     environment = {"_LAPWING_COMPLETE": "complete_bash", "COMP_WORDS": "lapwing pre"}
     code, out, _ = command(COMP_CWORD="1", **environment)

@@ -171,6 +171,8 @@ def preprocess(table: Table, scale: str, impute: str) -> Preprocessed:
     if imputer:
         words += f"; missing numbers replaced by the {impute} of their column"
     points = Pipeline(steps).fit_transform(table.X) if steps else table.X
+    if is_sparse(points):
+        points = points.tocsr()  # an imputer gives columns
     return Preprocessed(steps, words, points, impute)
 
 

@@ -10,9 +10,11 @@ import typer
 
 from lapwing._app import console, labelling, workflow
 from lapwing._app.console import StageDisplay, say
+from lapwing._app.methods import METHODS
 from lapwing._app.requests import LabelRequest
 from lapwing._app.verbs.app import Command, app
 from lapwing._app.verbs.options import (
+    LEARN,
     SAY,
     WHAT,
     WRITE,
@@ -25,7 +27,6 @@ from lapwing._app.verbs.options import (
     Impute,
     Keep,
     LabelsFile,
-    Method,
     Quiet,
     Scale,
     Seed,
@@ -33,6 +34,7 @@ from lapwing._app.verbs.options import (
     Sheet,
     Strict,
     Unlabeled,
+    complete_method,
 )
 
 
@@ -90,7 +92,14 @@ def label(
     decimal: Decimal = "auto",
     dates: Dates = "auto",
     sheet: Sheet = None,
-    method: Method = "laperls",
+    method: Annotated[
+        str,
+        typer.Option(
+            help=f"One of {', '.join(METHODS)}.",
+            autocompletion=complete_method,
+            rich_help_panel=LEARN,
+        ),
+    ] = "laperls",
     settings: Settings = None,
     scale: Scale = "auto",
     impute: Impute = "auto",
