@@ -379,6 +379,20 @@ def test_the_estimate_is_the_mean_of_a_beta_distribution() -> None:
     np.testing.assert_allclose([found.low, found.high], beta(a, b).interval(0.9))
 
 
+def test_an_answer_that_misses_no_label_may_be_perfect() -> None:
+    nothing, ten = np.zeros(2, dtype=int), np.array([5, 5])
+    found = estimate_error(0.1, nothing, ten)
+    mean = CONSTANTS.unseen + CONSTANTS.seen * 0.1
+    a = CONSTANTS.prior_labels * mean
+    b = CONSTANTS.prior_labels * (1 - mean) + CONSTANTS.of_a_label * 10
+    assert found.low == 0
+    assert found.high == pytest.approx(beta(a, b).ppf(0.95))
+    assert estimate_error(0.1, np.array([1, 0]), ten).low > 0
+    assert (
+        estimate_error(0.1, nothing, nothing).low > 0
+    )  # nothing was left out that could be missed
+
+
 def test_less_stays_unseen_of_many_classes() -> None:
     nothing = [np.zeros(k, dtype=int) for k in (2, 32)]
     two, many = (estimate_error(0.1, none, none).error for none in nothing)

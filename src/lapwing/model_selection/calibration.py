@@ -100,9 +100,11 @@ def estimate_error(
     """
     alpha, beta = posterior(reproducibility, n_missed, n_left_out, constants, contradiction, sizes)
     tail = (1 - PROBABILITY) / 2
+    # As in Clopper and Pearson's interval: where no left-out label was missed, none may be wrong.
+    none_missed = n_left_out.sum() > 0 and n_missed.sum() == 0
     return ErrorEstimate(
         alpha / (alpha + beta),
-        float(betaincinv(alpha, beta, tail)),
+        0.0 if none_missed else float(betaincinv(alpha, beta, tail)),
         float(betaincinv(alpha, beta, 1 - tail)),
     )
 
