@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
 
 from lapwing import (
     AffinityGraph,
@@ -30,7 +31,9 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing._host import threads
 from lapwing.datasets import mask_labels
+from lapwing.estimators import template, updates
 from lapwing.estimators.template import is_fitted_name
 from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_telling, spectral_prior
@@ -529,3 +532,32 @@ def test_a_given_graph_stays(recwarn: Any) -> None:
     y[row] = truth[row]
     expected = LapSVC(graph=AffinityGraph(W)).fit(X, y)
     check_same(model.add_labels(row, truth[row]), expected, 1e-8)
+
+
+def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, *_ = labeled_clusters()
+    model = updatable(LapRLSClassifier()).fit(X, y)
+    seen: list[tuple[str, set[int]]] = []
+
+    def watch(place: Any, name: str) -> None:
+        original = getattr(place, name)
+
+        def watched(*arguments: Any, **options: Any) -> Any:
+            seen.append((name, set(threads._blas_threads())))
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(place, name, watched)
+
+    watch(updates, "most_telling")
+    watch(type(model._kept.refits), "solve")
+    watch(template, "evaluate")
+    with threadpool_limits(2, "blas"):
+        row = model.suggest(1)
+        model.add_labels(row, [model.classes_[0]])
+        model.predict(X[:5])
+        many = np.repeat(X, 10, axis=0)
+        model.predict(many)
+    assert len(many) > 100
+    found = dict(seen[:-1])
+    assert found == {"most_telling": {1}, "solve": {1}, "evaluate": {1}}
+    assert seen[-1] == ("evaluate", {2})

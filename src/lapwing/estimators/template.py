@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 from copy import copy
 from functools import partial
 from typing import Any, ClassVar
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
+from lapwing._host.threads import single_blas_thread
 from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
@@ -49,6 +51,7 @@ from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
 from lapwing.spaces import FittedFunction, KernelExpansion, LinearFunction, evaluate, function_from
 
+_FEW_ROWS = 100  # to wait for threads takes longer than their products
 _LOOKED_AT = 200  # labelled points at which a function is asked whether it varies
 
 
@@ -447,7 +450,9 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _decision_values(self, X: Any) -> Array:
         check_is_fitted(self)
-        return evaluate(self._function(), self._read_points(X, reset=False))
+        points, function = self._read_points(X, reset=False), self._function()
+        with single_blas_thread() if points.shape[0] <= _FEW_ROWS else nullcontext():
+            return evaluate(function, points)
 
     def _function(self) -> FittedFunction:
         return function_from(vars(self), self._functions)

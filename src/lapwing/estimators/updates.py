@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
+from lapwing._host.threads import single_blas_thread
 from lapwing.classes.column import objects, read_column, settle
 from lapwing.classes.markers import is_auto
 from lapwing.classes.voting import clearest_first, elect, of_each_class
@@ -93,8 +94,9 @@ class Updatable(SemiSupervisedEstimator):
         if anew:
             prepared = estimator._prepare(targets, problem, estimator._graph(), SILENT)
             kept = replace(kept, refits=kept.refits.again(prepared), design=None)
-        refits = kept.refits.covering(prepared.problem.index).of(prepared)
-        solution = refits.solve(prepared)
+        with single_blas_thread():  # many small solves
+            refits = kept.refits.covering(prepared.problem.index).of(prepared)
+            solution = refits.solve(prepared)
         left = self._forget()
         self._set({name: left[name] for name in left if name.endswith("_in_")})
         self._kept = replace(kept, refits=refits)
@@ -145,23 +147,24 @@ class Updatable(SemiSupervisedEstimator):
             raise ValueError(
                 "suggest looks at the graph, and this fit has none. Fit with gamma_I > 0."
             )
-        if kept.design is None:
-            kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
-            self._kept = kept
-        problem = prepared.problem
-        open_points = np.ones(problem.n_points, dtype=bool)
-        open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False
-        inside = problem.vertex[problem.vertex >= 0]
-        assert kept.design is not None
-        points = most_telling(
-            kept.design,
-            np.unique(problem.index),
-            min(int(k), int(open_points.sum())),
-            self._unsure(kept.refits),
-            open_points,
-            np.bincount(inside, minlength=problem.n_points).astype(np.float64),
-            prepared.laplacian.affinity,
-        )
+        with single_blas_thread():  # many small products
+            if kept.design is None:
+                kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
+                self._kept = kept
+            problem = prepared.problem
+            open_points = np.ones(problem.n_points, dtype=bool)
+            open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False
+            inside = problem.vertex[problem.vertex >= 0]
+            assert kept.design is not None
+            points = most_telling(
+                kept.design,
+                np.unique(problem.index),
+                min(int(k), int(open_points.sum())),
+                self._unsure(kept.refits),
+                open_points,
+                np.bincount(inside, minlength=problem.n_points).astype(np.float64),
+                prepared.laplacian.affinity,
+            )
         return np.asarray(problem.rows[points])
 
     def suspicious_labels(self) -> Array:
