@@ -294,6 +294,15 @@ def test_columns_that_are_of_use(name: str, texts: list[str], kind: type) -> Non
     assert isinstance(judge(texts, name), kind)
 
 
+@pytest.mark.parametrize("above", ["", "Prices of today\n"])
+def test_decimal_commas_do_not_separate_cells(tmp_path: Path, above: str) -> None:
+    rows = "".join(f"{i % 7},17 €;{i % 5},10 €;{'ab'[i % 2] if i < 9 else ''}\n" for i in range(30))
+    (tmp_path / "t.csv").write_text(f"{above}p;q;y\n{rows}", encoding="utf-8")
+    table = read_table(tmp_path / "t.csv", ReadOptions(label="y"))
+    assert table.feature_names == ("p", "q")
+    np.testing.assert_array_equal(table.X[:, 0], np.arange(30) % 7 + 0.17)
+
+
 def test_blanks_of_no_width_are_no_text(tmp_path: Path) -> None:
     blank = "\u200b"
     lines = [f"{i % 7}.5,{'' if i > 8 else 'ab'[i % 2]}{blank}" for i in range(30)]

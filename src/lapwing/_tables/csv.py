@@ -156,12 +156,15 @@ def _place_of_names(lines: Sequence[str], told: str) -> int:
         except csv.Error:
             return []
 
-    def usual_width(separator: str) -> int:
+    def fit(separator: str) -> tuple[int, int]:
+        """How many lines have the usual number of cells, and that number."""
         widths = sorted(len(cells(line, separator)) for line in lines)
-        return widths[len(widths) // 2]
+        usual = widths[len(widths) // 2]
+        return (widths.count(usual) if usual > 1 else 0), usual
 
-    separator = max(told or _SEPARATORS, key=usual_width)
-    width = usual_width(separator)
+    # The most cells are no sign: decimal commas divide the rows, but not the names.
+    separator = max(told or _SEPARATORS, key=fit)
+    _, width = fit(separator)
     rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]
     place = next((k for k, row in enumerate(rows) if 2 * sum(map(bool, row)) > width), 0)
     if not place or place + 1 == len(rows):
