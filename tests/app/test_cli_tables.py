@@ -192,7 +192,9 @@ def test_free_text_stops_a_fit_and_no_prediction(main: Main, tmp_path: Path) -> 
     assert (code, said) == (2, "")
     assert "column 'Bemerkung' cannot be used: free text. Texts have to become numbers" in err
     assert "To fit without it: --drop Bemerkung." in err
-    assert "in the way: column 'Bemerkung'" in main("info", table, "--label", LABEL)[1]
+    said = main("info", table, "--label", LABEL)[1]
+    assert "in the way: column 'Bemerkung'" in said
+    assert "To fit this table, with what is in the way removed:" in said
     assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
     assert main("predict", model, table, "--predictions", out, "-q") == (0, "", "")
 

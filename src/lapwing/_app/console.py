@@ -448,7 +448,8 @@ def describe_info(info: dict[str, Any]) -> str:
     if info["suggested_label"] is not None:
         name = info["suggested_label"]
         text.line(f"No --label is given; {name!r} looks most like a column of labels.")
-    text.line("To fit this table:")
+    first = ", with what is in the way removed" if info["obstacles"] else ""
+    text.line(f"To fit this table{first}:")
     text.line(f"  {info['command']}")
     return str(text)
 
