@@ -201,6 +201,17 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         r"197 of the 200 labels are 0, beside -1 \(2 rows\) and 1 \(1 rows\): 0 may mark the "
         r"unlabelled rows\. Pass unlabeled=0 if it does, or unlabeled=-1 if -1 marks them\.",
     ),
+    "-1 without a sign": (
+        np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8),
+        "auto",
+        r"72 of the 80 labels are 255, which is -1 in the type uint8, and no row is unlabelled\. "
+        r"Pass unlabeled=255 if it marks unlabelled rows, or unlabeled=None",
+    ),
+    "-1 without a sign, of four bytes": (
+        np.repeat([0, 1, 2**32 - 1], [4, 4, 9]).astype(np.uint32),
+        "auto",
+        r"9 of the 17 labels are 4294967295, which is -1 in the type uint32,",
+    ),
     "signs in zeros, floats": (SIGNS_IN_ZEROS * 1.0, "auto", r"197 of the 200 labels are 0,"),
     "a scale around 0": (
         [-2, -1, 0, 1, 2],
@@ -242,6 +253,14 @@ def test_refused(y: Any, marker: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         code_classes(y, marker)
     assert "np." not in str(caught.value)
+
+
+def test_the_largest_unsigned_number_may_be_a_class() -> None:
+    wrapped = np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8)
+    assert code_classes(wrapped, None).classes.tolist() == [0, 1, 255]
+    assert code_classes(wrapped, 255).classes.tolist() == [0, 1]
+    mask = np.repeat([0, 255], [4, 72]).astype(np.uint8)  # of a picture
+    assert code_classes(mask).classes.tolist() == [0, 255]
 
 
 WORDS = [

@@ -74,6 +74,8 @@ def refuse_slips(
             f"unlabeled={marker!r}. Pass unlabeled={alike[0]!r} if it marks unlabelled rows, or "
             "unlabeled=None (only missing values mark) if it is a class."
         )
+    if is_auto(marker) and not n_unlabeled:
+        _refuse_wrapped_marker(classes, counts)
     if not is_auto(marker) or -1 not in found:
         return
     ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
@@ -90,6 +92,19 @@ def refuse_slips(
             f"{ranked[0]} of the {n} labels are 0, beside -1 ({n_unlabeled} rows) and 1 "
             f"({ranked[1]} rows): 0 may mark the unlabelled rows. Pass unlabeled=0 if it does, or "
             "unlabeled=-1 if -1 marks them."
+        )
+
+
+def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
+    """Refuse -1 in an unsigned type: its largest number, in most rows, beside two classes."""
+    if classes.dtype.kind != "u" or len(classes) < 3:
+        return
+    largest, n = np.iinfo(classes.dtype).max, int(counts.sum())
+    if classes[-1] == largest and 2 * counts[-1] > n:
+        raise ValueError(
+            f"{counts[-1]} of the {n} labels are {largest}, which is -1 in the type {classes.dtype}"
+            f", and no row is unlabelled. Pass unlabeled={largest} if it marks unlabelled rows, or "
+            "unlabeled=None (only missing values mark) if it is a class."
         )
 
 
