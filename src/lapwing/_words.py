@@ -1,8 +1,13 @@
-"""How messages name several things, of which there may be many."""
+"""Names in messages, and blanks around texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+# What `str.strip` takes, and what web pages and converters leave in cells that look empty.
+BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + (
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+)
 
 
 def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
@@ -14,3 +19,8 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
 def quoted(names: Sequence[object], most: int = 8) -> str:
     """Write the first names as Python does, and how many there are beside them."""
     return listed([repr(name) for name in names], most)
+
+
+def visible(text: str) -> str:
+    """Take blanks from both ends, those of no width among them."""
+    return text.strip() if text.isascii() else text.strip(BLANKS)

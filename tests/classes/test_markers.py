@@ -255,6 +255,14 @@ def test_refused(y: Any, marker: Any, message: str) -> None:
     assert "np." not in str(caught.value)
 
 
+@pytest.mark.parametrize("blank", ["\u200b", "\ufeff", " \u00ad ", "\u3000"])
+def test_blanks_that_nobody_sees_are_no_label(blank: str) -> None:
+    for y in (np.array(["a", "b", blank]), objects("a", "b", blank)):
+        labels = code_classes(y)
+        assert labels.classes.tolist() == ["a", "b"]
+        assert labels.labeled.tolist() == [True, True, False]
+
+
 def test_the_largest_unsigned_number_may_be_a_class() -> None:
     wrapped = np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8)
     assert code_classes(wrapped, None).classes.tolist() == [0, 1, 255]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.numerals import spell
-from lapwing._tables.words import visible
+from lapwing._words import visible
 
 # What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
 _ODD = re.compile(r".*_|[+-]?0\d+$")

@@ -29,7 +29,7 @@ from lapwing._tables.judging import file_evidence, fractions_of
 from lapwing._tables.numerals import plain_number
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
-from lapwing._tables.words import visible
+from lapwing._words import visible
 
 _SEPARATORS = ",;\t|"
 _LOOK = 30  # lines in which the names of the columns are looked for

@@ -14,8 +14,7 @@ from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import RawColumns, Selection
 from lapwing._tables.dialect import Dialect
 from lapwing._tables.source import Source
-from lapwing._tables.words import visible
-from lapwing._words import quoted
+from lapwing._words import quoted, visible
 
 _LOOK = 30  # rows in which the names of the columns are looked for
 _HOUR = dt.timedelta(hours=1)

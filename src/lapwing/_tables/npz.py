@@ -11,7 +11,7 @@ from lapwing._host.numpy_files import why_unreadable
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.source import Source
-from lapwing._tables.words import visible
+from lapwing._words import visible
 
 _FEATURES, _NAMES = "X", "feature_names"
 

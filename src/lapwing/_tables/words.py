@@ -26,11 +26,6 @@ NO_LABEL = frozenset(
     | {"None"}
 )
 
-# What `str.strip` takes, and what web pages and converters leave in cells that look empty.
-_BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + (
-    "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-)
-
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
 
@@ -41,11 +36,6 @@ _GUARD = re.compile(r"'(?=[=+\-@\t\r])")
 def without_guard(text: str) -> str:
     """Take away what was written in front of a text so that no spreadsheet runs it."""
     return _GUARD.sub("", text, count=1) if text.startswith("'") else text
-
-
-def visible(text: str) -> str:
-    """Take blanks from both ends, those of no width among them."""
-    return text.strip() if text.isascii() else text.strip(_BLANKS)
 
 
 def shorten(text: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from lapwing._arrays import Array
+from lapwing._words import BLANKS, visible
 
 
 def read_column(y: Any) -> Array:
@@ -61,7 +62,7 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
-        return not value.strip()
+        return not visible(value)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return isinstance(value, numbers.Number) and bool(value != value)
@@ -74,7 +75,7 @@ def missing_mask(y: Array) -> Array:
     if y.dtype.kind in "mM":
         return np.asarray(np.isnat(y))
     if y.dtype.kind == "U":
-        return np.asarray(np.char.strip(y) == "")
+        return np.asarray(np.char.strip(y, BLANKS) == "")
     if y.dtype.kind == "O":
         return np.fromiter((is_missing(value) for value in y), dtype=bool, count=len(y))
     return np.zeros(len(y), dtype=bool)
