@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import polars as pl
@@ -474,6 +475,19 @@ def test_damaged_spreadsheets(tmp_path: Path, suffix: str) -> None:
     content = written(tmp_path, "book.ods" if suffix == "ods" else "book.xlsx").read_bytes()
     with pytest.raises(ValueError, match="is not a readable spreadsheet"):
         read(write(tmp_path / f"t.{suffix}", content[: len(content) // 2]), LABEL)
+
+
+def test_archives_that_unpack_to_more_than_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez_compressed(tmp_path / "t.npz", X=np.zeros((500, 500)), y=np.zeros(500))
+    with ZipFile(tmp_path / "t.xlsx", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", bytes(2_000_000))
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1m")
+    for name, cure in (("t.npz", r"Save it as \.parquet"), ("t.xlsx", "Save the sheet as CSV")):
+        assert (tmp_path / name).stat().st_size < 10_000
+        with pytest.raises(MemoryError, match=rf"{name} needs 1\.9 MB, but .* {cure}"):
+            read(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["book.xlsx", "book.ods"])

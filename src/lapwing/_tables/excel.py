@@ -6,9 +6,11 @@ import datetime as dt
 import io
 from collections.abc import Sequence
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from lapwing._host.memory import require_memory
 from lapwing._host.optional import require
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import RawColumns, Selection
@@ -61,11 +63,23 @@ def read_excel(source: Source, selection: Selection) -> RawColumns:
 def _open(source: Source) -> Any:
     calamine = require("python_calamine", extra="excel", purpose=f"reading {source}")
     with source.open() as opened:
-        content = opened.read()
+        content = io.BytesIO(opened.read())
+    # By the headers: a small file may unpack to more than there is memory.
+    require_memory(_unpacked(content), f"Reading {source}", "Save the sheet as CSV or Parquet.")
+    content.seek(0)
     try:
-        return calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
+        return calamine.CalamineWorkbook.from_filelike(content)
     except Exception as error:  # damage shows in the ways of zip, XML and both formats
         raise ValueError(f"{source} is not a readable spreadsheet: {_brief(error)}.") from None
+
+
+def _unpacked(content: io.BytesIO) -> int:
+    """Return the bytes that an archive holds; 0 for what is none, or a damaged one."""
+    try:
+        with ZipFile(content) as archive:
+            return sum(entry.file_size for entry in archive.infolist())
+    except BadZipFile:
+        return 0
 
 
 def _choose_sheet(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._host.memory import require_memory
 from lapwing._host.numpy_files import why_unreadable
 from lapwing._tables.cells import as_text
 from lapwing._tables.columns import RawTable, Selection
@@ -135,6 +136,14 @@ def _load(source: Source, wanted: list[str]) -> dict[str, NDArray[Any]]:
                         f"{source} has no array {name!r}; it has {', '.join(map(repr, names))}. "
                         "Features are read from 'X', labels and ids from arrays of their own."
                     )
+            # By their headers: a small file may unpack to more than there is memory.
+            assert archive.zip is not None  # it is open
+            sizes = {entry.filename: entry.file_size for entry in archive.zip.infolist()}
+            require_memory(
+                sum(sizes.get(f"{name}.npy", 0) for name in [*wanted, _NAMES]),
+                f"Reading {source}",
+                "Save it as .parquet: large files of numbers are read in blocks.",
+            )
             return {
                 name: _array(archive, name, source) for name in [*wanted, _NAMES] if name in names
             }
