@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# What `str.strip` takes, and what web pages and converters leave in cells that look empty.
+# What `str.strip` removes, and the invisible characters that web pages and converters leave.
 BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace()) + (
     "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 )
@@ -22,5 +22,5 @@ def quoted(names: Sequence[object], most: int = 8) -> str:
 
 
 def visible(text: str) -> str:
-    """Take blanks from both ends, those of no width among them."""
+    """Strip blanks from both ends, zero-width ones included."""
     return text.strip() if text.isascii() else text.strip(BLANKS)

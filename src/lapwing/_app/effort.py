@@ -92,7 +92,7 @@ def affordable(size: Size, effort: Effort) -> Plan:
             plan = Plan(
                 rows,
                 _longest(forecast_low_density, BUDGET, size, effort, rows) if clusters else None,
-                _longest(forecast_balanced, VOLUMES_BUDGET, size, effort, rows),
+                _longest(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
             )
             if plan.volumes is not None and (plan.clusters is not None or not clusters):
                 return plan
@@ -114,12 +114,17 @@ def _longest(
     return None
 
 
+def _forecast_volumes(size: Size, speed: Speed | None = None) -> Forecast:
+    """Forecast BalancedGraphClassifier, which is not tried with two classes."""
+    return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
+
+
 def seconds_of_refits(size: Size, plan: Plan, speed: Speed | None = None) -> float:
     """Time of the methods that are fitted again for each label and draw."""
     seconds = 0.0
     for forecast, rounds in (
         (forecast_low_density, plan.clusters),
-        (forecast_balanced, plan.volumes),
+        (_forecast_volumes, plan.volumes),
     ):
         if rounds is not None:
             seconds += _seconds(forecast, size, plan.rows, rounds, speed)
@@ -129,8 +134,6 @@ def seconds_of_refits(size: Size, plan: Plan, speed: Speed | None = None) -> flo
 def _seconds(
     forecast: _Forecaster, size: Size, rows: int, rounds: Rounds, speed: Speed | None
 ) -> float:
-    if forecast is forecast_balanced and size.n_columns == 1:
-        return 0.0  # not tried with two classes
     # One label of each class is left out at a time.
     n_rounds = -(-min(rounds.max_left_out, size.n_labels) // max(2, size.n_columns))
     return (1 + rounds.n_draws + n_rounds) * forecast(_used(size, rows), speed).seconds
@@ -163,8 +166,7 @@ def forecast_comparison(
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
     seconds += seconds_of_refits(size, plan)
     last = [forecast_embedded_squared(size)]
-    if plan.volumes is not None and size.n_columns > 1:
-        last.append(forecast_balanced(size))
+    last += [_forecast_volumes(size)] if plan.volumes is not None else []
     if size.n <= _MATRIX:
         last.append(forecast_manifold(size))
         last += [forecast_low_density(size)] if plan.clusters is not None else []

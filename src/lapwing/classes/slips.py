@@ -96,7 +96,7 @@ def refuse_slips(
 
 
 def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
-    """Refuse -1 in an unsigned type: its largest number, in most rows, beside two classes."""
+    """Refuse labels of which most are the maximum of an unsigned type, to which -1 is converted."""
     if classes.dtype.kind != "u" or len(classes) < 3:
         return
     largest, n = np.iinfo(classes.dtype).max, int(counts.sum())
