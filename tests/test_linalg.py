@@ -19,7 +19,6 @@ from lapwing.linalg import (
     spd_factor,
     spd_halves,
     summed_gram,
-    to_host,
 )
 from tests.helpers.spaces import random
 
@@ -123,19 +122,6 @@ def test_scaled_columns_keep_the_precision_of_the_block():
     found = scaled_columns(block, np.array([0.1, 2.0, -3.0]))
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, block * np.array([0.1, 2, -3], dtype=np.float32))
-
-
-def test_arrays_of_other_namespaces_come_to_the_host():
-    import array_api_strict as strict
-
-    a = random(4, 2)
-    on_host = to_host(strict.asarray(a))
-    assert isinstance(on_host, np.ndarray)
-    np.testing.assert_array_equal(on_host, a)
-    np.testing.assert_allclose(
-        column_dot(strict.asarray(a), strict.asarray(a)), (a * a).sum(axis=0), rtol=1e-14
-    )
-    assert to_host(a) is a
 
 
 # --- normal equations -----------------------------------------------------------------------------

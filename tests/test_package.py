@@ -78,7 +78,7 @@ PUBLIC = {
 }
 
 # Besides itself, NumPy, SciPy and scikit-learn, all that `import lapwing` may load.
-LIGHT = {"array_api_compat", "lapwing"}
+LIGHT = {"lapwing"}
 
 IMPORT_COST = """
 import sys

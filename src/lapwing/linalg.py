@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-from array_api_compat import array_namespace, to_device
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, is_sparse, row_blocks
@@ -18,7 +17,6 @@ from lapwing._rows import is_rows, moments_of, rows_of
 
 Solve: TypeAlias = Callable[[Array], Array]
 
-_DLPACK_CPU = 1  # kDLCPU of the DLPack standard
 _DECOMPOSED = 500
 _LANCZOS_STEPS = 12
 _LONG_ROW = 4096  # numbers of several rows that are treated as one
@@ -29,30 +27,18 @@ _SAMPLE_ROWS = 1000  # whose median stands for that of all
 _DRAGGED = 100  # in squared distance to the centre, of most points: a digit of their distances
 
 
-def to_host(x: Any) -> Array:
-    """A small array of any namespace as a NumPy array, for control flow."""
-    if isinstance(x, np.ndarray):
-        return x
-    # Only arrays elsewhere are moved: "cpu" is a name that not every namespace knows.
-    on_host = x.__dlpack_device__()[0] == _DLPACK_CPU
-    return np.from_dlpack(x if on_host else to_device(x, "cpu"))
-
-
-def column_dot(a: Any, b: Any) -> Array:
-    """Inner products of the columns of a and b, on the host, summed in float64.
+def column_dot(a: Array, b: Array) -> Array:
+    """Inner products of the columns of a and b, summed in float64.
 
     A float32 sum over 10^4 points loses the digits by which conjugate gradient tells one
     direction from the next.
     """
-    if isinstance(a, np.ndarray):
-        total = np.zeros(a.shape[1])
-        for long_a, long_b in _long_rows(a, b):
-            sums = np.einsum("ij,ij->j", long_a, long_b, dtype=np.float64)
-            # Of long rows each number comes several times.
-            total += sums if len(sums) == len(total) else sums.reshape(-1, len(total)).sum(axis=0)
-        return total
-    xp = array_namespace(a, b)
-    return to_host(xp.sum(xp.astype(a, xp.float64) * xp.astype(b, xp.float64), axis=0))
+    total = np.zeros(a.shape[1])
+    for long_a, long_b in _long_rows(a, b):
+        sums = np.einsum("ij,ij->j", long_a, long_b, dtype=np.float64)
+        # Of long rows each number comes several times.
+        total += sums if len(sums) == len(total) else sums.reshape(-1, len(total)).sum(axis=0)
+    return total
 
 
 def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Array:

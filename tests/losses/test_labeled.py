@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array_api_strict
 import numpy as np
 import pytest
 
@@ -154,18 +153,3 @@ def test_losses_keep_precision_shape_and_input(loss, dtype):
     assert all(at.dtype == dtype for at in loss.breaks(y))
     np.testing.assert_array_equal(y, y_before)
     np.testing.assert_array_equal(f, f_before)
-
-
-@FOR_ALL
-def test_losses_in_another_array_namespace(loss):
-    """array-api-strict has nothing but the standard, so whatever has the standard will do."""
-    y, f = (part.reshape(-1, 1) for part in grid(loss))
-    strict_y, strict_f = (array_api_strict.asarray(part) for part in (y, f))
-    methods = ["value", "derivative", "curvature"]
-    arguments = [(y, f), (strict_y, strict_f)]
-    for name in methods:
-        plain, strict = (getattr(loss, name)(*pair) for pair in arguments)
-        assert isinstance(strict, type(strict_f))
-        np.testing.assert_array_equal(np.from_dlpack(strict), plain)
-    for plain, strict in zip(loss.breaks(y), loss.breaks(strict_y), strict=True):
-        np.testing.assert_array_equal(np.from_dlpack(strict), plain)

@@ -36,7 +36,7 @@ def cached(
     """
     keeping = _opened(memory).cache(function, ignore=list(ignore))
     if not isinstance(keeping, MemorizedFunc):
-        return keeping  # type: ignore[no-any-return]
+        return keeping
 
     def call(*args: Any, **named: Any) -> Any:
         if keeping.check_call_in_cache(*args, **named):

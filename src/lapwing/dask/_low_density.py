@@ -139,7 +139,7 @@ class _ClusterObjective(LowDensityObjective):
     @property
     def _cluster(self) -> _ClusterFeatures:
         features: Any = self.features
-        return features  # type: ignore[no-any-return]
+        return features
 
     @property
     def labeled_norms(self) -> Array:

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.linalg import to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.stopping import (
     MixedRule,
@@ -94,11 +93,7 @@ def hold_out(
         If not one observation can be spared.
     """
     rng = check_random_state(random_state)
-    groups = (
-        np.zeros(len(objective.index), dtype=int)
-        if regression
-        else elect(to_host(objective.targets))
-    )
+    groups = np.zeros(len(objective.index), dtype=int) if regression else elect(objective.targets)
     held: list[Array] = []
     for group in np.unique(groups):
         members = rng.permutation(np.flatnonzero(groups == group))
@@ -120,7 +115,7 @@ def hold_out(
     )
 
     def scores(state: State) -> Array:
-        values: Array = to_host(state.values)[points]
+        values: Array = state.values[points]
         return values
 
     return rest, Validation(scores, targets if regression else elect(targets))

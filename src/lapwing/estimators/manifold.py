@@ -34,7 +34,6 @@ from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel
-from lapwing.linalg import to_host
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
@@ -79,7 +78,7 @@ class ManifoldSolution(Solution):
     def left_out(self) -> Array | None:
         if self.columns is None or not self.objective.loss.kind.differentiable:
             return None
-        scores = to_host(self.objective.labeled(self.result.state.values))
+        scores = self.objective.labeled(self.result.state.values)
         return one_step_values(self.columns.reduce(self.objective), self.columns.block(), scores)
 
 
@@ -289,8 +288,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         history = {name: np.stack(rows) for name, rows in result.history.items()}
         graph = {} if prepared.laplacian is None else {"affinity_": prepared.laplacian.affinity}
         return ManifoldSolution(
-            objective.space.function(to_host(state.coef), to_host(state.intercept)),
-            to_host(state.values),
+            objective.space.function(state.coef, state.intercept),
+            state.values,
             {
                 "solver_": choice.shown,
                 "n_iter_": max(1, result.n_iter),
@@ -326,7 +325,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
         run = Run(None, _FOLLOWED, self.max_iter, None, lambda iteration: False, None)
         state = SOLVERS["pcg" if large else "newton"].solve(objective, run).state
-        function: FittedFunction = space.function(to_host(state.coef), to_host(state.intercept))
+        function: FittedFunction = space.function(state.coef, state.intercept)
         return function
 
     def _refits(self, prepared: Prepared) -> Refits:
@@ -352,7 +351,7 @@ class ManifoldEstimator(SemiSupervisedEstimator):
             # A function, as making the attributes takes copies that few callbacks ask for.
             def attributes() -> Mapping[str, Any]:
                 state = iteration.state()
-                coef, intercept = to_host(state.coef), to_host(state.intercept)
+                coef, intercept = state.coef, state.intercept
                 return objective.space.function(coef, intercept).attributes
 
             return tick(attributes)
@@ -474,7 +473,7 @@ class StoppableEstimator(ManifoldEstimator):
         check_consistent_length(X_val, data[1])
 
         def scores(state: State) -> Array:
-            return space.function(to_host(state.coef), to_host(state.intercept))(X_val)
+            return space.function(state.coef, state.intercept)(X_val)
 
         return Validation(scores, self._validation_targets(data[1]))
 

@@ -49,10 +49,10 @@ class Augmented(Loss):
     penalty: float
 
     @abstractmethod
-    def updated(self, y: Any, f: Any) -> Array:
+    def updated(self, y: Array, f: Array) -> Array:
         """The next multipliers, at scores f."""
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return self.updated(y, f) / 2
 
     @abstractmethod
@@ -78,25 +78,25 @@ class ShiftedHinge(Augmented):
         # once for the many evaluations of a round; frozen, so by the back door
         object.__setattr__(self, "_duals", -self.signs * self.multipliers)
 
-    def _dual(self, y: Any, f: Any) -> Any:
+    def _dual(self, y: Array, f: Array) -> Array:
         return np.clip(self._duals + self.penalty * (1 - y * f), 0, self.weights)
 
-    def updated(self, y: Any, f: Any) -> Array:
+    def updated(self, y: Array, f: Array) -> Array:
         return np.asarray(-y * self._dual(y, f))
 
     def moved(self, multipliers: Array, penalty: float) -> ShiftedHinge:
         return replace(self, multipliers=multipliers, penalty=penalty)
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return self.value_and_derivative(y, f)[0]
 
-    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
         beta = self._dual(y, f)
         moved = beta - self._duals
         value = (beta * (1 - y * f) - moved * moved / (2 * self.penalty)) / 2
         return value, -y * beta / 2
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         beta = self._duals + self.penalty * (1 - y * f)
         return np.where((beta > 0) & (beta < self.weights), self.penalty / 2, 0.0)
 
@@ -110,19 +110,19 @@ class AugmentedLoss(Augmented):
     multipliers: Array
     penalty: float
 
-    def nearest(self, y: Any, f: Any) -> tuple[Array, Array]:
+    def nearest(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Z and its derivative with respect to f."""
         step = 2 * self.weights / self.penalty
         return proximal_point(self.loss, y, f + self.multipliers / self.penalty, step)
 
-    def updated(self, y: Any, f: Any) -> Array:
+    def updated(self, y: Array, f: Array) -> Array:
         z, _ = self.nearest(y, f)
         return np.asarray(self.multipliers + self.penalty * (f - z))
 
     def moved(self, multipliers: Array, penalty: float) -> AugmentedLoss:
         return replace(self, multipliers=multipliers, penalty=penalty)
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         z, _ = self.nearest(y, f)
         gap = f - z
         return (
@@ -130,7 +130,7 @@ class AugmentedLoss(Augmented):
             + (self.multipliers * gap + self.penalty * gap * gap / 2) / 2
         )
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         _, rate = self.nearest(y, f)
         return self.penalty * (1 - rate) / 2
 

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
+from lapwing._arrays import Array
+
 
 class Kind(StrEnum):
     """How a loss bends."""
@@ -69,7 +71,7 @@ class Loss(_Declared):
     objective_scale: ClassVar[float] = 2.0
 
     @abstractmethod
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         """Loss of each score, in the half convention.
 
         Parameters
@@ -77,7 +79,7 @@ class Loss(_Declared):
         y : array of shape (...)
             Targets: -1 and +1, or values (`targets`).
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -86,7 +88,7 @@ class Loss(_Declared):
         """
 
     @abstractmethod
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         """Derivative with respect to the score.
 
         Parameters
@@ -94,7 +96,7 @@ class Loss(_Declared):
         y : array of shape (...)
             Targets: -1 and +1, or values (`targets`).
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -102,7 +104,7 @@ class Loss(_Declared):
             Of `value`; a subderivative at kinks.
         """
 
-    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
         """Both of them; a loss whose two share work says so here.
 
         Parameters
@@ -110,7 +112,7 @@ class Loss(_Declared):
         y : array of shape (...)
             Targets: -1 and +1, or values (`targets`).
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -120,7 +122,7 @@ class Loss(_Declared):
         return self.value(y, f), self.derivative(y, f)
 
     @abstractmethod
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         """Second derivative with respect to the score.
 
         Parameters
@@ -128,7 +130,7 @@ class Loss(_Declared):
         y : array of shape (...)
             Targets: -1 and +1, or values (`targets`).
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -136,7 +138,7 @@ class Loss(_Declared):
             Of `value`; at the scores in `breaks` that of either side, or 0.
         """
 
-    def breaks(self, y: Any) -> tuple[Any, ...]:
+    def breaks(self, y: Array) -> tuple[Array, ...]:
         """Scores at which the derivative or the curvature jumps.
 
         Parameters
@@ -161,7 +163,7 @@ class Loss(_Declared):
             "of the scores at which its derivative or curvature jumps."
         )
 
-    def smoothed(self, variance: Any) -> Loss | None:
+    def smoothed(self, variance: Array | float) -> Loss | None:
         """The loss convolved with a Gaussian.
 
         Parameters
@@ -199,13 +201,13 @@ class UnlabeledLoss(_Declared):
     """
 
     @abstractmethod
-    def value(self, f: Any) -> Any:
+    def value(self, f: Array) -> Array:
         """Loss of each score.
 
         Parameters
         ----------
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -214,13 +216,13 @@ class UnlabeledLoss(_Declared):
         """
 
     @abstractmethod
-    def derivative(self, f: Any) -> Any:
+    def derivative(self, f: Array) -> Array:
         """Derivative with respect to the score.
 
         Parameters
         ----------
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -228,13 +230,13 @@ class UnlabeledLoss(_Declared):
             Of `value`.
         """
 
-    def value_and_derivative(self, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, f: Array) -> tuple[Array, Array]:
         """Both of them; a loss whose two share work says so here.
 
         Parameters
         ----------
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -244,13 +246,13 @@ class UnlabeledLoss(_Declared):
         return self.value(f), self.derivative(f)
 
     @abstractmethod
-    def curvature(self, f: Any) -> Any:
+    def curvature(self, f: Array) -> Array:
         """Second derivative with respect to the score.
 
         Parameters
         ----------
         f : array of shape (...)
-            Scores, of any array namespace.
+            Scores.
 
         Returns
         -------
@@ -280,7 +282,7 @@ class UnlabeledLoss(_Declared):
         """
         return None
 
-    def smoothed(self, variance: Any) -> UnlabeledLoss | None:
+    def smoothed(self, variance: Array | float) -> UnlabeledLoss | None:
         """The loss convolved with a Gaussian.
 
         Parameters

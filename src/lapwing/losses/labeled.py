@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from array_api_compat import array_namespace
+import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss, TargetKind
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 
@@ -19,23 +20,20 @@ class SquaredHinge(Loss):
     formula: ClassVar[str] = "max(0, 1 - y f)^2"
     objective_scale: ClassVar[float] = 1.0
 
-    def value(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        slack = xp.maximum(1 - y * f, xp.zeros_like(f))
+    def value(self, y: Array, f: Array) -> Array:
+        slack = np.maximum(1 - y * f, 0)
         return slack * slack / 2
 
-    def derivative(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        return xp.where(y * f < 1, f - y, xp.zeros_like(f))  # y^2 = 1
+    def derivative(self, y: Array, f: Array) -> Array:
+        return np.where(y * f < 1, f - y, 0)  # y^2 = 1
 
-    def curvature(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        return xp.astype(y * f < 1, f.dtype)
+    def curvature(self, y: Array, f: Array) -> Array:
+        return (y * f < 1).astype(f.dtype)
 
-    def breaks(self, y: Any) -> tuple[Any, ...]:
+    def breaks(self, y: Array) -> tuple[Array, ...]:
         return (y,)
 
-    def smoothed(self, variance: Any) -> SmoothedSquaredHinge:
+    def smoothed(self, variance: Array | float) -> SmoothedSquaredHinge:
         return SmoothedSquaredHinge(variance)
 
 
@@ -47,16 +45,16 @@ class Squared(Loss):
     formula: ClassVar[str] = "(y - f)^2"
     targets: ClassVar[TargetKind] = TargetKind.VALUES
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return (f - y) * (f - y) / 2
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return f - y
 
-    def curvature(self, y: Any, f: Any) -> Any:
-        return array_namespace(f).ones_like(f)
+    def curvature(self, y: Array, f: Array) -> Array:
+        return np.ones_like(f)
 
-    def breaks(self, y: Any) -> tuple[Any, ...]:
+    def breaks(self, y: Array) -> tuple[Array, ...]:
         return ()
 
 
@@ -67,21 +65,19 @@ class Hinge(Loss):
     kind: ClassVar[Kind] = Kind.KINKED
     formula: ClassVar[str] = "max(0, 1 - y f)"
 
-    def value(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        return xp.maximum(1 - y * f, xp.zeros_like(f)) / 2
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(1 - y * f, 0) / 2
 
-    def derivative(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        return xp.where(y * f < 1, -y / 2, xp.zeros_like(f))
+    def derivative(self, y: Array, f: Array) -> Array:
+        return np.where(y * f < 1, -y / 2, 0)
 
-    def curvature(self, y: Any, f: Any) -> Any:
-        return array_namespace(f).zeros_like(f)
+    def curvature(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
 
-    def breaks(self, y: Any) -> tuple[Any, ...]:
+    def breaks(self, y: Array) -> tuple[Array, ...]:
         return (y,)
 
-    def smoothed(self, variance: Any) -> SmoothedHinge:
+    def smoothed(self, variance: Array | float) -> SmoothedHinge:
         return SmoothedHinge(variance)
 
     def stand_in(self) -> ModifiedLogistic:
@@ -103,17 +99,15 @@ class EpsilonInsensitive(Loss):
     formula: ClassVar[str] = "max(0, abs(y - f) - epsilon)"
     targets: ClassVar[TargetKind] = TargetKind.VALUES
 
-    def value(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        return xp.maximum(xp.abs(y - f) - self.epsilon, xp.zeros_like(f)) / 2
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(np.abs(y - f) - self.epsilon, 0) / 2
 
-    def derivative(self, y: Any, f: Any) -> Any:
-        xp = array_namespace(f)
-        outside = xp.abs(y - f) > self.epsilon
-        return xp.where(outside, xp.sign(f - y) / 2, xp.zeros_like(f))
+    def derivative(self, y: Array, f: Array) -> Array:
+        outside = np.abs(y - f) > self.epsilon
+        return np.where(outside, np.sign(f - y) / 2, 0)
 
-    def curvature(self, y: Any, f: Any) -> Any:
-        return array_namespace(f).zeros_like(f)
+    def curvature(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
 
-    def breaks(self, y: Any) -> tuple[Any, ...]:
+    def breaks(self, y: Array) -> tuple[Array, ...]:
         return y - self.epsilon, y + self.epsilon

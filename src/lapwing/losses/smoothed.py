@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit, ndtr
 
+from lapwing._arrays import Array
 from lapwing.losses.base import Kind, Loss, UnlabeledLoss
 
 # Of stand-ins: a deviation of 0.05, over which the modified logistic loss bends too.
@@ -44,13 +45,13 @@ class ModifiedLogistic(Loss):
     slope: float = 20.0
     kind: ClassVar[Kind] = Kind.SMOOTH
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return np.logaddexp(0, self.slope * (1 - y * f)) / (2 * self.slope)  # errata Q4
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return -y * expit(self.slope * (1 - y * f)) / 2
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         rise = expit(self.slope * (1 - y * f))
         return self.slope * rise * (1 - rise) / 2
 
@@ -63,20 +64,20 @@ class SmoothedHinge(Loss):
     P and p the distribution and density of sqrt(v) Z. Where v = 0 it is the hinge.
     """
 
-    variance: Any = 0.1  # one for all observations, or one each
+    variance: Array | float = 0.1  # one for all observations, or one each
     kind: ClassVar[Kind] = Kind.SMOOTH
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return smooth_ramp(1 - y * f, self.variance) / 2
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return -y * smooth_step(1 - y * f, self.variance) / 2
 
-    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
         ramp, step = _ramp_and_step(1 - y * f, self.variance)
         return ramp / 2, -y * step / 2
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         return smooth_pulse(1 - y * f, self.variance) / 2
 
 
@@ -84,42 +85,42 @@ class SmoothedHinge(Loss):
 class SmoothedSquaredHinge(Loss):
     """1/2 E max(0, 1 - y (f + sqrt(v) Z))^2: the same smoothing of the squared hinge."""
 
-    variance: Any = 0.1
+    variance: Array | float = 0.1
     kind: ClassVar[Kind] = Kind.SMOOTH
     objective_scale: ClassVar[float] = 1.0
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return self.value_and_derivative(y, f)[0]
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return -y * smooth_ramp(1 - y * f, self.variance)
 
-    def value_and_derivative(self, y: Any, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, y: Array, f: Array) -> tuple[Array, Array]:
         # E max(0, t - dZ)^2 = t E max(0, t - dZ) + d^2 P(dZ < t), by parts
         t = 1 - y * f
         ramp, step = _ramp_and_step(t, self.variance)
         return (t * ramp + self.variance * step) / 2, -y * ramp
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         return smooth_step(1 - y * f, self.variance)
 
 
-def smooth_step(t: Any, variance: Any) -> Any:
+def smooth_step(t: Array, variance: Array | float) -> Array:
     """P(sqrt(v) Z < t): the step at 0, smoothed; the step itself where v = 0."""
     return _Scaled.of(t, variance).step(t)
 
 
-def smooth_pulse(t: Any, variance: Any) -> Any:
+def smooth_pulse(t: Array, variance: Array | float) -> Array:
     """Density of sqrt(v) Z at t; 0 where v = 0."""
     return _Scaled.of(t, variance).pulse()
 
 
-def smooth_ramp(t: Any, variance: Any) -> Any:
+def smooth_ramp(t: Array, variance: Array | float) -> Array:
     """E max(0, t - sqrt(v) Z): max(0, t), smoothed; itself where v = 0."""
     return _ramp_and_step(t, variance)[0]
 
 
-def _ramp_and_step(t: Any, variance: Any) -> tuple[Any, Any]:
+def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
     scaled = _Scaled.of(t, variance)
     step = scaled.step(t)
     return t * step + variance * scaled.pulse(), step
@@ -133,16 +134,16 @@ class _Scaled(NamedTuple):
     exact: Any
 
     @classmethod
-    def of(cls, t: Any, variance: Any) -> _Scaled:
+    def of(cls, t: Array, variance: Array | float) -> _Scaled:
         deviation = np.sqrt(variance)
         exact = deviation == 0
         safe = np.where(exact, 1.0, deviation)
         return cls(t / safe, safe, exact)
 
-    def step(self, t: Any) -> Any:
+    def step(self, t: Array) -> Array:
         return np.where(self.exact, (t > 0) * 1.0, ndtr(self.values))
 
-    def pulse(self) -> Any:
+    def pulse(self) -> Array:
         z = np.minimum(np.abs(self.values), 40.0)  # beyond, exp is 0 and a square might overflow
         density = np.exp(-z * z / 2) / (self.deviation * _ROOT)
         return np.where(self.exact, 0.0, density)
@@ -153,19 +154,19 @@ class Averaged(Loss):
     """The mean of a loss over scores f + sqrt(v) z, z the nodes of the rule."""
 
     loss: Loss
-    variance: Any
+    variance: Array | float
     kind: ClassVar[Kind] = Kind.SMOOTH
 
-    def value(self, y: Any, f: Any) -> Any:
+    def value(self, y: Array, f: Array) -> Array:
         return self._mean(self.loss.value, y, f)
 
-    def derivative(self, y: Any, f: Any) -> Any:
+    def derivative(self, y: Array, f: Array) -> Array:
         return self._mean(self.loss.derivative, y, f)
 
-    def curvature(self, y: Any, f: Any) -> Any:
+    def curvature(self, y: Array, f: Array) -> Array:
         return self._mean(self.loss.curvature, y, f)
 
-    def _mean(self, function: Any, y: Any, f: Any) -> Any:
+    def _mean(self, function: Any, y: Array, f: Array) -> Array:
         return function(np.asarray(y)[..., None], _spread(f, self.variance)) @ _SHARES
 
 
@@ -174,29 +175,29 @@ class AveragedUnlabeled(UnlabeledLoss):
     """The same of a loss on unlabelled scores."""
 
     loss: UnlabeledLoss
-    variance: Any
+    variance: Array | float
     kind: ClassVar[Kind] = Kind.SMOOTH
 
-    def value(self, f: Any) -> Any:
+    def value(self, f: Array) -> Array:
         return self.loss.value(_spread(f, self.variance)) @ _SHARES
 
-    def derivative(self, f: Any) -> Any:
+    def derivative(self, f: Array) -> Array:
         return self.loss.derivative(_spread(f, self.variance)) @ _SHARES
 
-    def curvature(self, f: Any) -> Any:
+    def curvature(self, f: Array) -> Array:
         return self.loss.curvature(_spread(f, self.variance)) @ _SHARES
 
 
-def _spread(f: Any, variance: Any) -> Any:
+def _spread(f: Array, variance: Array | float) -> Array:
     deviation = np.sqrt(np.asarray(variance, dtype=np.float64))
     return np.asarray(f)[..., None] + deviation[..., None] * _NODES
 
 
 @overload
-def smooth(loss: Loss, variance: Any) -> Loss: ...
+def smooth(loss: Loss, variance: Array | float) -> Loss: ...
 @overload
-def smooth(loss: UnlabeledLoss, variance: Any) -> UnlabeledLoss: ...
-def smooth(loss: Loss | UnlabeledLoss, variance: Any) -> Loss | UnlabeledLoss:
+def smooth(loss: UnlabeledLoss, variance: Array | float) -> UnlabeledLoss: ...
+def smooth(loss: Loss | UnlabeledLoss, variance: Array | float) -> Loss | UnlabeledLoss:
     """Convolve a loss with a Gaussian: by its formula if it has one, else by averages.
 
     Parameters

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lapwing._arrays import Array
 from lapwing.losses.base import Kind, UnlabeledLoss
 from lapwing.losses.labeled import Hinge
 from lapwing.losses.smoothed import smooth_pulse, smooth_ramp, smooth_step
@@ -33,22 +34,22 @@ class GaussianBump(UnlabeledLoss):
     """
 
     s: float = 3.0
-    a: Any = 1.0
+    a: Array | float = 1.0
     kind: ClassVar[Kind] = Kind.SMOOTH
     name: ClassVar[str] = "gaussian"
     formula: ClassVar[str] = "exp(-s f^2)"
 
-    def value(self, f: Any) -> Any:
+    def value(self, f: Array) -> Array:
         return np.exp(f * f * (-self.s / self.a)) / np.sqrt(self.a)
 
-    def derivative(self, f: Any) -> Any:
+    def derivative(self, f: Array) -> Array:
         return self.value_and_derivative(f)[1]
 
-    def value_and_derivative(self, f: Any) -> tuple[Any, Any]:
+    def value_and_derivative(self, f: Array) -> tuple[Array, Array]:
         value = self.value(f)
         return value, value * f * (-2 * self.s / self.a)
 
-    def curvature(self, f: Any) -> Any:
+    def curvature(self, f: Array) -> Array:
         narrow = 2 * self.s / self.a
         bump = np.exp(f * f * (-narrow / 2)) / np.sqrt(self.a)
         return bump * narrow * (narrow * f * f - 1)
@@ -62,7 +63,7 @@ class GaussianBump(UnlabeledLoss):
         # at f = 0, -2 s / a^(3/2) with a > 2 s v
         return 1 / math.sqrt(2 * self.s), 1.5
 
-    def smoothed(self, variance: Any) -> GaussianBump:
+    def smoothed(self, variance: Array | float) -> GaussianBump:
         return replace(self, a=self.a + 2 * self.s * variance)
 
 
@@ -73,13 +74,13 @@ class SymmetricHinge(UnlabeledLoss):
     kind: ClassVar[Kind] = Kind.KINKED
     formula: ClassVar[str] = "max(0, 1 - abs(f))"
 
-    def value(self, f: Any) -> Any:
+    def value(self, f: Array) -> Array:
         return _second_difference(smooth_ramp, f, 0.0)
 
-    def derivative(self, f: Any) -> Any:
+    def derivative(self, f: Array) -> Array:
         return -np.sign(f) * _second_difference(smooth_step, f, 0.0)
 
-    def curvature(self, f: Any) -> Any:
+    def curvature(self, f: Array) -> Array:
         return _second_difference(smooth_pulse, f, 0.0)
 
     @property
@@ -90,7 +91,7 @@ class SymmetricHinge(UnlabeledLoss):
     def bend(self) -> tuple[float, float]:
         return 2 / math.sqrt(2 * math.pi), 0.5
 
-    def smoothed(self, variance: Any) -> SmoothedSymmetricHinge:
+    def smoothed(self, variance: Array | float) -> SmoothedSymmetricHinge:
         return SmoothedSymmetricHinge(variance)
 
     def stand_in(self) -> GaussianBump:
@@ -104,23 +105,23 @@ class SmoothedSymmetricHinge(UnlabeledLoss):
     With r(t) = max(0, t) it is r(1 + f) - 2 r(f) + r(f - 1), so its smoothing is that of r.
     """
 
-    variance: Any
+    variance: Array | float
     kind: ClassVar[Kind] = Kind.SMOOTH
 
-    def value(self, f: Any) -> Any:
+    def value(self, f: Array) -> Array:
         return _second_difference(smooth_ramp, f, self.variance)
 
-    def derivative(self, f: Any) -> Any:
+    def derivative(self, f: Array) -> Array:
         return -np.sign(f) * _second_difference(smooth_step, f, self.variance)
 
-    def curvature(self, f: Any) -> Any:
+    def curvature(self, f: Array) -> Array:
         return _second_difference(smooth_pulse, f, self.variance)
 
-    def smoothed(self, variance: Any) -> SmoothedSymmetricHinge:
+    def smoothed(self, variance: Array | float) -> SmoothedSymmetricHinge:
         return SmoothedSymmetricHinge(self.variance + variance)
 
 
-def _second_difference(function: Any, f: Any, variance: Any) -> Any:
+def _second_difference(function: Any, f: Array, variance: Array | float) -> Array:
     # Even, so at -|f|: far from 0 the terms vanish, where those at |f| would have to cancel.
     t = -np.abs(f)
     return function(t + 1, variance) - 2 * function(t, variance) + function(t - 1, variance)

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot, to_host
+from lapwing.linalg import column_dot
 from lapwing.losses.base import Loss
 from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
 
@@ -34,28 +33,25 @@ class State(NamedTuple):
     A direction is the same kind of thing: `values` and `smooth` are linear in the coefficients.
     """
 
-    coef: Any  # (m, c)
-    intercept: Any  # (c,)
-    values: Any  # (n, c), intercept included
-    smooth: Any  # (n, c): gamma_I L^p values
+    coef: Array  # (m, c)
+    intercept: Array  # (c,)
+    values: Array  # (n, c), intercept included
+    smooth: Array  # (n, c): gamma_I L^p values
 
     def step(self, s: Array, direction: State) -> State:
         """The state s (c,) times a direction further, column by column."""
-        xp = array_namespace(self.values)
-        steps = xp.asarray(s, dtype=self.values.dtype, device=device(self.values))
+        steps = s.astype(self.values.dtype)
         return State(*(mine + steps * its for mine, its in zip(self, direction, strict=True)))
 
     def columns(self, which: Array) -> State:
         """Some of the columns, in the order of `which`."""
-        xp = array_namespace(self.values)
-        index = xp.asarray(which, device=device(self.values))
-        return State(*(xp.take(part, index, axis=part.ndim - 1) for part in self))
+        return State(*(np.take(part, which, axis=part.ndim - 1) for part in self))
 
 
 class Line(NamedTuple):
     """An objective restricted to rays state + s direction, s >= 0, one ray a column.
 
-    On the host, in float64. The regularisers are s -> const + linear s + quadratic s^2 / 2.
+    In float64. The regularisers are s -> const + linear s + quadratic s^2 / 2.
     """
 
     linear: Array  # (c,)
@@ -88,9 +84,9 @@ class Objective:
 
     space: Space
     loss: Loss
-    index: Any
-    targets: Any
-    weights: Any
+    index: Array
+    targets: Array
+    weights: Array
     gamma_A: float
     graph_term: Smoothness | None = None
     fit_intercept: bool = False
@@ -105,68 +101,53 @@ class Objective:
 
     @cached_property
     def _one_observation_a_point(self) -> bool:
-        return len(np.unique(np.asarray(self.index))) == int(self.index.shape[0])
+        return len(np.unique(self.index)) == len(self.index)
 
     def columns(self, which: Array) -> Objective:
         """The same objective for some of the columns."""
-        xp = array_namespace(self.targets)
-        index = xp.asarray(which, device=device(self.targets))
-        return replace(self, targets=xp.take(self.targets, index, axis=1))
+        return replace(self, targets=np.take(self.targets, which, axis=1))
 
-    def smoothness(self, F: Any) -> Any:
+    def smoothness(self, F: Array) -> Array:
         """gamma_I L^p F."""
-        if self.graph_term is None:
-            return array_namespace(F).zeros_like(F)
-        return self.graph_term(F)
+        return np.zeros_like(F) if self.graph_term is None else self.graph_term(F)
 
-    def labeled(self, F: Any) -> Any:
+    def labeled(self, F: Array) -> Array:
         """Rows of F at the observations."""
-        if isinstance(F, np.ndarray):
-            return F[self.index]
-        return array_namespace(F).take(F, self.index, axis=0)
+        return F[self.index]
 
-    def scatter(self, u: Any) -> Any:
+    def scatter(self, u: Array) -> Array:
         """Sum values at the observations (l, c) into values on the points (n, c)."""
-        if isinstance(u, np.ndarray):
-            out = np.zeros((self.space.n_points, u.shape[1]), dtype=u.dtype)
-            if self._one_observation_a_point:
-                out[self.index] = u
-            else:
-                np.add.at(out, self.index, u)
-            return out
-        # The array API has no scatter: l is small, so a selection matrix does.
-        xp = array_namespace(u)
-        points = xp.arange(self.space.n_points, dtype=self.index.dtype, device=device(u))
-        return xp.astype(points[:, None] == self.index[None, :], u.dtype) @ u
+        out = np.zeros((self.space.n_points, u.shape[1]), dtype=u.dtype)
+        if self._one_observation_a_point:
+            out[self.index] = u
+        else:
+            np.add.at(out, self.index, u)
+        return out
 
-    def state(self, coef: Any, intercept: Any) -> State:
+    def state(self, coef: Array, intercept: Array) -> State:
         """Evaluate a function on the points: one product with the space, one with the graph."""
         values = self.space.values(coef) + intercept
         return State(coef, intercept, values, self.smoothness(values))
 
     def zero(self) -> State:
         """The zero function, from which the papers start; costs no product."""
-        y = self.targets
-        xp, c = array_namespace(y), y.shape[1]
-        n, m = self.space.n_points, self.space.n_coef
-        like_y: dict[str, Any] = {"dtype": y.dtype, "device": device(y)}
-        values = xp.zeros((n, c), **like_y)
-        return State(xp.zeros((m, c), **like_y), xp.zeros(c, **like_y), values, values)
+        c, dtype = self.targets.shape[1], self.targets.dtype
+        values = np.zeros((self.space.n_points, c), dtype)
+        return State(np.zeros((self.space.n_coef, c), dtype), np.zeros(c, dtype), values, values)
 
-    def gradient(self, state: State) -> tuple[Any, Any]:
+    def gradient(self, state: State) -> tuple[Array, Array]:
         """Gradient in the metric of the function space: coefficients (m, c), intercepts (c,)."""
-        xp = array_namespace(state.values)
         slope = self.weights[:, None] * self.loss.derivative(
             self.targets, self.labeled(state.values)
         )
         v = self.scatter(slope) + state.smooth
-        total = xp.sum(v, axis=0) if self.fit_intercept else xp.zeros_like(state.intercept)
+        total = np.sum(v, axis=0) if self.fit_intercept else np.zeros_like(state.intercept)
         return self.space.represent(v) + self.gamma_A * state.coef, total
 
     def inner(self, a: State, b: State) -> Array:
         """<a, b> of the function space plus the product of the intercepts (the metric P)."""
         ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
-        return np.asarray(ambient + to_host(a.intercept) * to_host(b.intercept))
+        return np.asarray(ambient + a.intercept * b.intercept)
 
     def descent(self, state: State) -> State:
         """The gradient as a function on the points; one product with the space."""
@@ -182,8 +163,7 @@ class Objective:
 
     def value(self, state: State) -> Array:
         """J of each column, in the half convention."""
-        losses = to_host(self.loss.value(self.targets, self.labeled(state.values)))
-        fit = to_host(self.weights) @ losses
+        fit = self.weights @ self.loss.value(self.targets, self.labeled(state.values))
         norm: Array = self.space.dot(state.coef, state.coef, state.values - state.intercept)
         return fit + (self.gamma_A * norm + column_dot(state.values, state.smooth)) / 2
 
@@ -205,13 +185,12 @@ class Objective:
         return Line(
             linear + column_dot(state.values, direction.smooth),
             quadratic + column_dot(direction.values, direction.smooth),
-            *(to_host(part).astype(np.float64) for part in loss_side),
+            *(part.astype(np.float64) for part in loss_side),
         )
 
     def active(self, state: State) -> Array:
         """Mask (l, c) of the observations that the loss sees at a state: the error set E."""
-        scores = self.labeled(state.values)
-        return to_host(self.loss.curvature(self.targets, scores)) > 0
+        return self.loss.curvature(self.targets, self.labeled(state.values)) > 0
 
     def system(self, *, fit_intercept: bool | None = None) -> QuadraticSystem:
         """Direct solver of quadratic models with this objective's regularisers."""

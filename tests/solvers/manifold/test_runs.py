@@ -7,13 +7,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import array_api_strict
 import numpy as np
 import pytest
 
 from lapwing.classes.voting import elect
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
-from lapwing.objectives.manifold import Objective, State
+from lapwing.objectives.manifold import State
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.manifold.stopping import (
     MixedRule,
@@ -475,71 +474,3 @@ def test_direct_solvers_of_float32_kernels(solve):
     single, exact = solve(cast(case, np.float32)), solve(case.objective())
     assert single.status == Status.CONVERGED
     np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-4)
-
-
-@dataclass(frozen=True)
-class StrictSpace:
-    """A linear space of nothing but the array standard: Phi = X, G = I."""
-
-    Phi: Any
-    G: Any
-
-    @property
-    def n_points(self) -> int:
-        return int(self.Phi.shape[0])
-
-    @property
-    def n_coef(self) -> int:
-        return int(self.Phi.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        return self.Phi.dtype
-
-    def values(self, coef: Any) -> Any:
-        return self.Phi @ coef
-
-    def represent(self, u: Any) -> Any:
-        return self.Phi.T @ u
-
-    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
-        return np.from_dlpack(array_api_strict.sum(a * (self.G @ b), axis=0))
-
-
-@pytest.mark.parametrize("device", ["CPU_DEVICE", "device1"])
-@pytest.mark.parametrize("repeated", [False, True])
-@pytest.mark.parametrize("space", ["full", "linear"])
-@pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
-def test_pcg_in_another_array_namespace(loss, space, repeated, device):
-    """On a device of its own, which stands for a GPU: nothing may be mixed with host arrays."""
-    case = make_case(loss=loss, space=space, fit_intercept=True, n=24, n_labels=12, c=3)
-    if repeated:
-        case = replace(case, index=case.index[np.array([0, *range(11)])])
-    there = partial(array_api_strict.asarray, device=array_api_strict.Device(device))
-    strict = Objective(
-        space=(
-            FullKernelSpace(there(case.K))
-            if space == "full"
-            else StrictSpace(there(case.design), there(case.gram))
-        ),
-        loss=loss,
-        index=there(case.index),
-        targets=there(case.y),
-        weights=there(case.weights),
-        gamma_A=case.gamma_A,
-        graph_term=DenseTerm(there(case.penalty)),
-        fit_intercept=True,
-    )
-    plain, other = pcg(case.objective(), tol=1e-9), pcg(strict, tol=1e-9)
-    assert other.status == Status.CONVERGED
-    assert abs(other.n_iter - plain.n_iter) <= 2
-    for part, expected in zip(other.state, plain.state, strict=True):
-        assert part.device == array_api_strict.Device(device)
-        np.testing.assert_allclose(np.from_dlpack(part), expected, atol=1e-7)
-    np.testing.assert_allclose(
-        strict.value(other.state), case.objective().value(plain.state), rtol=1e-10
-    )
-    start = pcg(strict, other.state, tol=1e-6)
-    assert start.n_iter == 0
-    stopped = pcg(strict, tol=1e-9, rule=StabilityRule(np.arange(24), every=2))
-    assert stopped.status in (Status.EARLY, Status.CONVERGED)

@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from lapwing.linalg import to_host
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import (
     Iteration,
@@ -38,9 +37,9 @@ def closed_form(objective: Objective, *, on_iteration: OnIteration = carry_on) -
     -------
     Result
     """
-    weights = to_host(objective.weights).astype(np.float64)
+    weights = objective.weights.astype(np.float64)
     on_points = np.bincount(objective.index, weights, minlength=objective.space.n_points)
-    pull = objective.scatter(weights[:, None] * to_host(objective.targets).astype(np.float64))
+    pull = objective.scatter(weights[:, None] * objective.targets.astype(np.float64))
     solution = objective.system().factor(on_points)(pull)
     state = objective.state(solution.coef, solution.intercept)
     on_iteration(Iteration(1, partial(State, *state)))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import equal_columns, to_host
+from lapwing.linalg import equal_columns
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import (
     Iteration,
@@ -112,7 +112,7 @@ class _Parabolas(NamedTuple):
         scores = objective.labeled(state.values)
         loss, y = objective.loss, objective.targets
         parts = (scores, loss.derivative(y, scores), loss.curvature(y, scores))
-        return cls(*(to_host(part).astype(np.float64) for part in parts))
+        return cls(*(part.astype(np.float64) for part in parts))
 
     def hold(self, objective: Objective, state: State) -> Array:
         """Columns in which they have the slopes of the losses at another state, to rounding."""
@@ -123,10 +123,9 @@ class _Parabolas(NamedTuple):
         held: Array = (np.abs(there.slopes - said) <= _ROUNDING * size).all(axis=0)
         return held
 
-    def pull(self, targets: Array) -> Array:
+    def pull(self, y: Array) -> Array:
         """What draws the scores, times the curvatures; exact where a loss is (f - y)^2 / 2."""
-        y = to_host(targets)
-        return np.asarray(self.curvatures * y + (self.curvatures * (self.scores - y) - self.slopes))
+        return self.curvatures * y + (self.curvatures * (self.scores - y) - self.slopes)
 
 
 def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[State, Array]:
@@ -187,7 +186,7 @@ def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
     slopes, so the step still descends.
     """
     w = objective.weights
-    away = w @ np.abs(model.scores - to_host(objective.targets)) / w.sum()
+    away = w @ np.abs(model.scores - objective.targets) / w.sum()
     chords = np.abs(model.slopes) / np.where(away > 0, away, 1.0)
     flat = w @ model.curvatures <= _FLAT * (w @ chords)
     return model._replace(curvatures=np.where(flat, chords, model.curvatures))

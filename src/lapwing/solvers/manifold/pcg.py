@@ -16,10 +16,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from lapwing._arrays import Array
-from lapwing.linalg import column_dot, to_host
+from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
 from lapwing.solvers.manifold.line_search import exact_line_search
@@ -226,11 +225,11 @@ def _negative(state: State) -> State:
 
 
 def _epsilon(state: State) -> float:
-    return float(array_namespace(state.values).finfo(state.values.dtype).eps)
+    return float(np.finfo(state.values.dtype).eps)
 
 
 def _euclidean(part: Array, gradient: State) -> Array:
-    return np.asarray(np.sqrt(column_dot(part, part) + to_host(gradient.intercept) ** 2))
+    return np.asarray(np.sqrt(column_dot(part, part) + gradient.intercept**2))
 
 
 def _assemble(parts: list[tuple[Array, State]]) -> State:
@@ -238,10 +237,9 @@ def _assemble(parts: list[tuple[Array, State]]) -> State:
     if len(parts) == 1:
         return parts[0][1].columns(np.argsort(parts[0][0]))
     order = np.argsort(np.concatenate([index for index, _ in parts]))
-    xp = array_namespace(parts[0][1].values)
     joined = State(
         *(
-            xp.concat(fields, axis=fields[0].ndim - 1)
+            np.concatenate(fields, axis=fields[0].ndim - 1)
             for fields in zip(*(s for _, s in parts), strict=True)
         )
     )

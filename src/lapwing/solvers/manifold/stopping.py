@@ -15,7 +15,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
-from lapwing.linalg import to_host
 from lapwing.objectives.manifold import State
 
 
@@ -67,7 +66,7 @@ class StabilityRule:
     _seen: Array | None = field(default=None, init=False)
 
     def check(self, state: State) -> bool:
-        scores = to_host(state.values)[self.unlabeled]
+        scores = state.values[self.unlabeled]
         seen, self._seen = self._seen, scores
         # The first check only stores: the paper's d_old = 0 is no prediction (errata L21).
         return seen is not None and self.change(scores, seen) < self.threshold
