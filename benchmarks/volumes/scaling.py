@@ -80,7 +80,7 @@ def run_here(points: str) -> Use:
     """One graph; then one label a class and equal volumes held, by the flow."""
     from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph
     from lapwing.estimators.template import prepare
-    from lapwing.solvers.graph.memory import partition_bytes
+    from lapwing.solvers.graph.registry import partition_bytes
 
     n, n_classes = map(int, points.split(":"))
     X, y = sheets(n, n_classes)

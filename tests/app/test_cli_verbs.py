@@ -44,7 +44,7 @@ from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.models import load_model
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
-from lapwing.solvers.graph.memory import share_arrays
+from lapwing.solvers.graph.registry import share_arrays
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.commandline import command
 from tests.helpers.reading import read_strictly as read_table

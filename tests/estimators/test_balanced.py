@@ -27,10 +27,9 @@ from lapwing.exceptions import (
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
-from lapwing.solvers.graph import descent as descent_module
-from lapwing.solvers.graph import order as order_module
-from lapwing.solvers.graph.memory import partition_bytes
-from lapwing.solvers.graph.registry import PARTITIONS
+from lapwing.solvers.graph import annealing as descent_module
+from lapwing.solvers.graph import registry as order_module
+from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from tests.helpers.answers import scores
 
 every_method = pytest.mark.parametrize("method", PARTITIONS)

@@ -26,7 +26,7 @@ from lapwing.estimators.choice import (
 from lapwing.estimators.s3vm_choice import pairs_of_classes, seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.solvers.embedded.tube import column_threads
-from lapwing.solvers.graph.memory import share_arrays
+from lapwing.solvers.graph.registry import share_arrays
 
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _PATH_GRAPHS = 3  # searches of the default grid of LapERLS

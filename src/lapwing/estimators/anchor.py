@@ -19,7 +19,7 @@ from lapwing.estimators.progress import Stages
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian
 from lapwing.problem import Problem
-from lapwing.solvers.graph.anchors import anchor_values, mass_scales, normalize_masses
+from lapwing.solvers.graph.penalized import anchor_values, mass_scales, normalize_masses
 from lapwing.spaces import AnchorFunction
 
 

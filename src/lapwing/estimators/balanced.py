@@ -23,10 +23,9 @@ from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut
-from lapwing.solvers.graph.memory import partition_bytes
+from lapwing.solvers.graph.linear import believed_volumes
 from lapwing.solvers.graph.partition import Partition
-from lapwing.solvers.graph.registry import PARTITIONS
-from lapwing.solvers.graph.start import believed_volumes
+from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (
     FittedFunction,

@@ -18,8 +18,8 @@ from lapwing.classes.voting import coded_columns, electing, of_each_class
 from lapwing.estimators.prepared import Prepared, Solution
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import volume_problem
-from lapwing.solvers.graph.order import in_order, order_bytes
 from lapwing.solvers.graph.refine import refine
+from lapwing.solvers.graph.registry import in_order, order_bytes
 from lapwing.spaces import FittedFunction
 
 _NUMBERS = 6  # of every point and class that are alive at once

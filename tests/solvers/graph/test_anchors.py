@@ -9,8 +9,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from lapwing.solvers.graph.anchors import anchor_values, mass_scales, normalize_masses
-from lapwing.solvers.graph.penalized import left_out_values, penalized_least_squares
+from lapwing.solvers.graph.penalized import (
+    anchor_values,
+    left_out_values,
+    mass_scales,
+    normalize_masses,
+    penalized_least_squares,
+)
 
 
 def test_penalized_least_squares_is_that_of_the_stacked_problem() -> None:

@@ -14,16 +14,14 @@ from sklearn.datasets import load_digits
 from lapwing.datasets import mask_labels
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph import descent as descent_module
+from lapwing.solvers.graph import annealing as descent_module
 from lapwing.solvers.graph import flow as flow_module
-from lapwing.solvers.graph import repairs as repairs_module
-from lapwing.solvers.graph.courses import Course, best_courses, courses_of
-from lapwing.solvers.graph.descent import Balanced, side_by_side
+from lapwing.solvers.graph import moves as repairs_module
+from lapwing.solvers.graph.annealing import Balanced, Course, best_courses, courses_of, side_by_side
 from lapwing.solvers.graph.evidence import count_left_out, most_credible
+from lapwing.solvers.graph.linear import first_codes, reach_of, scales_of_contrast
+from lapwing.solvers.graph.moves import repaired
 from lapwing.solvers.graph.registry import PARTITIONS
-from lapwing.solvers.graph.repairs import repaired
-from lapwing.solvers.graph.resolvent import scales_of_contrast
-from lapwing.solvers.graph.start import first_codes, reach_of
 from tests.helpers.volumes import blob_problem, graph_problem
 
 CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)

@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.cut import cut
-from lapwing.solvers.graph.mbo import mbo
+from lapwing.solvers.graph.mbo import cut, mbo
 from tests.helpers.volumes import blob_problem, graph_problem
 
 

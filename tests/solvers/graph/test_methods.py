@@ -13,14 +13,13 @@ from lapwing.classes.voting import electing
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph import courses as courses_module
+from lapwing.solvers.graph import annealing as courses_module
 from lapwing.solvers.graph import flow as flow_module
-from lapwing.solvers.graph.descent import Balanced, Stage, descend
+from lapwing.solvers.graph.annealing import Balanced, Stage, descend
+from lapwing.solvers.graph.moves import regrown, smooth_functions, swap_pairs
 from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.refine import Refinement
 from lapwing.solvers.graph.registry import PARTITIONS
-from lapwing.solvers.graph.regrow import regrown
-from lapwing.solvers.graph.swap import smooth_functions, swap_pairs
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 every_method = pytest.mark.parametrize("name", PARTITIONS)

@@ -10,12 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import CLAMP, Scale, VolumeProblem
-from lapwing.solvers.graph.courses import SOFTNESS, courses_of
-from lapwing.solvers.graph.descent import Stage
-from lapwing.solvers.graph.names import renamed
-from lapwing.solvers.graph.repairs import repaired
-from lapwing.solvers.graph.resolvent import scales_of_contrast
-from lapwing.solvers.graph.start import first_codes, reach_of
+from lapwing.solvers.graph.annealing import SOFTNESS, Stage, courses_of
+from lapwing.solvers.graph.linear import first_codes, reach_of, scales_of_contrast
+from lapwing.solvers.graph.moves import renamed, repaired
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
@@ -106,7 +103,7 @@ def test_names_are_judged_by_volumes_that_are_held_as_well(monkeypatch: pytest.M
         asked.append(stage)
         return renamed(problem, shares, stage)
 
-    monkeypatch.setattr("lapwing.solvers.graph.repairs.renamed", watched)
+    monkeypatch.setattr("lapwing.solvers.graph.moves.renamed", watched)
     (found,) = repaired(course)
     assert (found.codes != codes).mean() < 0.02
     assert asked

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lapwing.objectives.volumes import VolumeProblem
-from lapwing.solvers.graph.resolvent import resolvent, scales_of_contrast, shifted_solve
+from lapwing.solvers.graph.linear import resolvent, scales_of_contrast, shifted_solve
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 

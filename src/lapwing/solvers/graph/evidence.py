@@ -41,7 +41,7 @@ from scipy.special import betaln
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
-from lapwing.solvers.graph.start import first_codes, reach_of
+from lapwing.solvers.graph.linear import first_codes, reach_of
 
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50
@@ -78,7 +78,7 @@ def count_left_out(problem: VolumeProblem, codes: Array) -> LeftOut:
     problem : VolumeProblem
     codes : ndarray of int of shape (n,)
         Classes that this method gives to all points with all labels
-        (`lapwing.solvers.graph.start.first_codes`).
+        (`lapwing.solvers.graph.linear.first_codes`).
     """
     c, n_iter = problem.n_classes, 0
     counts = np.zeros((c, c))

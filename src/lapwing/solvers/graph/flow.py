@@ -5,7 +5,7 @@
 3. The energy is followed from the coarsest scale to the finest, the volumes soft where the prior is
    not known, and ever softer.
 4. What is wrong with the names of parts, with a class that lost its place and with the cuts of
-   pairs is repaired (`lapwing.solvers.graph.repairs`).
+   pairs is repaired (`lapwing.solvers.graph.moves`).
 5. Where the prior is known, labels are still contradicted by their neighbours, and a class has more
    than one, the finer scales are also followed from harmonic functions, which obey every label. The
    partition that contradicts the fewest labels is taken, if they are fewer by two.
@@ -41,26 +41,27 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.courses import (
+from lapwing.solvers.graph.annealing import (
     SOFTNESS,
     Course,
     best_courses,
     courses_of,
+    descend,
     several,
+    side_by_side,
 )
-from lapwing.solvers.graph.descent import descend, side_by_side
 from lapwing.solvers.graph.evidence import LeftOut, against, count_left_out, most_credible
-from lapwing.solvers.graph.laplace import laplace
-from lapwing.solvers.graph.partition import Doubt, Partition, assigned, soft_shares
-from lapwing.solvers.graph.refine import refine
-from lapwing.solvers.graph.repairs import repaired
-from lapwing.solvers.graph.resolvent import scales_of_contrast
-from lapwing.solvers.graph.start import (
+from lapwing.solvers.graph.linear import (
     believed_volumes,
     first_codes,
+    laplace,
     reach_of,
+    scales_of_contrast,
     temperature_of,
 )
+from lapwing.solvers.graph.moves import repaired
+from lapwing.solvers.graph.partition import Doubt, Partition, assigned, soft_shares
+from lapwing.solvers.graph.refine import refine
 
 _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
 _REPAIRED = 2  # courses

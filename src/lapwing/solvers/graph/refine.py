@@ -23,7 +23,7 @@ slowest modes. So of every round the cut is counted, and one that does not lower
 
 Two classes that each hold a part of the other are a cut that no walk leaves. So the pairs with the
 largest cut between them, relative to the smaller class, are looked at by themselves: their smooth
-functions (`lapwing.solvers.graph.swap`) say where else they may be parted. A new split is taken if
+functions (`lapwing.solvers.graph.moves`) say where else they may be parted. A new split is taken if
 the cut falls and no more labels than before are contradicted by their neighbours; then all points
 have their turn again.
 """
@@ -40,8 +40,12 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.classes.voting import electing
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.pairs import present_pair
-from lapwing.solvers.graph.swap import smooth_functions, split_at_volumes, worst_pairs
+from lapwing.solvers.graph.moves import (
+    present_pair,
+    smooth_functions,
+    split_at_volumes,
+    worst_pairs,
+)
 
 # Even, see above. Measured on MNIST with the true prior from LapERLS, eight draws of one label a
 # class, without pairs cut anew: ten steps throughout 6.6 %, twenty 6.5, four 7.3, from 40 down to

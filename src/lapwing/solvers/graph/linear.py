@@ -1,0 +1,374 @@
+"""Learning by linear systems with the Laplacian, and the start of the flow.
+
+Laplace learning (harmonic functions), Poisson learning, random walks with restarts and the
+resolvent (L + shift I)^-1 that they and the flow share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lapwing._arrays import Array
+from lapwing.classes.balance import balance
+from lapwing.linalg import column_dot
+from lapwing.objectives.volumes import GraphOperator, Scale, VolumeProblem
+from lapwing.solvers.base import Status
+from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
+from lapwing.solvers.graph.partition import (
+    Descent,
+    Partition,
+    assigned,
+    label_shares,
+    positive_shares,
+    soft_shares,
+)
+
+SOFTEST = 0.7  # softness of volumes that are not known, to begin with
+_LEAK = 1e-3
+_START_TOL = 1e-3
+_START_MAX_ITER = 1000
+_ROUGH = 1e-4  # tolerance of the volumes
+
+# The shares of the next step are taken of these values, through a temperature of a tenth: more
+# digits change no answer.
+TOL = 1e-2
+_RESOLVENT_MAX_ITER = 500
+_STEP = 2.0  # ratio of the scales between which the contrast is interpolated
+_FINEST, _COARSEST = 2.0**-6, 2.0**16
+_ENOUGH = 0.01  # of contrast that a step up takes away; less says that nothing more will go
+
+_TOL = 1e-5
+_MAX_ITER = 5000
+
+_LEAST, _MOST = 50, 1000  # steps, as in the authors' code
+
+_ALPHA = 0.95
+_WALK_MAX_ITER = 1000
+
+
+def temperature_of(problem: VolumeProblem) -> float:
+    """T of the shares of a problem."""
+    return min(0.1, 1 / problem.n_classes)
+
+
+def reach_of(problem: VolumeProblem) -> tuple[Array, int]:
+    """Poisson learning with a leak, at a size of about one, and products with the graph.
+
+    Without the leak the system is singular, and on graphs of several parts it has no solution.
+    """
+    graph, labels = problem.graph, problem.labels
+    source = np.zeros((problem.n_points, problem.n_classes))
+    mean = problem.weights @ labels / problem.weights.sum()
+    source[problem.index] = problem.weights[:, None] * (labels - mean)
+    solved = shifted_solve(
+        graph, _LEAK * graph.masses, 1.0, source, tol=_START_TOL, max_iter=_START_MAX_ITER
+    )
+    return scaled(solved.x), solved.n_iter
+
+
+def scaled(values: Array) -> Array:
+    """Values (n, c) at a size of about one, as first classes are taken of."""
+    unit = float(values.std(dtype=np.float64)) * np.sqrt(values.shape[1])
+    return np.asarray(values / values.dtype.type(unit if unit > 0 else 1.0))
+
+
+def first_codes(problem: VolumeProblem, reach: Array) -> Array:
+    """Classes of all points by the reach of the labels, balanced."""
+    softness = np.inf if problem.exact else SOFTEST
+    found = balance(
+        reach, problem.prior, temperature_of(problem), softness, masses=problem.sizes, tol=_ROUGH
+    )
+    return np.asarray((reach + found.offsets).argmax(axis=1))
+
+
+def believed_volumes(labels: Array) -> Array:
+    """Volumes that the numbers of labels say, with half a label more of each class.
+
+    The mean of what is believed after labels of points drawn at random, by Jeffreys' prior. Equal
+    numbers, such as one label a class, make equal volumes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (l, c)
+        Shares of the classes at labelled points.
+    """
+    counts = (labels > 0).sum(axis=0) + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def shifted_solve(
+    graph: GraphOperator,
+    diagonal: Array,
+    s: float,
+    right: Array,
+    *,
+    held: Array | None = None,
+    start: Array | None = None,
+    tol: float = TOL,
+    max_iter: int = _RESOLVENT_MAX_ITER,
+) -> Solved:
+    """Solve (diag + sL) F = right, some of the rows of F held at 0.
+
+    Parameters
+    ----------
+    graph : GraphOperator
+    diagonal : ndarray of shape (n,)
+        Not negative, and positive where nothing else holds a row.
+    s : float
+        > 0.
+    right : ndarray of shape (n, c)
+        What it says of held rows does not count.
+    held : ndarray of int, optional
+        Rows at 0, whose equations are left out; none by default.
+    start : ndarray of shape (n, c), optional
+        0 in held rows.
+    tol : float
+        Of the residual, relative to the right-hand side.
+    """
+    right = right.astype(graph.dtype, copy=held is not None)
+    whole = (diagonal + s * graph.degrees).astype(graph.dtype)  # the diagonal of diag + sD - sW
+    if held is not None:
+        right[held] = 0
+
+    def apply(F: Array) -> Array:
+        image = graph.neighbors(F)
+        image *= graph.dtype.type(-s)
+        image += whole[:, None] * F
+        if held is not None:  # cutting the rows out would copy the block twice
+            image[held] = 0
+        return image
+
+    return conjugate_gradient(apply, right, whole, start=start, tol=tol, max_iter=max_iter)
+
+
+def resolvent(
+    problem: VolumeProblem, shares: Array, s: float, *, start: Array | None = None, tol: float = TOL
+) -> Solved:
+    """F of shares at a scale; see the module."""
+    masses = problem.graph.masses
+    right = masses.astype(shares.dtype)[:, None] * shares
+    right[problem.index] += problem.pull.astype(right.dtype)
+    diagonal = masses + problem.clamp
+    if shares.shape[1] != 2:
+        return shifted_solve(problem.graph, diagonal, s, right, start=start, tol=tol)
+    # Rows of F sum to one as those of Q and Y do: of two columns one says all.
+    begin = None if start is None else start[:, 1:]
+    found = shifted_solve(problem.graph, diagonal, s, right[:, 1:], start=begin, tol=tol)
+    x = np.hstack([1 - found.x, found.x])
+    residual = np.hstack([-found.residual, found.residual])
+    return found._replace(x=x, residual=residual, optimality=np.tile(found.optimality, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Scales in the order of their contrasts, and what finding them took."""
+
+    scales: tuple[Scale, ...]
+    n_iter: int
+
+
+def scales_of_contrast(problem: VolumeProblem, shares: Array, wanted: Sequence[float]) -> Scales:
+    """The scales at which the resolvent leaves so much of the contrast of some shares.
+
+    The contrast is |F - mean| / |Q - mean| in the metric of the degrees: 1 at the scale 0, falling
+    as the scale grows. So scales are free of the units of the weights and of the density of the
+    graph. Where parts of a graph do not hang together contrast may never fall so low: the scale is
+    then the one beyond which it hardly falls, with the contrast that it leaves.
+
+    Parameters
+    ----------
+    problem : VolumeProblem
+    shares : ndarray of shape (n, c)
+    wanted : sequence of float
+        Contrasts between 0 and 1, ascending: from the coarsest scale to the finest.
+    """
+    spread = partial(_spread, problem.graph.masses)
+    whole = spread(shares)
+    if not whole > 0:
+        return Scales(tuple(Scale(1.0, 1.0) for _ in wanted), 0)
+    positions, contrasts = [], []
+    s, F, n_iter = _FINEST, None, 0
+    while s <= _COARSEST:
+        found = resolvent(problem, shares, s, start=F)
+        F, n_iter = found.x, n_iter + found.n_iter
+        positions.append(np.log(s))
+        contrasts.append(spread(F) / whole)
+        falls = len(contrasts) < 3 or contrasts[-3] - contrasts[-1] > _ENOUGH
+        if contrasts[-1] < wanted[0] or (s > 1 and not falls):
+            break
+        s *= _STEP
+    # Interpolation asks for ascending values.
+    falling = np.minimum.accumulate(contrasts)[::-1]
+    at = np.interp(wanted, falling, np.array(positions)[::-1])
+    left = np.maximum(wanted, falling[0])
+    return Scales(
+        tuple(Scale(float(np.exp(x)), float(c)) for x, c in zip(at, left, strict=True)), n_iter
+    )
+
+
+def _spread(masses: Array, F: Array) -> float:
+    """|F - mean| in the metric of the degrees."""
+    mean = masses @ F / masses.sum()
+    return float(np.sqrt(masses @ ((F - mean) ** 2).sum(axis=1)))
+
+
+def laplace(problem: VolumeProblem) -> Partition:
+    """Part the points by harmonic functions."""
+    graph, index = problem.graph, problem.index
+    mean = label_shares(problem)
+    held = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
+    held[index] = problem.labels - mean  # so that what labels do not reach stays at their mean
+    right = graph.neighbors(held)
+    alone = graph.masses - graph.degrees  # 0 but for points without neighbours, whose L is 0
+    found = shifted_solve(graph, alone, 1.0, right, held=index, tol=_TOL, max_iter=_MAX_ITER)
+    held += found.x
+    energy = float(column_dot(held, graph.laplacian(held)).sum() / 2)
+    scores = assigned(problem, held + mean.astype(graph.dtype))
+    return Partition(
+        scores,
+        positive_shares(problem, scores),
+        energy,
+        (Descent("laplace", (energy,)),),
+        max(1, found.n_iter),
+        found.status,
+        float(found.optimality.max(initial=0.0)),
+    )
+
+
+def poisson(problem: VolumeProblem) -> Partition:
+    """Part the points by Poisson learning."""
+    U, n_iter, mixed = poisson_values(problem)
+    source = _source(problem)
+    energy = _energy(problem, U, source)
+    mean = label_shares(problem)
+    scores = U * (problem.prior / mean) if problem.exact else U
+    scores = _in_one_unit(problem, source, scores, mean)
+    unit = float(np.abs(scores).mean(dtype=np.float64)) or 1.0
+    scores = assigned(problem, scores)
+    status = Status.CONVERGED if mixed <= 1 / problem.n_points else Status.MAX_ITER
+    return Partition(
+        scores,
+        soft_shares(problem, scores, unit),
+        energy,
+        (Descent("poisson", (energy,)),),
+        n_iter,
+        status,
+        mixed,
+    )
+
+
+def poisson_values(problem: VolumeProblem) -> tuple[Array, int, float]:
+    """U (n, c), the steps and how far the walk is from its limit (largest entry).
+
+    Parts of the graph in which all sources vanish have U = 0, wherever the walk is there: on two
+    points it goes to and fro for ever.
+    """
+    graph = problem.graph
+    d = graph.masses.astype(graph.dtype)[:, None]
+    source = _source(problem)
+    reached = _reached(problem, source)
+    source = source.astype(graph.dtype)
+    walker = np.zeros((problem.n_points, 1), dtype=graph.dtype)
+    walker[problem.index] = 1 / len(problem.index)
+    limit = _limit(problem, walker)
+    U = np.zeros_like(source)
+    n_iter, gap = 0, np.inf
+    while n_iter < _LEAST or (gap > 1 / problem.n_points and n_iter < _MOST):
+        step = graph.laplacian(U)
+        np.subtract(source, step, out=step)
+        step /= d
+        U += step
+        walker -= graph.laplacian(walker / d)
+        gap = float(np.abs(walker - limit)[reached].max(initial=0.0))
+        n_iter += 1
+    labels = graph.component_labels
+    n_parts = int(labels.max()) + 1
+    mass = np.bincount(labels, graph.masses, n_parts)
+    for column in U.T:
+        column -= (np.bincount(labels, graph.masses * column, n_parts) / mass)[labels]
+    return U, n_iter, gap
+
+
+def _source(problem: VolumeProblem) -> Array:
+    """Y - mean y at the labels, the mean over those of their part of the graph."""
+    parts = problem.graph.component_labels[problem.index]
+    n_parts = int(parts.max()) + 1
+    weights = np.bincount(parts, problem.weights, n_parts)
+    found = np.zeros((problem.n_points, problem.n_classes))
+    for column, y in zip(found.T, problem.labels.T, strict=True):
+        total = np.bincount(parts, problem.weights * y, n_parts)
+        mean = total[parts] / weights[parts]
+        column[problem.index] = problem.weights * (y - mean)
+    return found
+
+
+def _limit(problem: VolumeProblem, walker: Array) -> Array:
+    """Where the walk ends: the degrees, by the labels of every part."""
+    graph = problem.graph
+    labels = graph.component_labels
+    begun = np.bincount(labels, walker[:, 0])
+    mass = np.bincount(labels, graph.masses)
+    return (graph.masses * (begun / mass)[labels])[:, None]
+
+
+def _in_one_unit(problem: VolumeProblem, source: Array, scores: Array, mean: Array) -> Array:
+    """Values at a size of about one; where all sources vanish, shares over their mean.
+
+    U is in units of one over a weight, which shares are not: side by side the answer would depend
+    on the units of the graph.
+    """
+    labels, reached = problem.graph.component_labels, _reached(problem, source)
+    unit = float(np.abs(scores[reached]).mean(dtype=np.float64)) if reached.any() else 1.0
+    scores = scores / scores.dtype.type(unit)
+    if reached.all():
+        return np.asarray(scores)
+    shares = np.tile(mean, (int(labels.max()) + 1, 1))
+    for part in np.unique(labels[problem.index]):
+        held = problem.labels[labels[problem.index] == part]
+        shares[part] = held.mean(axis=0)
+    return np.asarray(np.where(reached[:, None], scores, (shares - mean)[labels]))
+
+
+def _reached(problem: VolumeProblem, source: Array) -> Array:
+    """Points of the parts of the graph with sources."""
+    labels = problem.graph.component_labels
+    active = np.zeros(int(labels.max()) + 1, dtype=bool)
+    active[labels[problem.index[source[problem.index].any(axis=1)]]] = True
+    return np.asarray(active[labels])
+
+
+def _energy(problem: VolumeProblem, U: Array, source: Array) -> float:
+    """1/2 tr U'LU - tr U'source."""
+    quadratic = (U * problem.graph.laplacian(U)).sum(dtype=np.float64)
+    return float(quadratic / 2 - (U * source).sum(dtype=np.float64))
+
+
+def random_walk(problem: VolumeProblem) -> Partition:
+    """Part the points by the visits of walkers from each class."""
+    graph, mean = problem.graph, label_shares(problem)
+    weighted = problem.weights[:, None] * problem.labels
+    right = np.zeros((problem.n_points, problem.n_classes), dtype=graph.dtype)
+    right[problem.index] = weighted / weighted.sum(axis=0)
+    # (1 - alpha) D + alpha L = D - alpha W.
+    leak = (1 - _ALPHA) * graph.masses
+    found = shifted_solve(graph, leak, _ALPHA, right, tol=_TOL, max_iter=_WALK_MAX_ITER)
+    visits = np.maximum(found.x, 0).astype(np.float64)
+    total = visits.sum(axis=1, keepdims=True)
+    reached = total > 0
+    shares = np.where(reached, visits / np.where(reached, total, 1.0), mean)
+    scores = assigned(problem, shares)
+    quadratic = float((found.x * (right + found.residual)).sum(dtype=np.float64))
+    energy = -quadratic / 2  # of 1/2 tr F'(D - alpha W)F - tr F'Y at its minimum
+    return Partition(
+        scores,
+        positive_shares(problem, scores),
+        energy,
+        (Descent("random walk", (energy,)),),
+        max(1, found.n_iter),
+        found.status,
+        float(found.optimality.max()),
+    )
