@@ -20,7 +20,7 @@ from lapwing.exceptions import (
     LongFitWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.graphs.default import default_graphs
+from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.embedded.least_squares import FeatureSide, MatrixSide

@@ -24,7 +24,7 @@ from lapwing.estimators import manifold_cv, path
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.path import Scores
 from lapwing.exceptions import FewLabelsWarning, LongFitWarning
-from lapwing.graphs.default import default_graphs
+from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.manifold import path as solver

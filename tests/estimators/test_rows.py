@@ -125,7 +125,7 @@ PASSES = {
 def test_points_are_never_read_whole_and_in_so_many_passes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lapwing.graphs.row_points._LEAST_BYTES", 4000)
+    monkeypatch.setattr("lapwing.graphs.row_search._LEAST_BYTES", 4000)
     X, y = _points()
     rows = CountedRows(ArrayRows(X))
     model = CLASSIFIERS[name].fit(rows, y)

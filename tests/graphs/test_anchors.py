@@ -18,7 +18,7 @@ from sklearn.base import clone
 from lapwing import AnchorGraph, AnchorGraphClassifier
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs import AnchorLaplacian, Anchors, build_laplacian
-from lapwing.graphs.simplex import GAP, simplex_weights
+from lapwing.graphs.anchors import GAP, simplex_weights
 from tests.helpers.data import gaussian_points, labeled_clusters
 from tests.helpers.graphs import anchor_laplacian
 

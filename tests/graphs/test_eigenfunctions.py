@@ -12,8 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs import eigenfunctions, rotation
-from lapwing.graphs.eigenfunctions import density_eigenfunctions, fit_eigenfunctions
-from lapwing.graphs.rotation import principal_rotation
+from lapwing.graphs.eigenfunctions import (
+    density_eigenfunctions,
+    fit_eigenfunctions,
+    principal_rotation,
+)
 from tests.helpers.data import factorial, labeled_clusters
 
 clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)

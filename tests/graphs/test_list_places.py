@@ -10,9 +10,8 @@ import pytest
 
 from lapwing._rows import ArrayRows
 from lapwing.graphs import row_search
-from lapwing.graphs.list_places import ListPlaces, centers_of_lists
-from lapwing.graphs.row_points import RowPoints
-from lapwing.graphs.row_search import _Search
+from lapwing.graphs.ann import ListPlaces, centers_of_lists
+from lapwing.graphs.row_search import RowPoints, _Search
 
 faiss = pytest.importorskip("faiss", reason="faiss is not installed")
 

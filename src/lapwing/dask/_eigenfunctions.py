@@ -17,13 +17,14 @@ from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
 from lapwing.estimators.progress import Stages
 from lapwing.graphs.eigenfunctions import (
     Histograms,
+    Rotation,
     bins_between,
     check_bins,
     divided,
     eigenfunctions_of,
+    rotation_along,
 )
 from lapwing.graphs.order_statistics import quantiles
-from lapwing.graphs.rotation import Rotation, rotation_along
 from lapwing.spaces import EigenfunctionSum
 
 

@@ -28,10 +28,9 @@ from lapwing.dask._tall import Tall
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.base import CSR, tidy
-from lapwing.graphs.list_reading import ListReading
-from lapwing.graphs.points import DIFFERENCE_BYTES, SPARE
-from lapwing.graphs.points import Points as SearchPoints
-from lapwing.graphs.ties import TIE, nearest_of
+from lapwing.graphs.row_search import ListReading
+from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE, nearest_of
+from lapwing.graphs.search import Points as SearchPoints
 from lapwing.graphs.weights import heat
 from lapwing.linalg import center_of
 

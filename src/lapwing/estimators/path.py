@@ -23,7 +23,7 @@ from lapwing.estimators.progress import Stages
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.estimators.updates import Kept, Updatable
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
-from lapwing.graphs.default import default_graphs
+from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 from lapwing.spaces import Space

@@ -9,13 +9,10 @@ from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors
 from lapwing.graphs.base import GraphRecipe
-from lapwing.graphs.default import default_graph
-from lapwing.graphs.eigenfunctions import Eigenfunctions
-from lapwing.graphs.laplacian import Laplacian
+from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
+from lapwing.graphs.laplacian import Laplacian, ScaledLaplacian
 from lapwing.graphs.neighbors import KNNGraph
-from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian
-from lapwing.graphs.rotation import Rotation
-from lapwing.graphs.scaled import ScaledLaplacian
+from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian, default_graph
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
-from lapwing.graphs.base import CSR, check_affinity, check_points
-from lapwing.graphs.parameters import check_recipe, one_of
+from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe, one_of
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
     WEIGHTS,

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.graphs.base import CSR, check_power, check_values, tidy
-from lapwing.graphs.scaled import ScaledLaplacian
+from lapwing.graphs.laplacian import ScaledLaplacian
 
 _COPIES = 4  # of the affinity that are alive while it is made and checked
 _ENTRY_BYTES = 12  # a float64 and a 32-bit index

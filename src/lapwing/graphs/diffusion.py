@@ -22,8 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
-from lapwing.graphs.laplacian import Laplacian, sparse_product
-from lapwing.graphs.order import near_order
+from lapwing.graphs.laplacian import Laplacian, near_order, sparse_product
 
 
 @dataclass(frozen=True, eq=False)

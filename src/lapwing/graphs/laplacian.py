@@ -11,13 +11,15 @@ vertex has a zero row and column in both, so f is free there (errata L1).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from numbers import Real
+from typing import Any, Protocol, cast
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from lapwing._arrays import Array, even_blocks, row_blocks
 from lapwing._host.threads import available_threads, share
@@ -29,13 +31,14 @@ from lapwing.graphs.base import (
     check_values,
     consecutive_rows,
 )
-from lapwing.graphs.scaled import ScaledLaplacian
 
 # Multiplications of one sparse product above which threads pay: below, cutting the rows costs as
 # much as it gains (2 cores, n = 2007 and 6000, k = 10).
 _THREADED_WORK = 30_000_000
 
 _ROWS = 2**18  # whose edges are weighed at a time
+
+_HUBS = 1000  # neighbours that the end of an edge has, on the average
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,3 +249,110 @@ def sparse_product(L: CSR, F: Array) -> Array:
 
     share(n_threads, multiply, even_blocks(L.indptr, n_threads))
     return out
+
+
+class PowerOperator(Protocol):
+    """L^p: what `ScaledLaplacian` asks of `Laplacian` and `AnchorLaplacian`."""
+
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+
+    def apply(self, F: Any) -> Array:
+        """L^p F."""
+
+    def diagonal(self) -> Array:
+        """About the diagonal of L^p: that of L, to the power p."""
+
+    @property
+    def norm_bound(self) -> float:
+        """Upper bound of the norm of L^p."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledLaplacian:
+    """The operator gamma L^p on the values of functions at n points, and a function of them.
+
+    Made by `Laplacian.scaled` and `AnchorLaplacian.scaled`.
+
+    Attributes
+    ----------
+    operator : Laplacian or AnchorLaplacian
+        L^p.
+    gamma : float
+        Weight of the graph term, finite and at least 0.
+    """
+
+    operator: PowerOperator
+    gamma: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.gamma, Real) and 0 <= self.gamma < math.inf):
+            raise ValueError(f"gamma={self.gamma!r} must be a finite number of at least 0.")
+
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+        return self.operator.n_points
+
+    def apply(self, F: Any) -> Array:
+        """Apply gamma L^p to the values F.
+
+        Parameters
+        ----------
+        F : array-like of shape (n,) or (n, n_columns)
+            Values at the points.
+
+        Returns
+        -------
+        ndarray of the shape of F
+            A new array, in the precision that L^p answers in.
+        """
+        return self.gamma * self.operator.apply(F)
+
+    def __call__(self, F: Any) -> Array:
+        """Do as `apply`, for those who ask for a function."""
+        return self.apply(F)
+
+    def diagonal(self) -> Array:
+        """About the diagonal of gamma L^p, for preconditioners.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64
+            gamma times the p-th powers of the diagonal of L. For p = 1 the diagonal itself; beyond,
+            L^p would have to be formed.
+        """
+        return self.gamma * self.operator.diagonal()
+
+    @property
+    def norm_bound(self) -> float:
+        """Upper bound of the norm of gamma L^p."""
+        return self.gamma * self.operator.norm_bound
+
+
+def near_order(matrix: CSR) -> Array:
+    """The order of reverse Cuthill and McKee ([1]_): breadth first, from an end of each part.
+
+    Where a few points are neighbours of most others nothing is near, and sorting their neighbours
+    would take the square of their number: the points stay in the order that they have.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n)
+        With an entry for every two neighbours, both ways.
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
+        Of each place, the number of the point that comes there.
+
+    References
+    ----------
+    .. [1] E. Cuthill and J. McKee, "Reducing the bandwidth of sparse symmetric matrices", ACM
+       National Conference, 157-172, 1969.
+    """
+    neighbors = np.diff(matrix.indptr).astype(np.float64)
+    if neighbors @ neighbors > _HUBS * matrix.nnz:
+        return np.arange(len(neighbors))
+    return np.asarray(reverse_cuthill_mckee(matrix, symmetric_mode=True))

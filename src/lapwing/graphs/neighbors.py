@@ -15,11 +15,9 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
-from lapwing.graphs.base import CSR, check_points
-from lapwing.graphs.parameters import check_recipe, one_of
-from lapwing.graphs.points import DIFFERENCE_METRICS, Points
+from lapwing.graphs.base import CSR, check_points, check_recipe, one_of
 from lapwing.graphs.row_search import scan_rows, search_rows
-from lapwing.graphs.search import Neighbors, sklearn_neighbors
+from lapwing.graphs.search import DIFFERENCE_METRICS, Neighbors, Points, sklearn_neighbors
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
     WEIGHTS,

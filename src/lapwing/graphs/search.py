@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, is_sparse
-from lapwing.graphs.points import DIFFERENCE_METRICS, SPARE, Points
-from lapwing.graphs.ties import TIE, Nearest, complete, nearest_of
+from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._rows import blocks_of, is_rows, moments_of
+from lapwing.linalg import center_of, shifted
 
 # MB of distances that scikit-learn holds at a time where it computes them in row blocks; its own
 # default is 1 GB, more than everything else in a fit on 10^4 points.
 _WORKING_MEMORY = 64
+
+DIFFERENCE_METRICS = ("euclidean", "cosine")
+SPARE = 8  # candidates beyond those asked for, as a search by products may confuse close calls
+_SMALL, _LARGE = 1e-9, 1e15  # largest entries whose differences are squared in float32 without loss
+# Of squared distances made of products: what they may miss a known one by, of it and of the norms.
+_SLACK, _ROUNDINGS = 1e-9, 32
+_UNIT_ROUNDINGS = 8  # of a length between unit vectors
+DIFFERENCE_BYTES = 2**24  # in memory at a time: 16 MB, as several copies of them are alive
+
+# Relative difference of float64 lengths up to which they are one: sums of the same squares in
+# another order. Points of a continuous distribution never come that close.
+TIE = 1e-12
+_SINGLE_TIE = 1e-5  # float32 lengths beyond which float64 ones need no look
+_FACTOR, _LEAST = 4, 64  # see `most_neighbors`
+_BLOCK_BYTES = 2**25  # of distances of points with ties to all points
+_SPREAD = 1e6  # makes lots of numbers that differ little; their rounding stays below _DIGITS
+_DIGITS = 6
+_COLUMN_DIGITS = 9  # of numbers for columns, which are around 1
+_ROUNDS = 3  # after which columns of random one-hot codes were told apart
 
 
 @dataclass(frozen=True)
@@ -145,3 +168,381 @@ def brute_force(points: Points, rows: Array, k: int) -> Nearest:
         search = NearestNeighbors(n_neighbors=m, algorithm="brute").fit(points.search)
         candidates = search.kneighbors(points.search[rows], return_distance=False)
     return points.nearest(rows, candidates, k)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points whose Euclidean neighbours are the neighbours that are looked for.
+
+    Attributes
+    ----------
+    search : ndarray or csr of shape (n, d)
+        What a search gets: centred for the Euclidean metric (which no shift changes), rows of
+        unit length for the cosine (|u - v|^2 / 2 = 1 - cos).
+    source : ndarray or csr of shape (n, d)
+        What lengths are computed from: the original points for the Euclidean metric, so that
+        centring rounds no length; else `search`.
+    metric : str
+        One of `DIFFERENCE_METRICS`.
+    scale : float
+        By which both were divided.
+    """
+
+    search: Any
+    source: Any
+    metric: str
+    scale: float = 1.0
+
+    @classmethod
+    def prepare(cls, X: Any, metric: str) -> Points:
+        """Points of X (n, d), dense or sparse."""
+        if metric == "cosine":
+            unit = unit_rows(X)
+            return cls(unit, unit, metric)
+        X, scale = _squarable(X)
+        return cls(shifted(X, center_of(X)), X, metric, scale)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.search.shape[0])
+
+    def distances(self, lengths: Array) -> Array:
+        """Euclidean lengths between rows of `source`, in the metric and the units asked for."""
+        return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
+
+    def nearest(self, rows: Array, candidates: Array, k: int) -> Nearest:
+        """Best k of the candidates, by length and then by index, with the ties among the others.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (b,)
+            Points of which neighbours are looked for.
+        candidates : ndarray of int of shape (b, m), m >= k
+            Different ones for each point, itself possibly among them; -1 for none.
+        k : int
+
+        Returns
+        -------
+        Nearest
+            With Euclidean lengths; inf where there were too few candidates.
+        """
+        candidates = np.sort(candidates, axis=1)
+        lengths = self.lengths(rows, candidates)
+        # By index, not by distance 0: a point's duplicates are its neighbours.
+        lengths[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
+        exact = self._exact if self.source.dtype == np.float32 else None
+        return nearest_of(rows, candidates, lengths, k, self.n, exact, self.slack)
+
+    def _exact(self, rows: Array, ends: Array) -> Array:
+        return self.lengths(rows, ends, np.float64)
+
+    @property
+    def slack(self) -> float:
+        """Rounding of the lengths between rows that were divided by theirs."""
+        scaled = self.metric == "cosine"
+        return _UNIT_ROUNDINGS * float(np.finfo(self.source.dtype).eps) if scaled else 0.0
+
+    @cached_property
+    def _double(self) -> Points:
+        source = self.source.astype(np.float64)
+        # Centred anew: float32 has rounded the centred points.
+        search = source if self.search is self.source else shifted(source, center_of(source))
+        return Points(search, source, self.metric, self.scale)
+
+    @cached_property
+    def _squares(self) -> Array:
+        return np.asarray(row_norms(self.search, squared=True))
+
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+        if self.search.dtype != np.float64:
+            return self._double._as_far(rows, ends, self.slack)
+        return self._as_far(rows, ends, self.slack)
+
+    def _as_far(self, rows: Array, ends: Array, slack: float) -> Array:
+        radii = self.lengths(rows, ends[:, None])[:, 0]
+        own = self._squares[rows]
+        off = np.asarray(safe_sparse_dot(self.search[rows], self.search.T, dense_output=True))
+        off *= -2
+        off += self._squares
+        off += (own - radii**2)[:, None]
+        np.abs(off, out=off)
+        size = own + (np.sqrt(own) + radii) ** 2  # no point at that distance has a larger norm
+        allowed = _SLACK * radii**2 + _ROUNDINGS * np.finfo(np.float64).eps * size
+        allowed += slack * (2 * radii + slack)
+        return np.asarray(off <= allowed[:, None])
+
+    def lengths(self, rows: Array, ends: Array, dtype: Any = None) -> Array:
+        """Euclidean lengths |x_i - x_j| for i of rows (b,) and j of ends (b, m), float64.
+
+        Computed in the precision of the points, or in another.
+        """
+        dtype = np.dtype(dtype or self.source.dtype)
+        m, d = ends.shape[1], self.source.shape[1]
+        sparse = sp.issparse(self.source)
+        mean_row = self.source.nnz / self.n * 2 if sparse else d
+        lengths = np.empty(ends.shape)
+        compute = _sparse_lengths if sparse else _dense_lengths
+        width = int(m * mean_row + 1) * dtype.itemsize
+        for block in row_blocks(len(rows), width, DIFFERENCE_BYTES):
+            lengths[block] = compute(self.source, rows[block], ends[block], dtype)
+        return lengths
+
+
+def _dense_lengths(X: Array, rows: Array, ends: Array, dtype: Any) -> Array:
+    difference = X[ends].astype(dtype, copy=False)
+    difference -= X[rows][:, None, :]
+    return np.asarray(np.sqrt(np.einsum("bmd,bmd->bm", difference, difference)))
+
+
+def _sparse_lengths(X: Any, rows: Array, ends: Array, dtype: Any) -> Array:
+    starts, stops = X[np.repeat(rows, ends.shape[1])], X[ends.ravel()]
+    difference = starts.astype(dtype, copy=False) - stops.astype(dtype, copy=False)
+    squared = difference.multiply(difference).sum(axis=1)
+    return np.sqrt(np.asarray(squared, dtype=np.float64)).reshape(ends.shape)
+
+
+def _squarable(X: Any) -> tuple[Any, float]:
+    """X / scale and the scale: 1, or a power of 2 where squares would overflow or underflow."""
+    largest = float(max(X.max(), -X.min()))
+    if largest == 0 or _SMALL < largest < _LARGE:
+        return X, 1.0
+    scale = 2.0 ** (math.frexp(largest)[1] - 1)  # rounds nothing
+    return X / X.dtype.type(scale), scale
+
+
+def unit_rows(X: Any, extra: bool | None = None) -> Any:
+    """Rows of unit length; zero rows get a direction of their own, all of them the same one.
+
+    A zero row has no angle. So it is taken as equal to other zero rows and orthogonal to
+    everything else (distance 1); left at the origin, it would lie closer to every point than an
+    orthogonal one does and become a hub. (sklearn's `normalize` takes short rows for zero.)
+    That direction is one more column, where there is a zero row, or as `extra` says.
+    """
+    sparse = sp.issparse(X)
+    largest = abs(X).max(axis=1).toarray().ravel() if sparse else np.abs(X).max(axis=1)
+    empty = largest == 0
+    unit = divide_rows(X, np.where(empty, 1, largest))  # first, so that no square overflows
+    unit = divide_rows(unit, np.where(empty, 1, row_norms(unit)).astype(X.dtype))
+    if not (empty.any() if extra is None else extra):
+        return unit
+    own = empty[:, None].astype(unit.dtype)
+    return sp.hstack([unit, sp.csr_array(own)], format="csr") if sparse else np.hstack([unit, own])
+
+
+def divide_rows(X: Any, divisors: Array) -> Any:
+    """Rows of X, dense or CSR, each divided by a number."""
+    sparse = bool(sp.issparse(X))
+    if not sparse:
+        return X / divisors[:, None]
+    scaled = X.copy()
+    scaled.data /= np.repeat(divisors, np.diff(X.indptr))
+    return scaled
+
+
+def most_neighbors(k: int) -> int:
+    """Neighbours of a point at most, ties with the k-th included.
+
+    Many enough that ties are mostly kept (up to 64, or 4 k), few enough that memory and products
+    grow by a known factor where all points are equally far.
+    """
+    return max(_FACTOR * k, _LEAST)
+
+
+class Nearest(NamedTuple):
+    """The k nearest of some points, and what is known of ties with the k-th."""
+
+    lengths: Array  # (b, k), ascending
+    indices: Array  # (b, k)
+    tied: Array  # (t, 2): further pairs (row, neighbour) as far apart as the row's k-th neighbour
+    open: Array  # rows all of whose candidates beyond k tie: there may be more such points
+
+
+class Tying(Protocol):
+    """Points in which ties can be looked for."""
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+
+    @property
+    def source(self) -> Any:
+        """Their values (n, d), dense or sparse."""
+
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        """Which points (b, n) are as far from rows (b,) as the points `ends` (b,) are."""
+
+
+def nearest_of(
+    rows: Array,
+    candidates: Array,
+    lengths: Array,
+    k: int,
+    n: int,
+    exact: Callable[[Array, Array], Array] | None = None,
+    slack: float = 0.0,
+) -> Nearest:
+    """Best k of the candidates, by length and then by index, and the ties among the others.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (b,)
+    candidates : ndarray of int of shape (b, m), m >= k
+        Ascending, different ones for each row.
+    lengths : ndarray of shape (b, m)
+        inf for what is no candidate.
+    k : int
+    n : int
+        Number of points.
+    exact : callable, optional
+        (rows, ends) -> lengths in float64, where those given are of float32.
+    slack : float
+        What equal lengths may differ by because the points themselves are rounded.
+    """
+    order = np.argsort(lengths, axis=1, kind="stable")
+    lengths = np.take_along_axis(lengths, order, 1)
+    indices = np.take_along_axis(candidates, order, 1)
+    last, others = lengths[:, k - 1 : k], lengths[:, k:]
+    found = np.isfinite(others)
+    tied = found & (others <= last * (1 + (TIE if exact is None else _SINGLE_TIE)) + slack)
+    if exact is not None:
+        look = np.flatnonzero(tied.any(axis=1))
+        told = exact(rows[look], indices[look])
+        tied[look] &= np.abs(told[:, k:] - told[:, k - 1 : k]) <= TIE * told[:, k:] + slack
+    more = tied.any(axis=1) & (tied | ~found).all(axis=1) & (found.sum(axis=1) + k < n - 1)
+    at, which = np.nonzero(tied)
+    pairs = np.stack([rows[at], indices[:, k:][at, which]], axis=1)
+    return Nearest(lengths[:, :k], indices[:, :k], pairs, rows[more])
+
+
+def complete(points: Tying, found: Nearest, k: int) -> Nearest:
+    """Look at all points for the rows that are open.
+
+    Parameters
+    ----------
+    points : Tying
+    found : Nearest
+        Of all points.
+    k : int
+    """
+    if not len(found.open):
+        return found
+    first, second = lots(points.source)
+    lengths, indices = found.lengths, found.indices.copy()
+    room, extra = most_neighbors(k), [found.tied[~np.isin(found.tied[:, 0], found.open)]]
+    for block in row_blocks(len(found.open), 8 * points.n, _BLOCK_BYTES):
+        rows = found.open[block]
+        for i, tied in zip(rows, points.as_far(rows, indices[rows, -1]), strict=True):
+            tied[i] = False
+            closer = indices[i, ~tied[indices[i]]]
+            among = np.flatnonzero(tied)
+            if len(closer) + len(among) > room:
+                key = np.round(_lot(first[i], first[among]), _DIGITS) % 1
+                drawn = np.lexsort((_lot(second[i], second[among]), key))
+                among = among[drawn[: room - len(closer)]]
+            cut = k - len(closer)
+            indices[i, len(closer) :] = among[:cut]
+            extra.append(np.stack([np.full(len(among) - cut, i), among[cut:]], axis=1))
+    return Nearest(lengths, indices, np.concatenate(extra), found.open[:0])
+
+
+def _lot(one: float, others: Array) -> Array:
+    """Numbers in [0, 1) for pairs of points, the same both ways.
+
+    Of the pair, and not of the other point alone, which would be drawn by all points if by one.
+    """
+    return np.asarray((one + others) * _SPREAD % 1)
+
+
+def lots(X: Any) -> tuple[Array, Array]:
+    """Two numbers for each point, made of its values: the order of the rows has no part in them.
+
+    Parameters
+    ----------
+    X : ndarray, sparse or Rows of shape (n, d)
+
+    Returns
+    -------
+    first : ndarray of shape (n,)
+        Nor has the order of the columns or a shift of all points, up to rounding. Points that
+        become one another when columns that nothing tells apart are swapped have the same number.
+    second : ndarray of shape (n,)
+        Different for different points, by a fixed random direction.
+    """
+    n, d = X.shape
+    # From the least value of each column on: a shift of all points changes nothing.
+    least, largest = _ranges_of_columns(X)
+    largest = np.where(largest > 0, largest, largest.max(initial=0.0) or 1.0)
+    # Brought to one size, no column drowns another.
+    scale, units = 1 / largest, _units(largest)
+    start = least * scale
+    first = np.zeros(n)
+    # A column is told by the values in it, then by the rows that those are in, and so on.
+    for _ in range(_ROUNDS):
+        weights = _column_weights(X, scale, start, first)
+        first = _along(X, scale, start, np.where(_alike(weights), units * weights, weights))
+        first /= max(float(np.abs(first).max()), np.finfo(np.float64).tiny)
+    return first, _along(X, scale, start, np.random.default_rng(0).normal(size=d))
+
+
+def _ranges_of_columns(X: Any) -> tuple[Array, Array]:
+    """Least value of each column, and how far the largest is above it."""
+    if is_rows(X):
+        moments = moments_of(X)
+        least, largest = moments.low, moments.high
+    else:
+        least, largest = X.min(axis=0), X.max(axis=0)
+        if is_sparse(least):
+            least, largest = least.toarray().ravel(), largest.toarray().ravel()
+    least = np.asarray(least, dtype=np.float64)
+    return least, np.asarray(largest - least)
+
+
+def _units(largest: Array) -> Array:
+    """A number for each column, made of its size among the others: distances tell these apart.
+
+    Logarithms of the parts of the numbers: a power of 2 for all of them changes no digit.
+    """
+    mantissas, exponents = np.frexp(np.append(largest, largest.max(initial=0.0)))
+    logarithms = np.log2(mantissas)
+    sizes = (logarithms[-1] - logarithms[:-1]) + (exponents[-1] - exponents[:-1])
+    return np.asarray(1 + sizes)
+
+
+def _alike(weights: Array) -> Array:
+    """Which numbers are equal to another, rounding apart."""
+    _, which, counts = np.unique(
+        np.round(weights, _COLUMN_DIGITS), return_inverse=True, return_counts=True
+    )
+    return np.asarray(counts[which] > 1)
+
+
+def _along(X: Any, scale: Array, start: Array, direction: Array) -> Array:
+    projected = np.empty(X.shape[0])
+    for rows, points in blocks_of(X, 8 * X.shape[1]):
+        if is_sparse(points):
+            projected[rows] = points @ (scale * direction) - start @ direction
+        else:
+            projected[rows] = (points * scale - start) @ direction
+    return projected
+
+
+def _column_weights(X: Any, scale: Array, start: Array, phases: Array) -> Array:
+    """A number for each column, made of its values and the phases of their rows, in any order."""
+    total = np.zeros(X.shape[1])
+    for rows, points in blocks_of(X, 8 * X.shape[1]):
+        phase = 5 * phases[rows]
+        if is_sparse(points):
+            # As if no value were stored, and then what the stored ones change.
+            zeros = -3 * start
+            total += (np.cos(zeros) - 1) * np.cos(phase).sum() - np.sin(zeros) * np.sin(phase).sum()
+            values = (points @ sp.diags_array(scale)).tocsr()
+            phase = np.repeat(phase, np.diff(values.indptr))
+            zeros = zeros[values.indices]
+            waves = np.cos(3 * values.data + zeros + phase) - np.cos(zeros + phase)
+            total += np.bincount(values.indices, waves, X.shape[1])
+        else:
+            values = 3 * (points * scale - start)
+            total += (np.cos(values + phase[:, None]) - np.cos(phase)[:, None]).sum(axis=0)
+    return np.asarray(total / X.shape[0])

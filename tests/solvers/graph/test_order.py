@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing import LapERLSClassifier
-from lapwing.graphs.order import near_order
+from lapwing.graphs.laplacian import near_order
 from lapwing.solvers.graph import registry as order_module
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes
 from tests.helpers.volumes import blob_problem
