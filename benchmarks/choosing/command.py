@@ -1,7 +1,7 @@
 """Choosing a method with few labels: errors of what `compare` chooses, and of what it estimates.
 
 Prints the errors of the families, of the choice and of the best family of each set in hindsight;
-the estimates beside the truth; and the constants of `lapwing.model_selection.calibration`, fitted
+the estimates beside the truth; and the constants of `lapwing.model_selection.evidence`, fitted
 again. Each set is judged with constants from sets of other origin. The evidence of each draw is
 kept in the output folder, so that a run that was stopped goes on, and rules can be studied. Draws
 with another ``--size`` that the folder holds take part in the constants: run 600 points first.
@@ -33,7 +33,7 @@ from benchmarks.shared.archives import DataError
 from benchmarks.shared.options import add_choice, add_run_options
 from benchmarks.shared.output import say, write_results
 from benchmarks.shared.tables import Table
-from lapwing.model_selection.calibration import CONSTANTS
+from lapwing.model_selection.evidence import CONSTANTS
 
 _QUICK_SETS = ("g50c", "digit1")
 

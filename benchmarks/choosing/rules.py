@@ -13,10 +13,15 @@ from scipy.stats import beta
 
 from benchmarks.choosing.problems import SOURCES, Task
 from benchmarks.choosing.records import Record, Row
-from lapwing.model_selection.calibration import CONSTANTS, Constants, estimate_error, posterior
 from lapwing.model_selection.candidates import LABELS_ALONE
 from lapwing.model_selection.comparison import in_order
-from lapwing.model_selection.evidence import Evidence
+from lapwing.model_selection.evidence import (
+    CONSTANTS,
+    Constants,
+    Evidence,
+    estimate_error,
+    posterior,
+)
 
 _ROUNDS = 3  # of choosing and fitting to what was chosen
 _BOUNDS = (0.003, 0.99)  # of an error: a beta distribution has no mass at 0 and 1
@@ -157,7 +162,7 @@ def _evidence(row: Row, constants: Constants) -> Evidence:
 
 
 def _likeliest(rows: Sequence[Row], weights: np.ndarray, start: Constants) -> Constants:
-    """The reproducibility's slope is left as it is, see `lapwing.model_selection.calibration`."""
+    """The reproducibility's slope is left as it is, see `lapwing.model_selection.evidence`."""
     errors = np.clip([row.error for row in rows], *_BOUNDS)
 
     def constants(parameters: np.ndarray) -> Constants:

@@ -15,8 +15,8 @@ from benchmarks.choosing.problems import SOURCES, Source, Task, draw, tasks
 from benchmarks.choosing.records import Record, Row, gather, of_other_sizes, read
 from benchmarks.choosing.rules import chosen, fitted, larger_of_both, outcomes
 from benchmarks.shared.data import Data
-from lapwing.model_selection.calibration import CONSTANTS
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
+from lapwing.model_selection.evidence import CONSTANTS
 
 TASK = Task("g50c", 3, "equal", 0)
 

@@ -38,9 +38,13 @@ from lapwing.objectives.embedded import (
     spectral_side,
 )
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.least_squares import KernelSide, least_squares
-from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    FeatureSystem,
+    KernelSide,
+    graph_least_squares,
+    least_squares,
+)
 from lapwing.spaces import FullKernelSpace, LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.problems import DenseTerm

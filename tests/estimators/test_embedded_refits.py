@@ -12,8 +12,7 @@ from lapwing import AffinityGraph, KNNGraph, Landmarks, LapERLSClassifier, LapER
 from lapwing.estimators.embedded import EmbeddedRefits
 from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
-from lapwing.solvers.embedded.least_squares import KernelSide
-from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem, KernelSide
 from tests.helpers.data import labeled_clusters, labeled_curve
 
 UNNORMALIZED = KNNGraph(5, normalized=False, power=1)

@@ -39,7 +39,7 @@ from lapwing.exceptions import (
 from lapwing.graphs import Laplacian
 from lapwing.losses import Hinge, TargetKind
 from lapwing.losses.registry import loss_names
-from lapwing.solvers.manifold import kinks, libsvm
+from lapwing.solvers.manifold import kinks
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -865,7 +865,7 @@ def test_not_converged(estimator: Any) -> None:
 
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
 def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
-    monkeypatch.setattr(libsvm, "_MAX_STEPS", 1)
+    monkeypatch.setattr(kinks, "_MAX_STEPS", 1)
     monkeypatch.setattr(kinks, "_ROUNDS", 1)  # the method of multipliers goes on after libsvm
     caught = told(lambda: estimator.fit(X, labels(type(estimator))))
     texts = [str(w.message) for w in caught if w.category is ConvergenceWarning]

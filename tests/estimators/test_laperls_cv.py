@@ -23,8 +23,8 @@ from lapwing.exceptions import (
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
-from lapwing.solvers.embedded.least_squares import FeatureSide, MatrixSide
 from lapwing.solvers.embedded.path import SpectralPath
+from lapwing.solvers.embedded.systems import FeatureSide, MatrixSide
 from tests.helpers.answers import coded_targets
 from tests.helpers.choices import chosen_of, usual_of
 from tests.helpers.counts import Counts

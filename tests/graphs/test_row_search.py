@@ -10,7 +10,7 @@ import pytest
 
 from lapwing._rows import ArrayRows, open_rows
 from lapwing.exceptions import LowRecallWarning
-from lapwing.graphs import KNNGraph, build_laplacian, row_points, row_search
+from lapwing.graphs import KNNGraph, build_laplacian, row_search
 from tests.helpers.rows import CountedRows, make_zarr
 
 METRICS = ("euclidean", "cosine")
@@ -24,7 +24,7 @@ def clouds(n: int = 900, d: int = 8, dtype: Any = np.float64) -> Any:
 
 @pytest.fixture(autouse=True)
 def several_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_points, "_LEAST_BYTES", 4000)
+    monkeypatch.setattr(row_search, "_LEAST_BYTES", 4000)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -108,7 +108,7 @@ def test_an_index_that_is_kept_takes_more(monkeypatch: pytest.MonkeyPatch) -> No
     class Wide:
         shape, dtype = (10**8, 512), np.dtype(np.float32)
 
-    search = row_search._Search(row_points.RowPoints(Wide(), "euclidean"), 5, 0.9, 0, 1)  # type: ignore[arg-type]
+    search = row_search._Search(row_search.RowPoints(Wide(), "euclidean"), 5, 0.9, 0, 1)  # type: ignore[arg-type]
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
     search.forecast(kept=False)
     with pytest.raises(MemoryError, match="with 512 bytes for each"):

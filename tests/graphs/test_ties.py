@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
-from lapwing.graphs import AnchorGraph, Anchors, KNNGraph, ties
+from lapwing.graphs import AnchorGraph, Anchors, KNNGraph, search
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import needs_faiss
 
@@ -51,8 +51,8 @@ def shuffled(X: Any, recipe: KNNGraph, seed: int = 1) -> tuple[np.ndarray, np.nd
 def test_the_order_of_rows_does_not_matter_where_distances_tie(
     name: str, dtype: Any, arguments: dict[str, Any], bound: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ties, "_FACTOR", 1)
-    monkeypatch.setattr(ties, "_LEAST", bound)
+    monkeypatch.setattr(search, "_FACTOR", 1)
+    monkeypatch.setattr(search, "_LEAST", bound)
     X = TIED[name].astype(dtype)
     for k in (2, 5):
         W, V = shuffled(X, KNNGraph(k, **arguments))
@@ -64,40 +64,40 @@ def test_the_order_of_rows_does_not_matter_where_distances_tie(
 
 @pytest.mark.parametrize("name", ["one-hot", "standardised", "binary"])
 def test_nor_does_the_order_of_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ties, "_LEAST", 7)
-    monkeypatch.setattr(ties, "_FACTOR", 1)
+    monkeypatch.setattr(search, "_LEAST", 7)
+    monkeypatch.setattr(search, "_FACTOR", 1)
     X = TIED[name]
     turned = X[:, np.random.default_rng(2).permutation(X.shape[1])]
     W = KNNGraph(4, weights="binary").affinity(X)
     assert (KNNGraph(4, weights="binary").affinity(turned) != W).nnz == 0
-    dense, sparse = ties.lots(X), ties.lots(sp.csr_array(X))
+    dense, sparse = search.lots(X), search.lots(sp.csr_array(X))
     assert_allclose(sparse, dense, atol=1e-12)
-    assert_allclose(ties.lots(turned)[0], dense[0], atol=1e-12)
+    assert_allclose(search.lots(turned)[0], dense[0], atol=1e-12)
     assert len(np.unique(dense[1])) == len(X)
 
 
 def test_columns_of_other_units_are_told_apart_as_distances_tell_them() -> None:
     square = np.array([(a, b) for a in range(9) for b in range(9)], dtype=float)
-    assert len(np.unique(ties.lots(square)[0].round(9))) < 50  # (a, b) is (b, a) otherwise
+    assert len(np.unique(search.lots(square)[0].round(9))) < 50  # (a, b) is (b, a) otherwise
     for units in ([1, 2.54], [8, 1], [1e-200, 1e200]):
         X = square * units
-        first, _ = ties.lots(X)
+        first, _ = search.lots(X)
         assert len(np.unique(first.round(9))) == 81
-        assert_allclose(ties.lots(X[:, ::-1])[0], first, atol=1e-12)
+        assert_allclose(search.lots(X[:, ::-1])[0], first, atol=1e-12)
     # A unit of the whole and columns of zeros tell nothing.
     X = square * [1, 2.54]
-    assert_allclose(ties.lots(8 * np.insert(X, 1, 0.0, axis=1))[0], ties.lots(X)[0], atol=1e-12)
-    assert_array_equal(ties.lots(np.zeros((3, 2)))[0], 0)
+    assert_allclose(search.lots(8 * np.insert(X, 1, 0.0, axis=1))[0], search.lots(X)[0], atol=1e-12)
+    assert_array_equal(search.lots(np.zeros((3, 2)))[0], 0)
 
 
 def test_neither_does_a_shift_of_all_points() -> None:
     X = np.random.default_rng(0).integers(-2, 3, size=(60, 4)).astype(float)
-    first, second = ties.lots(X)
+    first, second = search.lots(X)
     for container in (np.asarray, sp.csr_array):
-        shifted = ties.lots(container(X + 5.0))
+        shifted = search.lots(container(X + 5.0))
         assert_allclose(shifted[0], first, atol=1e-12)
         assert_allclose(shifted[1], second, atol=1e-12)
-    assert_allclose(ties.lots(sp.csr_array(X))[0], first, atol=1e-12)
+    assert_allclose(search.lots(sp.csr_array(X))[0], first, atol=1e-12)
 
 
 @pytest.mark.parametrize("arguments", SEARCHES)
@@ -111,7 +111,7 @@ def test_all_points_at_the_kth_distance_are_neighbours(
     np.fill_diagonal(lengths, np.inf)
     recipe = KNNGraph(3, weights="binary", **arguments)
     within = lengths <= np.sort(lengths, axis=1)[:, 2:3] + 1e-9
-    assert within.sum(axis=1).max() <= ties.most_neighbors(3)  # all of them can be kept
+    assert within.sum(axis=1).max() <= search.most_neighbors(3)  # all of them can be kept
     assert within.sum(axis=1).max() > 3
     assert_array_equal(recipe.affinity(X).toarray() > 0, within | within.T)
     found = recipe.neighbors(X)
@@ -126,7 +126,7 @@ def test_no_more_ties_than_a_bound_are_kept(arguments: dict[str, Any]) -> None:
         found = KNNGraph(k, **arguments).neighbors(X)
         starts, counts = np.unique(found.tied[:, 0], return_counts=True)
         assert_array_equal(starts, np.arange(150))
-        assert_array_equal(counts + k, ties.most_neighbors(k))
+        assert_array_equal(counts + k, search.most_neighbors(k))
         for i in range(150):
             mine = [*found.indices[i], *found.tied[found.tied[:, 0] == i, 1]]
             assert len({*mine, i}) == len(mine) + 1

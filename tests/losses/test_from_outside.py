@@ -31,7 +31,8 @@ from lapwing.losses import as_loss as as_labeled
 from lapwing.losses.registry import loss_names
 from lapwing.solvers import Status, dual, newton, pcg
 from lapwing.solvers.low_density.methods import METHODS, Method, scheduled
-from lapwing.solvers.manifold import kinks, reduced
+from lapwing.solvers.manifold import dual as reduced
+from lapwing.solvers.manifold import kinks
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.outside import (
     CauchyBump,

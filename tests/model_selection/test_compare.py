@@ -36,12 +36,18 @@ from lapwing.model_selection import (
     leave_one_out,
     reproducibility,
 )
-from lapwing.model_selection.calibration import CONSTANTS, effective_counts, estimate_error
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, RECIPES, SHEETS
 from lapwing.model_selection.comparison import in_order
-from lapwing.model_selection.evidence import Effort, objection_to, try_out
-from lapwing.model_selection.rounds import leave_out_rounds
-from lapwing.model_selection.trials import start
+from lapwing.model_selection.evidence import (
+    CONSTANTS,
+    Effort,
+    effective_counts,
+    estimate_error,
+    objection_to,
+    try_out,
+)
+from lapwing.model_selection.probabilities import leave_out_rounds
+from lapwing.model_selection.reproducibility import start
 from lapwing.model_selection.verdicts import Setting, caveats, verdict
 from lapwing.models import load_model, save_model
 from tests.helpers.data import labeled_clusters

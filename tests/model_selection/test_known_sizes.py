@@ -20,10 +20,17 @@ from lapwing.model_selection import (
     default_candidates,
     leave_one_out,
 )
-from lapwing.model_selection.calibration import CONSTANTS, estimate_error, posterior
-from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS, with_sizes
+from lapwing.model_selection.candidates import (
+    LABELS_ALONE,
+    SHEETS,
+    agreed_sizes,
+    guessing,
+    known_sizes,
+    label_rows,
+    with_sizes,
+)
 from lapwing.model_selection.comparison import in_order
-from lapwing.model_selection.sizes import agreed_sizes, guessing, known_sizes, label_rows
+from lapwing.model_selection.evidence import CONSTANTS, estimate_error, posterior
 from tests.helpers.data import around_corners
 from tests.model_selection.test_compare import row
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 
 from lapwing import S3VC, LapERLSClassifier, LapSVC
-from lapwing.model_selection.rounds import leave_out_rounds, make_rounds
-from lapwing.model_selection.trials import start
+from lapwing.model_selection.probabilities import leave_out_rounds, make_rounds
+from lapwing.model_selection.reproducibility import start
 from tests.helpers.data import labeled_clusters
 
 FAMILIES = [LapSVC(), LapSVC(class_prior="labels"), LapERLSClassifier(), S3VC()]

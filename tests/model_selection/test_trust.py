@@ -24,7 +24,7 @@ from lapwing import (
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.model_selection import reproducibility as reproducibility_function
 from lapwing.model_selection.leave_one_out import LeaveOneOut
-from lapwing.model_selection.trials import start
+from lapwing.model_selection.reproducibility import start
 from tests.estimators.test_prepare import EXAMPLES, data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
 

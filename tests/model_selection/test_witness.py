@@ -12,7 +12,7 @@ from lapwing import S3VC, LapSVC
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
-from lapwing.model_selection.witness import Witness, call_witness
+from lapwing.model_selection.reproducibility import Witness, call_witness
 
 SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
 GAP = Candidate("gap", S3VC(), CLUSTERS)

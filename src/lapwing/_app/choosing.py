@@ -40,10 +40,10 @@ from lapwing.model_selection.candidates import (
     Candidate,
     default_candidates,
     quick_candidates,
+    warn_of_failures,
     with_sizes,
 )
 from lapwing.model_selection.comparison import Asked, Comparison, compared
-from lapwing.model_selection.failures import warn_of_failures
 
 _SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it

@@ -32,7 +32,7 @@ from lapwing.estimators.progress import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import rows_to_label
-from lapwing.model_selection.sharpening import sharpen_untested
+from lapwing.model_selection.probabilities import sharpen_untested
 from lapwing.problem import distinct_rows
 
 N_NEXT = 10  # rows that are asked for

@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 
 from lapwing._tables.predictions import Predictions
 from lapwing.classes.probabilities import class_probabilities
-from lapwing.model_selection.sure import probability_right, sharpness_of, sure_rows
+from lapwing.model_selection.probabilities import probability_right, sharpness_of, sure_rows
 
 # Shares of right answers to be claimed, the best first: few labels can never say 99 %.
 LEVELS = (0.99, 0.95, 0.9)

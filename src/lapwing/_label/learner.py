@@ -32,7 +32,7 @@ from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
 from lapwing.model_selection.evidence import Effort, look
 from lapwing.model_selection.leave_one_out import of_trial as leave_out
-from lapwing.model_selection.trials import Trial
+from lapwing.model_selection.reproducibility import Trial
 
 # Five draws: what `compare` takes. Labels left out at once cost no fit, others are a sample.
 _EFFORT = Effort(n_draws=5, max_left_out=50, seed=0)

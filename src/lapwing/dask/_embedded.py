@@ -28,9 +28,8 @@ from lapwing.graphs import Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
-from lapwing.solvers.embedded.least_squares import FeatureSide
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
-from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSystem
+from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, FeatureSystem
 from lapwing.spaces import FittedFunction, Landmarks
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 

@@ -13,7 +13,7 @@ from lapwing.losses.registry import shown
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold import registry
-from lapwing.solvers.manifold.stopping import check_interval
+from lapwing.solvers.manifold.pcg import check_interval
 from lapwing.spaces import FullKernelSpace
 
 _LOG = logging.getLogger("lapwing")

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.manifold.stopping import (
+from lapwing.solvers.manifold.pcg import (
     MixedRule,
     StabilityRule,
     StoppingRule,

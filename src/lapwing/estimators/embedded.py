@@ -45,8 +45,6 @@ from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.least_squares import FeatureSide
-from lapwing.solvers.embedded.leave_one_out import left_out_values
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
@@ -55,7 +53,7 @@ from lapwing.solvers.embedded.methods import (
     EmbeddedSettings,
     require_matrices,
 )
-from lapwing.solvers.embedded.systems import EmbeddedResult
+from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, left_out_values
 from lapwing.solvers.embedded.tube import column_threads
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces import (

@@ -23,7 +23,7 @@ from lapwing.estimators.progress import Stages, Tick
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath
-from lapwing.solvers.ridge import Observations
+from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, Space
 from lapwing.spaces.full import ComputedKernel
 

@@ -40,12 +40,10 @@ from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
 from lapwing.solvers import Iteration, Result, Status
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
-from lapwing.solvers.manifold.dual import dual
-from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.one_step import one_step_values
-from lapwing.solvers.manifold.reduced import solve_reduced
+from lapwing.solvers.manifold.dual import dual, solve_reduced
+from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
+from lapwing.solvers.manifold.pcg import StoppingRule
 from lapwing.solvers.manifold.registry import SOLVERS, Run
-from lapwing.solvers.manifold.stopping import StoppingRule
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off

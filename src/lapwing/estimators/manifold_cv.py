@@ -24,7 +24,7 @@ from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios, sees_constants
-from lapwing.solvers.ridge import Observations
+from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
 

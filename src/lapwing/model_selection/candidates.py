@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import Array, is_sparse
 from lapwing._rows import rows_else
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.priors import read_prior
@@ -241,3 +243,86 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 def _is_wide(X: Any) -> bool:
     """Whether linear functions can tell any labels of the rows apart, as in texts."""
     return is_sparse(X) or (len(np.shape(X)) == 2 and np.shape(X)[1] > np.shape(X)[0])
+
+
+def sizes_told(estimator: Any, codes: Array, classes: Array) -> Array | None:
+    """Parts of the classes that an estimator was told by its user, be it to count the labels."""
+    prior = read_prior(getattr(estimator, "class_prior", None), codes, classes)
+    if prior is not None:
+        return prior
+    balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
+    return read_prior(balance, codes, classes) if hasattr(balance, "items") else None
+
+
+def known_sizes(estimator: Any, codes: Array, classes: Array) -> Array | None:
+    """The same where they are more than the labels say by themselves."""
+    by_labels = isinstance(prior := getattr(estimator, "class_prior", None), str)
+    if by_labels and prior == "labels":
+        return None
+    return sizes_told(estimator, codes, classes)
+
+
+def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:
+    """What candidates know of the sizes, so that all are judged by the same rows.
+
+    One that can hold no sizes, such as the supervised SVM of many rows, is judged by those that
+    the others know. None where no candidate was told any, or two were told different ones.
+    """
+    found = []
+    for one in candidates:
+        try:
+            found.append(known_sizes(last_step(one.estimator), codes, classes))
+        except ValueError:  # it is told where the candidate itself is tried
+            continue
+    known = [sizes for sizes in found if sizes is not None]
+    if not known or not all(np.allclose(sizes, known[0]) for sizes in known):
+        return None
+    return known[0]
+
+
+def guessing(n_classes: int, sizes: Array | None = None) -> float:
+    """Share of wrong answers of one that knows nothing but the sizes; equal ones by default."""
+    return 1 - 1 / n_classes if sizes is None else float(1 - (sizes**2).sum())
+
+
+def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
+    """How many rows drawn at random a label of each class stands for.
+
+    It is missed so many times as often as a row is. Labels whose numbers are in proportion to the
+    sizes stand for as many rows as they are, and so do those of equal classes.
+    """
+    if sizes is None:
+        return np.ones(n_classes)
+    return np.asarray((1 - sizes) / guessing(n_classes, sizes))
+
+
+def told(error: Exception) -> str:
+    """What is kept of an error: its first line, with its type where that alone may say little."""
+    # scikit-learn's errors go on for lines with advice.
+    said = str(error).strip().partition("\n")[0]
+    meant = isinstance(error, (ValueError, MemoryError)) and said
+    return said if meant else f"{type(error).__name__}: {said}"
+
+
+def refuse_if_all_failed(errors: Mapping[str, Exception], n_candidates: int) -> None:
+    """Raise where no candidate is left.
+
+    What all of them say alike is about the data, and is told as a fit would tell it.
+    """
+    if len(errors) < n_candidates:
+        return
+    first = next(iter(errors.values()))
+    if n_candidates > 1 and len({told(error) for error in errors.values()}) == 1:
+        raise first
+    said = " ".join(f"{name!r}: {told(error)}" for name, error in errors.items())
+    raise ValueError(f"No candidate can be fitted. {said}") from first
+
+
+def warn_of_failures(failed: Mapping[str, str], stacklevel: int) -> None:
+    """Warn of candidates that the comparison goes on without."""
+    for name, error in failed.items():
+        warnings.warn(
+            f"The candidate {name!r} cannot be fitted, and is left out: {error}",
+            FitFailedWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -32,21 +32,19 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     LABELS_ALONE,
     Candidate,
+    agreed_sizes,
     default_candidates,
     fits_again,
     last_step,
     quick_candidates,
-    with_sizes,
-)
-from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
-from lapwing.model_selection.failures import (
     refuse_if_all_failed,
     told,
     warn_of_failures,
+    with_sizes,
 )
-from lapwing.model_selection.sizes import agreed_sizes
+from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
+from lapwing.model_selection.reproducibility import call_witness
 from lapwing.model_selection.verdicts import TIE_DIGITS, Setting, caveats, finds_nothing, verdict
-from lapwing.model_selection.witness import call_witness
 from lapwing.problem import value_order
 
 _LOG = logging.getLogger("lapwing")

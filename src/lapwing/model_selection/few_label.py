@@ -20,11 +20,10 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.progress import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.candidates import Chooser, last_step
+from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures
 from lapwing.model_selection.comparison import Asked, Comparison, compared
 from lapwing.model_selection.evidence import Effort
-from lapwing.model_selection.failures import warn_of_failures
-from lapwing.model_selection.sharpening import sharpen_untested
+from lapwing.model_selection.probabilities import sharpen_untested
 
 
 @document

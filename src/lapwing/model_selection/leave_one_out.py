@@ -11,8 +11,8 @@ from lapwing._arrays import Array
 from lapwing._words import listed
 from lapwing.classes.labels import decode
 from lapwing.classes.voting import as_decisions, clearest_first, elect
-from lapwing.model_selection.sizes import label_rows
-from lapwing.model_selection.trials import Trial, start
+from lapwing.model_selection.candidates import label_rows
+from lapwing.model_selection.reproducibility import Trial, start
 
 _SHOWN = 5  # rows
 

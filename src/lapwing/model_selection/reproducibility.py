@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
+from lapwing.classes.volumes import prior_offsets
 from lapwing.classes.voting import coded_columns, elect
-from lapwing.estimators.prepared import Prepared, relabeled
-from lapwing.model_selection.trials import Trial, start
+from lapwing.estimators.prepared import Prepared, Refits, relabeled
+from lapwing.estimators.template import SemiSupervisedEstimator, prepare
+from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, known_sizes
+from lapwing.problem import value_order
 
 # A column of the deformed kernel costs 3 / n of its factorisation, so that half of the points make
 # one and a half; five draws take far fewer.
 _POOL_SHARE = 0.5
 _POOL_SIZE = 2000
+
+# Draws of labels, each of which costs a fit to the labels alone.
+_DRAWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,3 +287,148 @@ def _standard_error(values: Array, overlap: float) -> Array:
     if n < 2:
         return np.full(len(values), np.nan)
     return np.asarray(values.std(axis=1, ddof=1) * np.sqrt(1 / n + overlap))
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An estimator on its points.
+
+    Attributes
+    ----------
+    refits : Refits
+    """
+
+    refits: Refits
+
+    @property
+    def prepared(self) -> Prepared:
+        return self.refits.prepared
+
+    @property
+    def regression(self) -> bool:
+        return bool(self.refits.estimator._regression)
+
+    @property
+    def classes(self) -> Array:
+        return np.asarray(self.prepared.targets.attributes["classes_"])
+
+    @property
+    def sizes(self) -> Array | None:
+        """Parts of the classes that the estimator was told, which the labels do not say."""
+        codes = elect(self.prepared.problem.targets)
+        return known_sizes(self.refits.estimator, codes, self.classes)
+
+    @cached_property
+    def values(self) -> Array:
+        """Decision values on the points (n, c) from the labels as they are."""
+        return self.refits.values(self.prepared)
+
+    @cached_property
+    def ranks(self) -> Array:
+        """Ranks (n,) of the points by their values: draws do not depend on the places of rows."""
+        ranks = np.empty(self.prepared.problem.n_points, dtype=np.intp)
+        order = value_order(self.prepared.problem.X, pairwise=self.refits.estimator._pairwise())
+        ranks[order] = np.arange(len(order))
+        return ranks
+
+    def offsets(self, values: Array) -> Array | float:
+        """What a class prior adds to them."""
+        prior = self.prepared.targets.attributes.get("class_prior_")
+        if prior is None:
+            return 0.0
+        # of the rows, as the fit does: equal rows are one point but several members of a class
+        vertex = self.prepared.problem.vertex
+        return prior_offsets(values[vertex[vertex >= 0]], prior).offsets
+
+    def answers(self, values: Array) -> Array:
+        """Class codes, or values (n,) of a regression, of all points."""
+        if self.regression:
+            return values[:, 0]
+        return elect(values + self.offsets(values))
+
+
+def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
+    """Prepare an estimator, or a pipeline that ends in one, for trials.
+
+    The steps before the last are fitted to all points once: they see no labels that a trial would
+    have to forget, unless a step asks for y.
+
+    Raises
+    ------
+    TypeError
+        If it is no estimator of this library.
+    """
+    if isinstance(estimator, Pipeline):
+        steps = clone(estimator[:-1])
+        estimator = estimator[-1]
+        if len(steps):
+            X = steps.fit_transform(X, y)
+    if isinstance(estimator, Chooser):
+        raise TypeError(
+            f"{type(estimator).__name__} would choose an estimator anew for other labels. Fit it, "
+            "and give the one that it has chosen: model.best_estimator_."
+        )
+    if not isinstance(estimator, SemiSupervisedEstimator):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be tried with other labels. Give an estimator of "
+            "lapwing, or a Pipeline that ends in one; of searches give best_estimator_."
+        )
+    estimator = clone(estimator)
+    return Trial(estimator._refits(prepare(estimator, X, y, sample_weight)))
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """The labels alone.
+
+    Attributes
+    ----------
+    trial : Trial
+    """
+
+    trial: Trial
+
+    def against(self, codes: Array, seed: int) -> float:
+        """Share of the rows by which the witness contradicts an answer more than a right one.
+
+        In the mean over the classes of the answer, beyond one standard deviation of what chance
+        draws; 0 where nothing speaks against it.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows,)
+            The answer: class codes, -1 for rows that are left out.
+        seed : int
+        """
+        problem = self.trial.prepared.problem
+        answer = codes[problem.rows]
+        free = (problem.vertex >= 0) & ~problem.labeled_rows & (codes >= 0)
+        if (answer < 0).any() or not free.any():
+            return 0.0
+        own = self.trial.answers(self.trial.values)[problem.vertex]
+        seen = self._mean_of_classes(np.where(free, own != codes, np.nan)[None], codes)
+        changes, _ = changes_of(self.trial, answer, _DRAWS, seed)
+        by_chance = self._mean_of_classes(changes, codes)
+        if not len(by_chance):  # the draws label every row
+            return 0.0
+        return float(max(0.0, seen[0] - by_chance.mean() - by_chance.std()))
+
+    def _mean_of_classes(self, changes: Array, codes: Array) -> Array:
+        """What changes in the mean over the classes; draws that leave no row are left out."""
+        each = mean_of_classes(changes, codes, len(self.trial.classes))
+        there = ~np.isnan(each)
+        count = there.sum(axis=1)
+        return np.asarray(np.where(there, each, 0.0).sum(axis=1)[count > 0] / count[count > 0])
+
+
+def call_witness(
+    candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any
+) -> Witness | None:
+    """The first candidate of the labels alone; None without one, or if it cannot be fitted."""
+    for candidate in candidates:
+        if candidate.assumption == LABELS_ALONE:
+            try:
+                return Witness(start(candidate.estimator, X, y, sample_weight))
+            except Exception:  # it is told where the candidate itself is tried
+                return None
+    return None

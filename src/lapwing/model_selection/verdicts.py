@@ -11,10 +11,8 @@ from scipy.special import ndtr, ndtri
 
 from lapwing._arrays import Array
 from lapwing._words import listed, quoted
-from lapwing.model_selection.calibration import PROBABILITY
-from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
-from lapwing.model_selection.evidence import Evidence
-from lapwing.model_selection.sizes import guessing
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS, guessing
+from lapwing.model_selection.evidence import PROBABILITY, Evidence
 
 # An estimated error of so much of what guessing has is hardly better than that: it is told, and
 # at the second number the labels alone are used. With 0.7 there as well the regret changes by -0.2

@@ -10,9 +10,14 @@ import pytest
 
 from lapwing.objectives.embedded import GraphSide, spectral_side
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.least_squares import FeatureSide, KernelSide, MatrixSide
-from lapwing.solvers.embedded.leave_one_out import left_out_values
-from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    FeatureSide,
+    FeatureSystem,
+    KernelSide,
+    MatrixSide,
+    left_out_values,
+)
 from lapwing.spaces import LinearSpace
 from tests.helpers.problems import affinity, laplacian
 

@@ -12,13 +12,18 @@ from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import EpsilonInsensitive, Loss, Squared
 from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.least_squares import FeatureSide, MatrixSide
 from lapwing.solvers.embedded.methods import (
     EMBEDDED_METHODS,
     EmbeddedSettings,
     require_matrices,
 )
-from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    EmbeddedResult,
+    FeatureSide,
+    FeatureSystem,
+    MatrixSide,
+)
 from lapwing.spaces import FullKernelSpace, LinearSpace, full_map, landmark_map
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 from tests.helpers.spaces import random

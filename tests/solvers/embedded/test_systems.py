@@ -24,9 +24,13 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded import active_set, tube
-from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.least_squares import least_squares
-from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    EmbeddedResult,
+    FeatureSystem,
+    graph_least_squares,
+    least_squares,
+)
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace, landmark_map
 from lapwing.spaces.sums import Sums

@@ -13,16 +13,22 @@ from lapwing.losses import Hinge, SquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density import methods as s3vm
-from lapwing.solvers.low_density.cccp import RAMP, concave_convex, labeled_by
+from lapwing.solvers.low_density.cccp import (
+    assign,
+    concave_convex,
+    labeled_by,
+    minimize,
+    switch,
+    switch_labels,
+)
 from lapwing.solvers.low_density.methods import (
     METHODS,
+    RAMP,
     Method,
     Settings,
     local_minimum,
     minimize_low_density,
 )
-from lapwing.solvers.low_density.multipliers import minimize
-from lapwing.solvers.low_density.switching import assign, switch, switch_labels
 from lapwing.spaces import LinearSpace
 from tests.helpers.low_density import global_optimum, make_tiny, value_of
 from tests.solvers.low_density.test_multipliers import violation
@@ -367,7 +373,7 @@ def test_switches_keep_the_ratio_and_lower_the_losses():
 
 @pytest.mark.parametrize("doublings", [0, 10])
 def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
-    from lapwing.solvers.low_density import switching
+    from lapwing.solvers.low_density import cccp as switching
 
     counts, weights = [], []
     original = switching.labeled_by
@@ -393,7 +399,7 @@ def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
     [((0.5, 0.5), 9), ((-np.inf, np.inf), 6), ((0.2, 0.9), 7), ((1.0, 1.0), 11)],
 )
 def test_the_ratio_is_that_of_the_balance_or_of_the_labels(bias, positive):
-    from lapwing.solvers.low_density.methods import _n_positive
+    from lapwing.solvers.low_density.cccp import _n_positive
 
     tiny = make_tiny(0, symmetric=True, bias=bias)
     tiny = replace(

@@ -15,8 +15,8 @@ from lapwing.losses import GaussianBump, Hinge, SquaredHinge
 from lapwing.losses.augmented import ShiftedHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status
+from lapwing.solvers.low_density.cccp import minimize
 from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
-from lapwing.solvers.low_density.multipliers import minimize
 from lapwing.spaces import LinearSpace, full_map
 from tests.helpers.data import two_clouds
 from tests.helpers.low_density import make_tiny, value_of

@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers import Status
-from lapwing.solvers.manifold.closed_form import closed_form
-from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.reduced import reduced_solver, solve_reduced
+from lapwing.solvers.manifold.dual import reduced_solver, solve_reduced
+from lapwing.solvers.manifold.newton import closed_form, newton
 from lapwing.spaces.full import FullKernelSpace
 
 

@@ -11,8 +11,8 @@ from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, Squar
 from lapwing.solvers import dual
 from lapwing.solvers.manifold import leave_one_out, pieces
 from lapwing.solvers.manifold.deformed import DeformedKernel
+from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.reduced import solve_reduced
 from tests.helpers.outside import HuberHinge, Logistic
 from tests.helpers.problems import GRAPHS, make_case
 

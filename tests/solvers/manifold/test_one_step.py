@@ -7,9 +7,8 @@ import pytest
 
 from lapwing.losses import Squared, SquaredHinge
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.one_step import one_step_values
-from lapwing.solvers.manifold.reduced import solve_reduced
+from lapwing.solvers.manifold.dual import solve_reduced
+from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
 from tests.helpers.outside import HuberHinge, Logistic
 from tests.helpers.problems import GRAPHS, make_case
 

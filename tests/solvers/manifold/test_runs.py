@@ -14,7 +14,7 @@ from lapwing.classes.voting import elect
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import State
 from lapwing.solvers import Status, dual, newton, pcg
-from lapwing.solvers.manifold.stopping import (
+from lapwing.solvers.manifold.pcg import (
     MixedRule,
     StabilityRule,
     ValidationRule,

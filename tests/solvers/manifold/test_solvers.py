@@ -474,8 +474,8 @@ def test_coefficients_far_below_their_bound(loss, gamma_A):
 def test_the_method_of_multipliers_goes_on_where_libsvm_ends(monkeypatch):
     case = make_case(fit_intercept=True, loss=Hinge(), c=2)
     expected = dual(case.objective())
-    monkeypatch.setattr("lapwing.solvers.manifold.libsvm._MAX_STEPS", 1)
-    monkeypatch.setattr("lapwing.solvers.manifold.libsvm._polished", lambda *_: [])
+    monkeypatch.setattr("lapwing.solvers.manifold.kinks._MAX_STEPS", 1)
+    monkeypatch.setattr("lapwing.solvers.manifold.kinks._polished", lambda *_: [])
     found = dual(case.objective())
     assert found.status == Status.CONVERGED
     np.testing.assert_allclose(found.state.values, expected.state.values, atol=1e-6)

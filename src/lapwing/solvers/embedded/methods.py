@@ -10,9 +10,15 @@ from lapwing._host.memory import require_memory
 from lapwing._host.threads import available_threads
 from lapwing.losses import EpsilonInsensitive, Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units
-from lapwing.solvers.embedded.graph_cg import graph_least_squares
-from lapwing.solvers.embedded.least_squares import FeatureSide, KernelSide, MatrixSide
-from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
+from lapwing.solvers.embedded.systems import (
+    DenseSystem,
+    EmbeddedResult,
+    FeatureSide,
+    FeatureSystem,
+    KernelSide,
+    MatrixSide,
+    graph_least_squares,
+)
 from lapwing.solvers.embedded.tube import column_threads, tube_regression
 
 _MATRIX_BYTES = 8

@@ -4,7 +4,7 @@ The problem of `lapwing.objectives.embedded` is arrays here: the kernel matrix K
 features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
 (`GraphSide`). A system solves the problem with the loss replaced by the quadratic
 1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g: a step of LapESVR's interior point method.
-LapERLS, q = C, takes less of it (`lapwing.solvers.embedded.least_squares`). The multipliers
+LapERLS, q = C, takes less of it (`lapwing.solvers.embedded.systems`). The multipliers
 alpha = load - q r are the expansion coefficients, f = K alpha.
 
 All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
@@ -14,6 +14,7 @@ an extra condition there (errata E7, E8); the primal does not, as the loss ties 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -23,10 +24,14 @@ import scipy.linalg as sla
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot, spd_factor, spd_halves
-from lapwing.objectives.embedded import GraphSide
-from lapwing.solvers.base import Status
+from lapwing.objectives.embedded import EmbeddedObjective, GraphSide
+from lapwing.solvers.base import Status, verdict
+from lapwing.solvers.conjugate_gradient import conjugate_gradient
+from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.sums import Sums
+
+_HELD_ALONE = 0.99  # leverages beyond cost more than two digits
 
 
 class EmbeddedResult(NamedTuple):
@@ -329,3 +334,195 @@ class FeatureSystem:
             return Move(fit, residual, load - q[:, None] * residual)
 
         return solve
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSide(ABC):
+    """All of LapERLS but its labels and mu.
+
+    Attributes
+    ----------
+    eliminated : Elimination
+        f and b.
+    """
+
+    eliminated: Elimination
+
+    def system(self, side: GraphSide) -> Array:
+        """The matrix H + S (r, r)."""
+        return np.asarray(self.eliminated.curvature + side.curvature)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
+    def graph_coef(self, side: GraphSide) -> Array:
+        """The coefficients z (r, c) of the virtual labels."""
+        return np.asarray(spd_factor(self.system(side))(side.pull))
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def minimize(self, side: GraphSide) -> EmbeddedResult:
+        """The solution for the labels of a graph side, all columns at once."""
+        z = self.graph_coef(side)
+        fit = Fit(self.eliminated.coef @ z, self.eliminated.intercept @ z, z)
+        cost, optimality = self._measure(fit, side)
+        return EmbeddedResult(
+            fit.coef,
+            fit.intercept,
+            side.values(z),
+            cost / 2 + side.energy(z),
+            optimality,
+            1,
+            verdict(Status.CONVERGED, optimality),
+        )
+
+    @abstractmethod
+    def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
+        """|h|^2 + C r'r, and the relative residual of the linear equations; a column each."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixSide(KernelSide):
+    """With the kernel matrix.
+
+    Attributes
+    ----------
+    problem : DenseSystem
+        Its labels are not looked at.
+    C : float
+    """
+
+    problem: DenseSystem
+    C: float
+
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def of(cls, problem: DenseSystem, C: float) -> MatrixSide:
+        """Eliminate: the one step of order n^3."""
+        return cls(problem.eliminate(np.full(problem.n_points, float(C))), problem, float(C))
+
+    def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
+        f, g = self.problem.K @ fit.coef, side.values(fit.graph_coef)
+        residual = f + fit.intercept - g
+        norm = np.maximum(column_dot(fit.coef, f), 0)
+        cost = norm + self.C * column_dot(residual, residual)
+        return cost, _relative(fit.coef / self.C + residual, g)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSide(KernelSide):
+    """With features, whose normal equations are summed in one pass over the points.
+
+    Attributes
+    ----------
+    equations : ndarray of shape (m + r (+ 1), m + r (+ 1))
+        Their matrix, for (w, z, b), without the graph side.
+    """
+
+    equations: Array
+
+    @classmethod
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def of(cls, problem: FeatureSystem, C: float) -> FeatureSide:
+        """Eliminate: the one pass over the points."""
+        H = problem.normal_matrix(np.full(problem.n_points, float(C)))
+        return cls(problem.eliminate(H), H)
+
+    def of_function(self) -> Array:
+        """The equations of (w, b) alone, as of values that are given."""
+        m, r = len(self.eliminated.coef), len(self.eliminated.curvature)
+        own = np.r_[0:m, m + r : len(self.equations)]
+        return np.asarray(self.equations[np.ix_(own, own)])
+
+    def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
+        z = slice(len(fit.coef), len(fit.coef) + len(fit.graph_coef))
+        theta = np.vstack([fit.coef, fit.graph_coef, fit.intercept[None]])[: len(self.equations)]
+        defect = self.equations @ theta
+        defect[z] += side.curvature @ fit.graph_coef - side.pull
+        norm = column_dot(fit.coef, fit.coef)
+        return norm + _loss_of_equations(fit, side), _relative(defect, side.pull)
+
+
+def least_squares(problem: DenseSystem | FeatureSystem, C: float) -> EmbeddedResult:
+    """LapERLS for the labels of a problem."""
+    if isinstance(problem, DenseSystem):
+        return MatrixSide.of(problem, C).minimize(problem.side)
+    return FeatureSide.of(problem, C).minimize(problem.side)
+
+
+def _loss_of_equations(fit: Fit, side: GraphSide) -> Array:
+    """C r'r of a solution without a pass over the points, as r = Z w + b - basis z.
+
+    w = -C Z'r, 1'r = 0 and C basis'r = S z - h give z'(h - S z) - |w|^2, in which h - S z is a sum
+    over the residuals at the labels.
+    """
+    z = fit.graph_coef
+    misfit, values = side.misfit(z), side.values_at(side.index, z)
+    force = column_dot(values, side.weights[:, None] * misfit) - column_dot(z, side.smoothness(z))
+    return np.asarray(np.maximum(force - column_dot(fit.coef, fit.coef), 0))
+
+
+def _relative(defect: Array, reference: Array) -> Array:
+    size = np.sqrt(column_dot(reference, reference))
+    return np.asarray(np.sqrt(column_dot(defect, defect)) / np.where(size > 0, size, 1.0))
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the optimality
+def graph_least_squares(
+    objective: EmbeddedObjective,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 20_000,
+    on_iteration: Callable[[], bool] = lambda: False,
+) -> EmbeddedResult:
+    """Minimise (33) by conjugate gradient, the graph as an operator.
+
+    Parameters
+    ----------
+    objective : EmbeddedObjective
+        Without a basis of g, in a space with G = I.
+    tol : float, default=1e-8
+        Of the residual, relative to the right-hand side.
+    max_iter : int, default=20000
+    on_iteration : callable, optional
+        Called after every iteration; True stops.
+    """
+    C, n = objective.C, objective.n_points
+    index, weights, targets = objective.index, objective.weights, objective.targets
+    kernel = FunctionRegression.factor(objective.space, C, objective.fit_intercept)
+    right = np.zeros((n, targets.shape[1]))
+    np.add.at(right, index, weights[:, None] * targets)
+    held = np.bincount(index, weights, minlength=n)
+
+    def apply(g: Array) -> Array:
+        return kernel.inverse(g) + objective.smoothness(g) + held[:, None] * g
+
+    # The diagonal of P^-1 is at most C, which is near enough for a preconditioner: the exact one
+    # would take another pass over the features.
+    diagonal = C + held + np.maximum(objective.smoothness.diagonal(), 0)
+    g, optimality, n_iter, status, _ = conjugate_gradient(
+        apply, right, diagonal, tol=tol, max_iter=max_iter, on_iteration=on_iteration
+    )
+    w, b = kernel.regress(g)
+    loss = C * kernel.squares(g, w, b)
+    misfit = targets - g[index]
+    # g'L^p g is not negative: below 0 it is rounding.
+    smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
+    value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
+    return EmbeddedResult(w, b, g, value, optimality, n_iter, status)
+
+
+class LeftOut(NamedTuple):
+    """Virtual labels at the observations by the solutions without them."""
+
+    values: Array  # (l, c)
+    told: Array  # (l,) bool: whether digits are left
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is not told
+def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOut:
+    """Leave every observation of a graph side out, in O(l r^2 + r^3)."""
+    forward, backward = spd_halves(kernel.system(side))
+    g = side.values_at(side.index, backward(forward(side.pull)))
+    half = forward(side.rows(side.index).T * np.sqrt(side.weights))
+    leverage = column_dot(half, half)
+    told = leverage <= _HELD_ALONE
+    ratio = np.where(told, leverage / (1 - leverage), 0.0)
+    return LeftOut(g - ratio[:, None] * (side.targets - g), told)

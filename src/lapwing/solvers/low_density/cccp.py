@@ -1,15 +1,7 @@
-r"""Concave-convex steps on the ramp loss of unlabelled points (Collobert et al.'s UniverSVM).
+"""Methods of S3VC that keep the labels of unlabelled points fixed for a while.
 
-The loss on an unlabelled score is min(1 - S, max(0, 1 - |f|)), the symmetric hinge cut off at
-height 1 - S: two ramp losses, one for each label, less a constant. Every step replaces it by a
-convex bound that touches it at the present scores: the hinge of the present sign where |f| >= S,
-the constant nearer to zero, where a point pulls at nothing until the others have moved it. The step
-is then an SVM with all points labelled, and no step goes up. UniverSVM linearises the concave part
-instead (two hinges a point and a slope); the bound here is below that one and costs half.
-
-With S = 0 the loss is the symmetric hinge itself and the end point a local minimum of it: no sign
-disagrees with its score. In place of the hinge any loss of the margin serves, whose value for the
-nearer label the loss on unlabelled points then is (`UnlabeledLoss.label_loss`).
+The concave-convex procedure, label switching, and the method of multipliers that solves the convex
+problem between two changes of the labels under a balance constraint.
 """
 
 from __future__ import annotations
@@ -19,13 +11,28 @@ from dataclasses import replace
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.losses.augmented import Augmented, augmented
+from lapwing.losses.base import Loss
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
-from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
-from lapwing.solvers.low_density.multipliers import minimize
+from lapwing.solvers.low_density.lbfgs import Minimum, OnStep, descend, reference
 
 RAMP = 0.3  # S, UniverSVM's option -S as the QN-S3VM paper sets it (Section 4.1.4)
-_ROUNDS = 100
+_CCCP_ROUNDS = 100
+
+DOUBLINGS = 10
+_REFITS = 100  # a weight
+# Swaps for less than rounding would go back and forth for ever.
+_GAIN = 1e-9  # relative: swaps that gain less are ties
+
+_ROUNDS = 60
+_FIRST_PENALTY = 10.0  # over the mean squared norm of the observations' points
+_SLOW = 0.25  # a round that leaves more than this of the violation makes the next one stiffer
+_STIFFER = 5.0
+_STIFFEST = 1e6  # times the first
+_EXHAUSTED = 3  # slow rounds that rounding has ended: there are no more digits
+_INNER = 0.1  # least gradient of a round, relative to the one wanted: its error goes into beta
+_LOOSE = 0.1  # gradient of a round, relative to the violation that it is to improve
 
 
 def labeled_by(
@@ -70,7 +77,7 @@ def concave_convex(
     minimum: Minimum | None = None
     function = start
     seen: list[Array] = []
-    for _ in range(_ROUNDS):
+    for _ in range(_CCCP_ROUNDS):
         f = objective.values(function)[objective.unlabeled]
         labels = np.where(f >= 0, 1.0, -1.0)
         weights = np.where(np.abs(f) >= ramp, objective.unlabeled_weights, 0.0)
@@ -92,3 +99,176 @@ def concave_convex(
             break
     assert minimum is not None
     return replace(minimum, value=objective.value(function))
+
+
+def assign(scores: Array, n_positive: int) -> Array:
+    """Labels -1 and +1, the n_positive highest scores positive; the first of equals first."""
+    labels = np.full(len(scores), -1.0)
+    labels[np.argsort(-scores, kind="stable")[:n_positive]] = 1.0
+    return labels
+
+
+def switch(loss: Loss, labels: Array, scores: Array, weights: Array) -> Array:
+    """Labels after swapping all pairs whose swap lowers the weighted losses."""
+    gain = weights * 2 * (loss.value(labels, scores) - loss.value(-labels, scores))
+    positive, negative = np.flatnonzero(labels > 0), np.flatnonzero(labels < 0)
+    positive = positive[np.argsort(-gain[positive], kind="stable")]
+    negative = negative[np.argsort(-gain[negative], kind="stable")]
+    pairs = min(len(positive), len(negative))
+    together = gain[positive[:pairs]] + gain[negative[:pairs]]
+    worth = int(np.count_nonzero(together > _GAIN * np.max(weights, initial=0.0)))
+    switched = labels.copy()
+    switched[positive[:worth]] = -1.0
+    switched[negative[:worth]] = 1.0
+    return switched
+
+
+def switch_labels(
+    objective: LowDensityObjective,
+    start: Function,
+    *,
+    n_positive: int,
+    tol: float,
+    max_iter: int,
+    doublings: int = DOUBLINGS,
+    on_step: OnStep | None = None,
+) -> Minimum:
+    """Anneal the weight of the switched labels up to C*.
+
+    Parameters
+    ----------
+    objective : LowDensityObjective
+        Its loss is that of all labels; its unlabelled loss is not looked at.
+    start : Function
+        What the first labels are by: the supervised solution.
+    n_positive : int
+        Unlabelled points that are to be positive, throughout.
+    tol : float
+        Of every SVM.
+    max_iter : int
+        L-BFGS iterations in all.
+    doublings : int
+        Of the weight up to C*; 0 begins there.
+    on_step : function, optional
+    """
+    minimum: Minimum | None = None
+    function = start
+    labels = assign(objective.values(start)[objective.unlabeled], n_positive)
+    for doubling in range(-doublings, 1):
+        weights = 2.0**doubling * objective.unlabeled_weights
+        for _ in range(_REFITS):
+            minimum = minimize(
+                labeled_by(objective, labels, weights),
+                function,
+                tol=tol,
+                # One budget for all descents: `max_iter` bounds the fit, not each of its SVMs.
+                max_iter=max(1, max_iter - (minimum.n_iter if minimum else 0)),
+                on_step=on_step,
+            ).after(minimum)
+            function = minimum.function
+            if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
+                return replace(minimum, value=objective.value(function))
+            switched = switch(
+                objective.loss, labels, objective.values(function)[objective.unlabeled], weights
+            )
+            if np.array_equal(switched, labels):
+                break
+            labels = switched
+    assert minimum is not None
+    return replace(minimum, value=objective.value(function))
+
+
+def minimize(
+    objective: LowDensityObjective,
+    start: Function,
+    *,
+    tol: float,
+    max_iter: int,
+    multipliers: Array | None = None,
+    on_step: OnStep | None = None,
+) -> Minimum:
+    """Go down to a local minimum of an objective, kinks included.
+
+    Parameters
+    ----------
+    objective : LowDensityObjective
+        Its loss may have kinks; L-BFGS minimises one without as it is. The loss on unlabelled
+        points must have none.
+    start : Function
+    tol : float
+        Relative norm of the gradient, and scores' distance from where they belong, to stop at.
+    max_iter : int
+        L-BFGS iterations in all.
+    multipliers : ndarray of shape (l,), optional
+        The first ones, if something is known of them: slopes of the losses at the solution.
+    on_step : function, optional
+    """
+    if objective.loss.kind.differentiable:
+        return descend(objective, start, tol=tol, max_iter=max_iter, on_step=on_step)
+    scale = reference(objective)
+    loss = _augmented(objective, multipliers)
+    # the weights are in the loss
+    smooth = replace(objective, loss=loss, weights=np.ones(len(objective.weights)))
+    minimum: Minimum | None = None
+    violation, tolerance, exhausted = np.inf, 1e-2, 0
+    for _ in range(_ROUNDS):
+        budget = max_iter - (minimum.n_iter if minimum else 0)
+        minimum = descend(
+            smooth,
+            minimum.function if minimum else start,
+            tol=max(tolerance, _INNER * tol),
+            max_iter=max(1, budget),
+            scale=scale,
+            on_step=on_step,
+        ).after(minimum)
+        slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.function))
+        before = violation
+        violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
+        left = minimum.optimality
+        if max(left, violation) <= tol:  # by the pull of all labels: a rough measure
+            size = min(_size(objective, minimum.function), scale)
+            left, scale = left * scale / size, size
+        minimum = replace(minimum, optimality=max(left, violation))
+        if minimum.status == Status.CALLBACK:
+            break
+        if minimum.optimality <= tol:
+            minimum = replace(minimum, status=Status.CONVERGED)
+            break
+        exhausted += minimum.status == Status.PRECISION and violation > _SLOW * before
+        if exhausted == _EXHAUSTED:
+            break
+        if minimum.n_iter >= max_iter:
+            minimum = replace(minimum, status=Status.MAX_ITER)
+            break
+        stiffer = violation > _SLOW * before and loss.penalty < _STIFFEST * _penalty(objective)
+        penalty = loss.penalty * (_STIFFER if stiffer else 1.0)
+        loss = loss.moved(slopes, penalty)
+        smooth = replace(smooth, loss=loss)
+        tolerance = _LOOSE * min(tolerance, violation)
+    else:
+        minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
+    assert minimum is not None
+    return replace(minimum, value=objective.value(minimum.function))
+
+
+def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Augmented:
+    if multipliers is None:
+        multipliers = np.zeros(len(objective.weights))
+    return augmented(
+        objective.loss, objective.targets, objective.weights, multipliers, _penalty(objective)
+    )
+
+
+def _size(objective: LowDensityObjective, function: Function) -> float:
+    """What a gradient g is small against: at a convex optimum J is at most g^2 / 2 too high.
+
+    With many points or a large C the pull of all labels is orders above what is left of it at the
+    solution, where nearly all of it cancels.
+    """
+    return float(np.sqrt(2 * max(objective.value(function), np.finfo(np.float64).tiny)))
+
+
+def _penalty(objective: LowDensityObjective) -> float:
+    norms = objective.labeled_norms
+    mean = float(np.mean(norms)) if len(norms) else 0.0
+    return _FIRST_PENALTY / mean if mean > 0 else _FIRST_PENALTY

@@ -27,10 +27,14 @@ from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density import schedules
-from lapwing.solvers.low_density.cccp import RAMP, concave_convex
+from lapwing.solvers.low_density.cccp import (
+    DOUBLINGS,
+    RAMP,
+    concave_convex,
+    minimize,
+    switch_labels,
+)
 from lapwing.solvers.low_density.lbfgs import Minimum, OnStep
-from lapwing.solvers.low_density.multipliers import minimize
-from lapwing.solvers.low_density.switching import DOUBLINGS, switch_labels
 
 # Tolerance of the supervised start over that of the solution: where two basins meet, its error
 # decides. It costs little, being about the labelled points alone.

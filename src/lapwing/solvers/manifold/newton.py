@@ -199,3 +199,27 @@ def _replace_columns(state: State, columns: Array, new: State) -> State:
         array[..., columns] = part
         merged.append(array)
     return State(*merged)
+
+
+def closed_form(objective: Objective, *, on_iteration: OnIteration = carry_on) -> Result:
+    """Minimise an objective with the squared loss, all columns in one system.
+
+    Parameters
+    ----------
+    objective : Objective
+        With the squared loss.
+    on_iteration : callable, optional
+        Told of the one step.
+
+    Returns
+    -------
+    Result
+    """
+    weights = objective.weights.astype(np.float64)
+    on_points = np.bincount(objective.index, weights, minlength=objective.space.n_points)
+    pull = objective.scatter(weights[:, None] * objective.targets.astype(np.float64))
+    solution = objective.system().factor(on_points)(pull)
+    state = objective.state(solution.coef, solution.intercept)
+    on_iteration(Iteration(1, partial(State, *state)))
+    residual = optimality(objective, state)
+    return Result(state, 1, verdict(Status.CONVERGED, residual), residual)

@@ -25,10 +25,10 @@ from lapwing.linalg import pivoted_cholesky, spd_factor
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
+from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.newton import FREE_CONSTANT
-from lapwing.solvers.manifold.reduced import solve_reduced
-from lapwing.solvers.ridge import Observations, ridge_left_out
+from lapwing.solvers.regression import Observations, ridge_left_out
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.full import FullKernelSpace

@@ -15,8 +15,7 @@ from lapwing.solvers.base import OnIteration, Result, carry_on
 from lapwing.solvers.manifold.deformed import Representers
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.stopping import StoppingRule
+from lapwing.solvers.manifold.pcg import StoppingRule, pcg
 
 
 @dataclass(frozen=True)
