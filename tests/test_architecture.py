@@ -60,7 +60,7 @@ FORBIDDEN: dict[str, frozenset[str]] = {
     "estimators": frozenset({"scipy.linalg", "scipy.optimize", "scipy.sparse.linalg"}),
 }
 
-# Late and by lapwing._host.optional.require: a missing one is then an error that names its extra.
+# Late and by lapwing._host.modules.require: a missing one is then an error that names its extra.
 OPTIONAL = frozenset(
     {
         "anyio",

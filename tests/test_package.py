@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import lapwing
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing.graphs import GRAPHS
 from lapwing.losses import LOSSES, UNLABELED_LOSSES
 from lapwing.spaces import SPACES

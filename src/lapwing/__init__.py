@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from lapwing import estimators as _estimators
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing._version import __version__
 from lapwing.estimators import *  # noqa: F403 - a new estimator is named there only
 from lapwing.graphs import AffinityGraph, AnchorGraph, KNNGraph, TransformerGraph
@@ -24,7 +24,7 @@ from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks, Linear
 
 if _TYPE_CHECKING:
-    from lapwing._app.label_python import label
+    from lapwing._app.labelling import label
     from lapwing._app.reporting import report
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
 __all__ += _estimators.__all__
 
 # Where they are; readers, pages and servers are a seventh of the import.
-_LATE = {"label": "lapwing._app.label_python", "report": "lapwing._app.reporting"}
+_LATE = {"label": "lapwing._app.labelling", "report": "lapwing._app.reporting"}
 
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
 _publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", *_LATE)])

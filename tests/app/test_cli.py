@@ -26,9 +26,9 @@ from sklearn.preprocessing import StandardScaler
 import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
+from lapwing._app.fitting import LEVELS
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.preprocessing import choose_scaling, spreads
-from lapwing._app.trust import LEVELS
 from lapwing._host.files import atomic_write
 from lapwing._tables import predictions as predictions_module
 from lapwing._tables.predictions import Predictions, write_predictions

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from lapwing._app import fitting_blocks
-from lapwing.estimators import points
+from lapwing.estimators import prepared as points
 from lapwing.models import load_model
 
 N = 90

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lapwing.classes.priors import as_parts, is_prior_like, read_prior
+from lapwing.classes.volumes import as_parts, is_prior_like, read_prior
 
 CODES = np.array([0, 0, 2, -1, 1, -1])
 NAMES = np.array(["a", "b", "c"])

@@ -73,7 +73,7 @@ def test_what_a_cluster_does_not_do(
 def test_an_address_without_a_scheduler(
     table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lapwing._app.clusters._CONNECT", 0.2)
+    monkeypatch.setattr("lapwing._app.fitting._CONNECT", 0.2)
     fit = ["fit", table, "--label", "kind", "--method", "anchors"]
     assert run(*fit, "--cluster", "tcp://127.0.0.1:1") != 0
     assert "no Dask scheduler answers there" in " ".join(capsys.readouterr().err.split())

@@ -22,7 +22,7 @@ from lapwing.dask import (
     DaskLapERLSClassifier,
     DaskLapERLSRegressor,
     DaskS3VC,
-    _points,
+    _data,
 )
 from lapwing.dask._session import Session
 from lapwing.exceptions import DaskWarning
@@ -184,7 +184,7 @@ def test_nothing_as_long_as_x_comes_to_the_client(
     name: str, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case(n=1600, d=3, n_classes=2, distance=1.0)
-    monkeypatch.setattr(_points, "_SAMPLE_BYTES", 2**12)
+    monkeypatch.setattr(_data, "_SAMPLE_BYTES", 2**12)
     monkeypatch.setattr(order_statistics, "_FEW", 16)
     monkeypatch.setattr(order_statistics, "_CELLS", 32)
     largest = [0]

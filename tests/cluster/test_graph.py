@@ -9,12 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.dask import _laplacian, _neighbors
-from lapwing.dask._columns import ColumnsOnCluster
+from lapwing.dask._data import Points, read_points
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import knn_affinity
-from lapwing.dask._points import Points, read_points
+from lapwing.dask._row_blocks import ColumnsOnCluster, Tall, parted, regrouped
 from lapwing.dask._session import Session
-from lapwing.dask._tall import Tall, parted, regrouped
 from lapwing.graphs import KNNGraph, Laplacian, order_statistics, smallest_eigenpairs
 from lapwing.graphs.order_statistics import quantiles
 from tests.cluster.conftest import Case, array

@@ -265,7 +265,7 @@ GRAPHS_AND_LANDMARKS = (
             ("template", "default_graph"),
             ("template", "make_kernel"),
             ("embedded", "smallest_eigenpairs"),
-            ("eigenfunction", "fit_eigenfunctions"),
+            ("baselines", "fit_eigenfunctions"),
             ("s3vm", "full_map"),
         )
     ),

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from lapwing import S3VC, LapRLSClassifier, LapSVC
-from lapwing.estimators.progress import Progress
+from lapwing.estimators.prepared import Progress
 from tests.helpers.answers import scores
 from tests.helpers.callbacks import Iterates
 from tests.helpers.data import labeled_clusters

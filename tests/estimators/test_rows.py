@@ -23,7 +23,7 @@ from lapwing import (
 )
 from lapwing._arrays import BLOCK_BYTES
 from lapwing._rows import ArrayRows, open_rows
-from lapwing.estimators import points
+from lapwing.estimators import prepared as points
 from lapwing.exceptions import DataChangedError
 from tests.helpers.rows import SOURCES, CountedRows
 

@@ -102,7 +102,7 @@ def test_points_get_values_by_linear_interpolation() -> None:
     X = box(500)
     found = fit_eigenfunctions(X, n_functions=6, n_bins=20)
     far = np.vstack([X, [[100.0, -50.0]], [[-100.0, 50.0]]])
-    S = (far - X.mean(axis=0)) @ found.eigenfunctions.directions
+    S = (far - X.mean(axis=0)) @ found.rotation.directions
     U = found.evaluate(far)
     assert U.shape == (502, 7)
     assert_allclose(U[:, 0], 1 / np.sqrt(500))
@@ -152,17 +152,17 @@ def test_constant_and_dependent_features_add_nothing() -> None:
     X = clusters(3)[0]
     more = np.hstack([X, np.full((120, 1), 7.0), np.zeros((120, 1))])
     few, many = fit_eigenfunctions(X), fit_eigenfunctions(more)
-    assert len(few.eigenfunctions.deviations) == len(many.eigenfunctions.deviations) == 4
+    assert len(few.rotation.deviations) == len(many.rotation.deviations) == 4
     assert_allclose(many.eigenvalues, few.eigenvalues, atol=1e-12)
     twice = fit_eigenfunctions(np.hstack([X, X]))
-    assert len(twice.eigenfunctions.deviations) == 4
+    assert len(twice.rotation.deviations) == 4
     assert_allclose(twice.eigenvalues, few.eigenvalues, atol=1e-9)
 
 
 def test_the_default_bandwidth_and_numbers() -> None:
     X = clusters(3)[0]
     found = fit_eigenfunctions(X)
-    assert_allclose(found.bandwidth, 0.2 * found.eigenfunctions.deviations[0])
+    assert_allclose(found.bandwidth, 0.2 * found.rotation.deviations[0])
     assert len(found.dimension) == 2 * 4
     coarse = fit_eigenfunctions(X, n_bins=4)
     assert_allclose(coarse.bandwidth, coarse.widths.max())
@@ -199,13 +199,11 @@ def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
     for points in (X, sp.csr_array(X)):
         found = fit_eigenfunctions(points, n_components=5)
         assert_allclose(
-            found.eigenfunctions.deviations,
-            expected.eigenfunctions.deviations * np.sqrt(80 / 79),
+            found.rotation.deviations,
+            expected.rotation.deviations * np.sqrt(80 / 79),
             rtol=1e-9,
         )
-        alike = np.abs(
-            (found.eigenfunctions.directions * expected.eigenfunctions.directions).sum(axis=0)
-        )
+        alike = np.abs((found.rotation.directions * expected.rotation.directions).sum(axis=0))
         assert_allclose(alike, 1, atol=1e-8)
         assert_allclose(found.evaluate(points) ** 2, expected.evaluate(X) ** 2, atol=0.02)
         assert_array_equal(

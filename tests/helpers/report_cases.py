@@ -14,10 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from lapwing import KNNGraph, LapSVC, LapSVR
 from lapwing._app.choosing import Chosen
-from lapwing._app.fitting import FittedTwin, Outcome
+from lapwing._app.fitting import FittedTwin, Outcome, trust_rows
 from lapwing._app.methods import find_method
 from lapwing._app.requests import FitRequest
-from lapwing._app.trust import trust_rows
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.problem import distinct_rows

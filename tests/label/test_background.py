@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from lapwing._label import background
-from lapwing._label.background import Newest
+from lapwing._label import model as background
+from lapwing._label.model import Newest
 
 
 def test_only_the_newest_value_is_worked_on() -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import lapwing
 from lapwing._label import server as application
 from lapwing._label import serving
-from lapwing._label.guard import CONTENT_SECURITY_POLICY, HEADERS
+from lapwing._label.server import CONTENT_SECURITY_POLICY, HEADERS
 from lapwing._label.serving import LabelServer
 from tests.label.pages import CLASSES, Browser, problem
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lapwing import LapERLSClassifier, LapSVC
 from lapwing._label.journal import JournalError
 from lapwing._label.learner import Learner
-from lapwing._label.maps import MOST_SHOWN, even_sample
+from lapwing._label.material import MOST_SHOWN, even_sample
 from lapwing._label.session import Event, Session
 from lapwing._label.words import RequestError
 from tests.label.pages import CLASSES, journal_of, material, problem, session

@@ -31,7 +31,7 @@ from lapwing import (
 )
 from lapwing.dask import DaskLapERLSClassifier
 from lapwing.datasets import mask_labels
-from lapwing.estimators import points as points_module
+from lapwing.estimators import prepared as points_module
 from lapwing.exceptions import NothingUnlabeledWarning
 from lapwing.model_selection import Candidate, rows_to_label
 

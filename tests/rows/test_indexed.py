@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.svm import SVC
 
 from lapwing import LapERLSClassifier
-from lapwing._rows import ArrayRows, PickedRows, is_rows, open_rows, picked
+from lapwing._rows import ArrayRows, PickedRows, is_rows, open_rows
 from lapwing.datasets import make_two_moons
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import LabeledStratifiedKFold
@@ -85,7 +85,7 @@ def test_rows_nearly_in_order_are_one_pass() -> None:
 
 
 def test_shuffled_rows_of_a_large_file_are_told(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picked, "_SLOW_BYTES", 100)
+    monkeypatch.setattr(base, "_SLOW_BYTES", 100)
     PickedRows(rows, np.array([50, *range(40)]))
     with pytest.warns(LapwingWarning, match=r"20 rows .* shuffled order.*KFold\(\)"):
         rows[np.random.default_rng(0).permutation(20)]

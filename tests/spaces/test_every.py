@@ -14,7 +14,7 @@ import pytest
 from lapwing import _arrays
 from lapwing.kernels import Kernel
 from lapwing.spaces import KernelExpansion, LinearFunction, Space, function_from, mapped
-from lapwing.spaces.sums import Sums
+from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, sweep
 from tests.helpers.spaces import MAKERS, Known, N, applied, penalty, point_weights, random

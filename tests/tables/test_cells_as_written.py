@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._tables.cells import Cells, cells_of_texts, join_cells
-from lapwing._tables.dates import read_moment
-from lapwing._tables.judging import (
-    Habits,
-    Unusable,
-    doubt_of,
-    judge_leniently,
-    judge_strictly,
-    missing_words,
+from lapwing._tables.cells import (
+    Amount,
+    Cells,
+    Evidence,
+    cells_of_texts,
+    gather_evidence,
+    join_cells,
+    read_amount,
+    read_moment,
 )
-from lapwing._tables.numerals import Amount, Evidence, gather_evidence, read_amount
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.readings import (
+from lapwing._tables.encoders import (
     MISSING_VALUE,
     DateReading,
     NumberReading,
@@ -29,6 +27,15 @@ from lapwing._tables.readings import (
     describe_reading,
     reading_from,
 )
+from lapwing._tables.inference import (
+    Habits,
+    Unusable,
+    doubt_of,
+    judge_leniently,
+    judge_strictly,
+    missing_words,
+)
+from lapwing._tables.options import ReadOptions
 from lapwing._tables.tables import read_table
 
 

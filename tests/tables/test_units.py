@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._tables.cells import cells_of_texts
-from lapwing._tables.judging import Habits, Unusable, judge_leniently
-from lapwing._tables.numerals import Amount, read_amount
+from lapwing._tables.cells import (
+    Amount,
+    cells_of_texts,
+    kind_of_unit,
+    read_amount,
+    unit_in_name,
+    unit_name,
+)
+from lapwing._tables.encoders import NumberReading
+from lapwing._tables.inference import Habits, Unusable, judge_leniently
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.readings import NumberReading
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
-from lapwing._tables.units import kind_of_unit, unit_in_name, unit_name
 from tests.tables.test_spreadsheets import write as write_sheet
 
 VALUES = [round(50 + 1.37 * i, 2) for i in range(30)]

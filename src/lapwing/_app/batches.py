@@ -9,8 +9,8 @@ from pathlib import Path
 
 from lapwing._app.requests import PredictRequest
 from lapwing._app.workflow import answer, fitted_of, read_part
-from lapwing._host.optional import require
-from lapwing._tables.prediction_batches import BATCH_FORMATS, written_in_batches
+from lapwing._host.modules import require
+from lapwing._tables.predictions import BATCH_FORMATS, written_in_batches
 from lapwing.models import Model
 
 _ROWS = 100_000  # of a batch

@@ -31,7 +31,7 @@ from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import n_columns
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection import evidence

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 
 _DONE, _DEFECT, _WRONG, _INTERRUPTED = 0, 1, 2, 130

@@ -26,15 +26,20 @@ from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import LabelRequest
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.terminal import harmless
-from lapwing._report.choice import CHOICE_COLUMNS, estimate_words, words_of_row
-from lapwing._report.choice import describe_comparison as describe_rows
+from lapwing._report.findings import (
+    CHOICE_COLUMNS,
+    estimate_words,
+    sure_words,
+    trust_words,
+    words_of_row,
+)
+from lapwing._report.findings import describe_comparison as describe_rows
+from lapwing._report.html import count, number, percent, plural
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
-from lapwing._report.text import count, number, percent, plural
-from lapwing._report.trust import sure_words, trust_words
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
-from lapwing.estimators.progress import Tick
+from lapwing.estimators.prepared import Tick
 
 # Whoever waits for less is not helped by a bar that comes and goes.
 DELAY = 2.0

@@ -16,7 +16,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing.estimators import LapSVC
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.plotting import scatter_predictions

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,29 +16,43 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 
+from lapwing import dask as on_cluster
 from lapwing._app.choosing import Chosen, choose
-from lapwing._app.clusters import fit_on_cluster
-from lapwing._app.methods import CommandMethod, method_of
+from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import FitRequest, LearningRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
-from lapwing._app.trust import Trust, trust_rows
+from lapwing._arrays import is_sparse
+from lapwing._host.modules import require
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.probabilities import class_probabilities
 from lapwing.classes.slips import doubts_left_out
 from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import rows_to_label
-from lapwing.model_selection.probabilities import sharpen_untested
+from lapwing.model_selection.probabilities import (
+    probability_right,
+    sharpen_untested,
+    sharpness_of,
+    sure_rows,
+)
 from lapwing.problem import distinct_rows
 
 N_NEXT = 10  # rows that are asked for
 _KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
 _GRAPH_ROWS = 20_000  # to which a graph is made for these rows alone: some seconds
+
+# Shares of right answers to be claimed, the best first: few labels can never say 99 %.
+LEVELS = (0.99, 0.95, 0.9)
+_ROUNDING = 1e-9
+
+_CHUNKS = 4  # a worker, so that none waits long for another
+_CONNECT = 10  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,3 +395,208 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return value.item() if isinstance(value, np.generic) else str(value)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the sure answers of a fit are worth; see `lapwing.model_selection.sure_rows`.
+
+    Attributes
+    ----------
+    level : float
+        The share of right answers that is asked of them.
+    threshold : float or None
+        Least probability of a sure answer; None if no answer is sure.
+    expected : float or None
+        The share of right answers that is expected.
+    low, high : float or None
+        Between which it lies with a probability of 90 %.
+    n_tests : int
+        Labels that a fit without them was tested on.
+    n_needed : int
+        Labels from which on the first of `LEVELS` can be claimed; 0 if no number is enough.
+    """
+
+    level: float
+    threshold: float | None
+    expected: float | None
+    low: float | None
+    high: float | None
+    n_tests: int
+    n_needed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust | None]:
+    """Give the answers to the rows of a fit their probabilities, and say which are sure.
+
+    Parameters
+    ----------
+    estimator : classifier of lapwing or regressor
+        Fitted.
+    answers : Predictions
+        To the rows of its fit.
+
+    Returns
+    -------
+    Predictions
+        With probabilities; as they were for numbers.
+    Trust or None
+        None for numbers.
+    """
+    if is_regressor(estimator):
+        return answers, None
+    found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
+    level, best = next((one for one in found if one[1].sure.any()), found[0])
+    some = bool(best.sure.any())
+    low, high = best.interval
+    trust = Trust(
+        level,
+        float(best.threshold) if some else None,
+        best.precision if some else None,
+        low if some else None,
+        high if some else None,
+        int(estimator.probability_n_labels_),
+        _needed(estimator, LEVELS[0]),
+    )
+    return _judge(estimator, answers, trust.threshold), trust
+
+
+def trust_new_rows(estimator: Any, answers: Predictions, trust: Mapping[str, Any]) -> Predictions:
+    """Give the answers to new rows their probabilities; sure is what would have been in the fit.
+
+    Parameters
+    ----------
+    estimator : classifier of lapwing or regressor
+        Fitted.
+    answers : Predictions
+        To the new rows.
+    trust : mapping
+        What `Trust.to_dict` gave of the fit.
+    """
+    return _judge(estimator, answers, trust.get("threshold"))
+
+
+def _judge(estimator: Any, answers: Predictions, threshold: float | None) -> Predictions:
+    if answers.scores is None:
+        return answers
+    sharpness = sharpness_of(estimator)
+    shares = class_probabilities(answers.scores, sharpness.value)
+    sure = np.zeros(len(shares), dtype=bool)
+    if threshold is not None:
+        # Scores of the fit and of the same rows later differ by rounding.
+        sure = probability_right(shares, sharpness) >= (1 - _ROUNDING) * threshold
+    return replace(answers, probabilities=shares, sure=sure)
+
+
+def _needed(estimator: Any, level: float) -> int:
+    """Labels that a level takes at the least: after n tests without an error (1/2) / (n + 1)."""
+    if not estimator.probability_n_labels_:
+        return 0
+    return int(np.ceil(0.5 / (1 - level) - 1 - 1e-9)) + len(estimator.classes_)
+
+
+def fit_on_cluster(
+    estimator: Any, points: Any, y: NDArray[Any], labeled: NDArray[np.bool_], request: FitRequest
+) -> Any:
+    """Fit as an estimator would be fitted, on a cluster.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With its parameters.
+    points : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    labeled : ndarray of bool of shape (n,)
+    request : FitRequest
+        With an address of a cluster, or a number of workers.
+
+    Returns
+    -------
+    estimator
+        The same without Dask, fitted, with the answers for all rows.
+
+    Raises
+    ------
+    ValueError
+        If the method does not run on a cluster, or not with these parameters, or the cluster does
+        not answer.
+    """
+    flag = "--workers" if request.cluster is None else "--cluster"
+    model = _counterpart(estimator, flag)
+    if is_sparse(points):
+        raise ValueError(
+            f"{flag}: the table has so many columns of codes that they are held as a sparse "
+            "matrix, which is not fitted on a cluster. Leave columns out with --drop."
+        )
+    array = require("dask.array", extra="dask", purpose=flag)
+    config = require("dask", extra="dask", purpose=flag).config
+    rows = np.flatnonzero(labeled)
+    with _client(request, flag) as client:
+        n_chunks = _CHUNKS * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        height = -(-len(points) // n_chunks)
+        # The table itself is sent, and meant to be: it is here alone.
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            X = array.from_array(points, chunks=(height, points.shape[1])).persist()
+        with doubts_left_out():
+            model.set_params(client=client).fit(X, (rows, y[rows]))
+        local = model.to_local()
+        for name in model._lazy:
+            setattr(local, name, getattr(model, name).compute())
+        local.labeled_ = labeled
+    return local
+
+
+def _counterpart(estimator: Any, flag: str) -> Any:
+    """The estimator for clusters with the same parameters."""
+    made = getattr(on_cluster, f"Dask{type(estimator).__name__}", None)
+    if made is None:
+        known = [
+            name
+            for name, method in COMMAND_METHODS.items()
+            if hasattr(on_cluster, f"Dask{method.estimator.__name__}")
+        ]
+        raise ValueError(
+            f"{flag}: {type(estimator).__name__} does not run on a cluster. Use --method with one "
+            f"of {', '.join(known)}."
+        )
+    given = estimator.get_params(deep=False)
+    usual = type(estimator)().get_params(deep=False) | made._fixed
+    own = made().get_params(deep=False)
+    for name, value in given.items():
+        if name not in own and repr(value) != repr(usual[name]) and name != "random_state":
+            raise ValueError(
+                f"{flag}: {name}={value} is not done on a cluster. Use --set {name}={usual[name]}."
+            )
+    return made(**{name: value for name, value in given.items() if name in own})
+
+
+@contextmanager
+def _client(request: FitRequest, flag: str) -> Iterator[Any]:
+    distributed = require("distributed", extra="dask", purpose=flag)
+    if request.cluster is None:
+        with (
+            distributed.LocalCluster(
+                n_workers=request.workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",  # a port on the loopback alone
+                scheduler_kwargs={"dashboard": False},
+                silence_logs="CRITICAL",  # what matters comes as an exception, told in one line
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(request.cluster, timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ValueError(
+            f"--cluster {request.cluster}: no Dask scheduler answers there ({error}). Start one by "
+            "`dask scheduler`, or use --workers 2 for this machine alone."
+        ) from error
+    with client:
+        yield client

@@ -16,12 +16,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing._app.choosing import Chosen, choose
-from lapwing._app.fitting import answer_own, fit_estimator
+from lapwing._app.fitting import Trust, answer_own, fit_estimator, trust_rows
 from lapwing._app.preprocessing import choose_scaling
 from lapwing._app.requests import FitRequest
 from lapwing._app.requests.fit import advice_of
-from lapwing._app.trust import Trust, trust_rows
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
 from lapwing._tables.columns import NUMERIC
 from lapwing._tables.predictions import Predictions
@@ -32,7 +31,7 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features, from which on they stay on disk
 _METHODS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)

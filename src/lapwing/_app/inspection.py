@@ -20,8 +20,7 @@ from lapwing._host.memory import available_memory, format_bytes
 from lapwing._tables.checks import bad_cells, check_ids, numeric_names, warn_of_quantities
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.matrices import read_labels
-from lapwing._tables.suggest import suggest_id, suggest_label
-from lapwing._tables.summary import summary_lines
+from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
 from lapwing._tables.tables import label_rows, read_raw
 from lapwing.graphs import KNNGraph
 

@@ -1,36 +1,245 @@
-"""From rows to a page to label on, and what can be taken along from it."""
+"""`lapwing.label`: a page to label on, from Python."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_array, check_consistent_length
+
 from lapwing._app import fitting, workflow
-from lapwing._app.fitting import Outcome
+from lapwing._app.fitting import Outcome, answer_own
 from lapwing._app.preprocessing import preprocess
+from lapwing._app.reporting import find_command_method, report, table_of
 from lapwing._app.requests import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
 from lapwing._host.files import check_writable
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.warn import heard
-from lapwing._label.export import labels_csv, labels_txt
 from lapwing._label.history import History
 from lapwing._label.journal import Journal
-from lapwing._label.material import Material
-from lapwing._label.pictures import PictureFiles
+from lapwing._label.material import Material, PictureArrays, PictureFiles
 from lapwing._label.server import Export
-from lapwing._label.serving import LabelServer
+from lapwing._label.serving import LabelServer, labels_csv, labels_txt
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._report.page import collect
+from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
+from lapwing._tables.columns import Keys
+from lapwing._tables.predictions import write_predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.markers import read_column, unlabeled_among
+from lapwing.estimators import LapERLSClassifier
 from lapwing.graphs import default_graph
+from lapwing.models import save_model
+
+
+def label(
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    model: Any = None,
+    classes: Sequence[Any] = (),
+    ids: Sequence[Any] | None = None,
+    texts: Sequence[str] | None = None,
+    images: Any = None,
+    embedding: ArrayLike | None = None,
+    journal: str | os.PathLike[str] | None = "auto",
+    port: int = 0,
+    browser: bool = True,
+) -> LabelServer:
+    """Open a page on which one labels rows and sees at once what the model makes of it.
+
+    The page is for this machine alone: it is served on 127.0.0.1, at an address with a random
+    token. The call returns at once, so that a notebook goes on; the page is open until `close`, or
+    until Python ends. Needs the extra ``label``.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+        The points; or what the steps of a pipeline make them of, such as texts.
+    y : array-like of shape (n_samples,), default=None
+        Labels that are there already; missing values and the number -1 are none. None: no row has
+        one.
+    model : classifier of lapwing with ``updatable``, or Pipeline that ends in one, default=None
+        Learns while one labels. None means `LapERLSClassifier`, which takes milliseconds at 100,000
+        points. The steps before it are fitted to X once.
+    classes : sequence, default=()
+        Classes that are known before any label, in the order that the page shows. More can be
+        typed there.
+    ids : sequence of length n_samples, default=None
+        What the rows are called; None means the index of a dataframe, or else 0 to n - 1.
+    texts : sequence of str of length n_samples, default=None
+        A text of each row to be read in the page. None shows X, if that holds texts.
+    images : array-like of shape (n_samples, height, width), or sequence of path, default=None
+        A picture of each row: grey, in colour with a last axis of 3 or 4, or the name of a PNG,
+        JPEG, GIF or WebP file.
+    embedding : array-like of shape (n_samples, 2), default=None
+        Where a map of your own draws the rows, beside those of the page.
+    journal : path-like, 'auto' or None, default='auto'
+        File that keeps the labels, each on the disk before the page says so. With the same rows and
+        journal the next call goes on where this one ended. 'auto' is a file in the working folder
+        that is named after what the rows hold; None keeps the labels in memory alone.
+    port : int, default=0
+        Of the page; 0 is any that is free.
+    browser : bool, default=True
+        Whether to open the page in the browser.
+
+    Returns
+    -------
+    LabelServer
+        ``.labels()`` gives the labels as they are, to be the y of any estimator of lapwing.
+        ``.url`` is the address of the page. ``.wait()`` waits until Ctrl-C, as scripts want it, and
+        ``.close()`` ends it. It is a context manager, and a notebook shows it as a link.
+
+    Raises
+    ------
+    ImportError
+        If the extra ``label`` is not installed.
+    TypeError
+        If `model` is something else.
+    ValueError
+        If the rows are not as described, or the journal is of other rows, or open already.
+    OSError
+        If the port is taken or the journal cannot be written.
+
+    Examples
+    --------
+    >>> import lapwing
+    >>> from sklearn.datasets import load_digits
+    >>> digits = load_digits()
+    >>> page = lapwing.label(
+    ...     digits.data, images=digits.images, classes=range(10), journal=None, browser=False
+    ... )
+    >>> y = page.labels()
+    >>> page.close()
+    """
+    require("starlette", extra="label", purpose="lapwing.label")
+    pipeline = _pipeline_of(LapERLSClassifier() if model is None else model)
+    steps = clone(pipeline[:-1])
+    given = steps.fit_transform(X) if len(steps) else X
+    points = check_array(given, accept_sparse="csr", dtype=(np.float64, np.float32))
+    table, values = _table_of(X, points, y, ids, classes)
+    if embedding is not None:
+        table = replace(table, layout=_plane(embedding, points.shape[0]))
+    if texts is None and not hasattr(X, "iloc") and not hasattr(X, "toarray"):
+        raw = np.asarray(X)
+        texts = raw.tolist() if raw.ndim == 1 and raw.dtype.kind in "OUT" else None
+    if texts is not None:
+        check_consistent_length(points, texts)
+    material = Material(
+        table,
+        points,
+        pipeline[-1],
+        tuple(checked_class(str(name), "classes") for name in classes),
+        None if texts is None else as_text(list(texts)),
+        None if images is None else _array_pictures(images, points.shape[0]),
+        values=values,
+    )
+    place = _journal_path(journal, material)
+    server = open_page(material, place, _fits(pipeline, X, material), port)
+    if browser:
+        webbrowser.open(server.url)
+    return server
+
+
+def _pipeline_of(model: Any) -> Pipeline:
+    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    last = pipeline[-1]
+    known = last.get_params(deep=False) if hasattr(last, "get_params") else {}
+    if "updatable" not in known or not hasattr(last, "predict_proba"):
+        raise TypeError(
+            "model must be a classifier of lapwing with updatable=, or a Pipeline that ends in "
+            f"one, such as LapERLSClassifier() or LapSVC(); got {type(last).__name__}."
+        )
+    return pipeline
+
+
+def _table_of(
+    X: Any, points: Any, y: Any, ids: Sequence[Any] | None, classes: Sequence[Any]
+) -> tuple[Table, dict[str, Any]]:
+    """The rows as the command line has them, labels as texts; and what these stand for."""
+    n = points.shape[0]
+    values: dict[str, Any] = {str(name): name for name in classes}
+    names, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
+    if y is not None:
+        column = read_column(y)
+        check_consistent_length(points, column)
+        known = ~unlabeled_among(column, "auto", np.asarray(list(classes)))
+        given = column[known].tolist()
+        names[known] = [checked_class(str(label), "y") for label in given]
+        values |= {str(label): label for label in given}
+    table = table_of(X, points, names, known, "", ids, "the rows")
+    return replace(table, keys=Keys("index", "label")), values
+
+
+def _plane(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
+    plane = np.asarray(embedding, dtype=np.float64)
+    if plane.shape != (n, 2) or not np.isfinite(plane).all():
+        raise ValueError(
+            f"embedding must be two columns of finite numbers for the {n} rows, not of shape "
+            f"{plane.shape}."
+        )
+    return plane
+
+
+def _array_pictures(images: Any, n: int) -> Callable[[int], bytes | None]:
+    if len(images) != n:
+        raise ValueError(f"images has {len(images)} pictures, and there are {n} rows.")
+    if isinstance(images, np.ndarray) and images.dtype.kind in "biuf":
+        return PictureArrays(images)
+    if all(one is None or isinstance(one, (str, os.PathLike)) for one in images):
+        names = as_text(["" if one is None else os.fspath(one) for one in images])
+        return PictureFiles(names, Path.cwd())
+    return PictureArrays(np.asarray(images))
+
+
+def _journal_path(journal: str | os.PathLike[str] | None, material: Material) -> Path | None:
+    if journal is None:
+        return None
+    if journal != "auto":
+        return Path(journal)
+    digest = next(value for key, value in material.subject().items() if key != "rows")
+    return Path(f"lapwing-{digest[:12]}.labels.jsonl")
+
+
+def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
+    """What can be taken along: as `lapwing.report` and `lapwing.models.save_model` write it."""
+
+    def fit(session: Session) -> tuple[Pipeline, Table]:
+        table = labeled(session)
+        steps, estimator = clone(pipeline[:-1]), clone(pipeline[-1])
+        steps = steps.fit(X) if len(steps) else steps
+        estimator.set_params(unlabeled=table.unlabeled).fit(material.points, table.y)
+        return Pipeline([*steps.steps, ("estimator", estimator)]), table
+
+    def write_answers(fitted: tuple[Pipeline, Table], path: Path) -> None:
+        found, table = fitted
+        method = find_command_method(found[-1], found)[1]
+        answers = answer_own(found[-1], method, material.points, table)
+        write_predictions(answers, path, dialect=table.dialect)
+
+    def write_model(fitted: tuple[Pipeline, Table], path: Path) -> None:
+        save_model(fitted[0], path)
+
+    def write_report(fitted: tuple[Pipeline, Table], path: Path) -> None:
+        found, table = fitted
+        report(found, X, table.y, ids=table.ids.tolist(), embedding=table.layout).save(path)
+
+    writers = {"predictions.csv": write_answers, "model": write_model, "report.html": write_report}
+    return Fits(fit, writers)
 
 
 class _File(NamedTuple):

@@ -12,19 +12,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._app.choosing import Chosen
-from lapwing._app.fitting import FittedTwin, answer_own, fit_twin
+from lapwing._app.fitting import FittedTwin, Trust, answer_own, fit_twin, trust_rows
 from lapwing._app.methods import CommandMethod, Twin, method_of
-from lapwing._app.trust import Trust, trust_rows
 from lapwing._arrays import is_sparse
-from lapwing._host.optional import require
-from lapwing._report.document import Report
-from lapwing._report.next_step import Hints
-from lapwing._report.page import collect
+from lapwing._host.modules import require
+from lapwing._report.findings import Hints
+from lapwing._report.page import Report, collect
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
-from lapwing.classes.column import read_column
 from lapwing.classes.labels import read_targets
-from lapwing.classes.markers import unlabeled_among
+from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows

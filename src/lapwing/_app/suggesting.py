@@ -16,7 +16,7 @@ from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.tables import Table
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.model_selection.next_rows import telling_rows
 

@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 
 from lapwing._app import fitting
 from lapwing._app.choosing import Compared
-from lapwing._app.fitting import Outcome
+from lapwing._app.fitting import Outcome, trust_new_rows
 from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import FilledRequest, FitRequest, PredictRequest
 from lapwing._app.requests.fit import advice_of
 from lapwing._app.suggesting import Suggestion
-from lapwing._app.trust import trust_new_rows
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn
-from lapwing._report.cells import row_columns
-from lapwing._report.choice import describe_comparison, render_comparison
+from lapwing._report.findings import describe_comparison, render_comparison
 from lapwing._report.page import ReportData, render
+from lapwing._report.rows import row_columns
 from lapwing._tables.columns import CATEGORICAL
 from lapwing._tables.predictions import Predictions, write_csv, write_predictions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table

@@ -128,3 +128,27 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise ValueError(f"cannot write {path}: no permission; choose another place.")
     return target
+
+
+def why_unreadable(error: Exception) -> str:
+    """Say in a user's words what ``np.load`` says of a file, without a full stop.
+
+    NumPy takes whatever does not begin as its own files do for a pickle, and says how to load that:
+    by running code that the file holds.
+
+    Parameters
+    ----------
+    error : Exception
+        What ``np.load`` raised.
+
+    Returns
+    -------
+    str
+        The reason.
+    """
+    text = str(error).rstrip(".")
+    if "Python objects" in text or "Object arrays" in text:
+        return "it holds Python objects, and not numbers or texts"
+    if "pickle" in text:
+        return "it does not begin as NumPy's files do"
+    return text

@@ -8,19 +8,23 @@ import os
 import re
 import secrets
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
+from lapwing._host.warn import heard
 from lapwing._label.journal import Journal
 from lapwing._label.server import Export, application
 from lapwing._label.session import Session
-from lapwing.classes.column import objects
+from lapwing._tables.predictions import write_csv
+from lapwing.classes.markers import objects
 
 _HOST = "127.0.0.1"
 _CONNECTIONS = 200
@@ -227,3 +231,27 @@ def _listen(port: int) -> socket.socket:
             "take. Leave out --port, or name another one."
         ) from None
     return listener
+
+
+def labels_csv(session: Session) -> Export:
+    """The labelled rows by name or number, to be given to ``fit`` behind the table.
+
+    The columns are those of ``lapwing suggest``; see `lapwing._tables.answers`.
+    """
+    table, labels = session.material.table, session.labels()
+    rows = np.flatnonzero(labels != "")
+    assert table.keys is not None
+    columns = {
+        table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object),
+        table.keys.label: labels[rows],
+    }
+    with tempfile.TemporaryDirectory() as folder, heard():
+        path = Path(folder) / "labels.csv"
+        write_csv(columns, path, table.dialect, "the labels")
+        return Export("labels.csv", "text/csv", path.read_bytes())
+
+
+def labels_txt(session: Session) -> Export:
+    """A line a row of the table, empty without a label, for ``fit --labels``."""
+    lines = "".join(f"{label}\n" for label in session.labels().tolist())
+    return Export("labels.txt", "text/plain", lines.encode("utf-8"))

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._label.history import NO_CODE, History
-from lapwing._label.journal import Journal, JournalError, Record
-from lapwing._label.learner import Answers, Estimate
-from lapwing._label.maps import Maps
-from lapwing._label.material import Material
-from lapwing._label.model import Model, Task
-from lapwing._label.records import (
+from lapwing._label.journal import (
+    Journal,
+    JournalError,
+    Record,
     batch_record,
     class_record,
     now,
@@ -28,6 +26,9 @@ from lapwing._label.records import (
     replayed,
     undo_record,
 )
+from lapwing._label.learner import Answers, Estimate
+from lapwing._label.material import Maps, Material
+from lapwing._label.model import Model, Task
 from lapwing._label.view import Moment, colours_of, rows_of, state_of, volumes
 from lapwing._label.words import MOST_CLASSES, RequestError, check_class_name
 

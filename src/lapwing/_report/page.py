@@ -7,39 +7,52 @@ model. Neither time nor date is in it: the same data and seed give the same byte
 
 from __future__ import annotations
 
+import html
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from lapwing._arrays import is_sparse
-from lapwing._host.optional import require
-from lapwing._report import text
-from lapwing._report.cells import row_columns
-from lapwing._report.choice import (
+from lapwing._host.files import atomic_write
+from lapwing._host.modules import require
+from lapwing._report import html as text
+from lapwing._report.drawings import describe_path, draw_all
+from lapwing._report.findings import (
     CHOICE_COLUMNS,
     describe_choice,
     estimate_words,
+    next_step,
+    parameters,
+    python_lines,
+    sure_words,
+    trust_words,
+    versions,
     words_of_row,
+    write_notes,
 )
-from lapwing._report.drawings import draw_all
-from lapwing._report.health import convergence, graph_health
-from lapwing._report.mapping import choose_rows, place
-from lapwing._report.next_step import next_step
-from lapwing._report.notes import write_notes
-from lapwing._report.numbers import NumberRows
-from lapwing._report.path import describe_path
-from lapwing._report.repeat import parameters, python_lines, versions
-from lapwing._report.rows import ClassRows, compare_with_truth, compare_with_twin, list_rows
+from lapwing._report.html import open_page, plural
+from lapwing._report.rows import (
+    ClassRows,
+    compare_with_truth,
+    compare_with_twin,
+    list_rows,
+    row_columns,
+)
 from lapwing._report.rows import volumes as class_volumes
-from lapwing._report.svg import draw_sign, sign_of
-from lapwing._report.templates import open_page
-from lapwing._report.trust import sure_words, trust_words
+from lapwing._report.summaries import NumberRows, convergence, graph_health
+from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
 _ID = 40  # letters of a name in a picture
+
+_SUFFIXES = (".html", ".htm")
+_HEIGHT = 720  # pixels in a notebook; the page scrolls inside
 
 
 class Fitted(Protocol):
@@ -447,3 +460,59 @@ def render(data: ReportData) -> str:
 
 def _mark(jinja2: Any, code: int) -> Any:
     return jinja2.utils.markupsafe.Markup(draw_sign(*sign_of(int(code))))
+
+
+class Report:
+    """The report of a fit, one HTML page that needs no network and no script.
+
+    Notebooks show it where it is the last value of a cell.
+
+    Parameters
+    ----------
+    data : ReportData
+        Its figures.
+    """
+
+    def __init__(self, data: ReportData) -> None:
+        self._data = data
+
+    def __repr__(self) -> str:
+        fitted = self._data.fitted
+        n_free = fitted["n"] - fitted["n_labeled"]
+        return (
+            f"<Report of {fitted['estimator']}: {plural(fitted['n'], 'row')}, {n_free} without a "
+            "label; .save('report.html') writes it>"
+        )
+
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        return render(self._data)
+
+    def _repr_html_(self) -> str:
+        # In a frame, so that neither's style touches the other; what users wrote is text in it.
+        page = html.escape(self.html, quote=True)
+        return (
+            f'<iframe title="lapwing report" sandbox="" srcdoc="{page}" width="100%" '
+            f'height="{_HEIGHT}" style="border: 1px solid #8888; border-radius: 6px"></iframe>'
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, with the extension .html or .htm.
+
+        Raises
+        ------
+        ValueError
+            If the extension is another one, or the place cannot be written.
+        OSError
+            If writing fails; a file that was there before is left as it was.
+        """
+        if Path(path).suffix.lower() not in _SUFFIXES:
+            raise ValueError(f"cannot write {os.fspath(path)}: the extension must be .html.")
+        with atomic_write(path) as temporary:
+            temporary.write_text(self.html, encoding="utf-8", newline="\n")

@@ -1,12 +1,22 @@
 """Points larger than memory: X as rows that are read in blocks."""
 
-from lapwing._rows.array import ArrayRows
-from lapwing._rows.base import Rows, all_of, block_height, blocks_of, is_rows, key_of, rows_of
-from lapwing._rows.moments import Moments, moments_of
+from lapwing._rows.base import (
+    ArrayRows,
+    IndexedRows,
+    Moments,
+    PickedRows,
+    Rows,
+    ScaledRows,
+    all_of,
+    block_height,
+    blocks_of,
+    is_rows,
+    key_of,
+    moments_of,
+    rows_of,
+)
 from lapwing._rows.parquet import ParquetRows
-from lapwing._rows.picked import IndexedRows, PickedRows
 from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, rows_else
-from lapwing._rows.scaled import ScaledRows
 
 __all__ = [
     "ArrayRows",

@@ -14,11 +14,20 @@ A member is one file of this folder and one line in `lapwing._rows.registry`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
+from lapwing._host.memory import require_memory
+from lapwing._host.warn import warn
+from lapwing.exceptions import LapwingWarning
+
+_PASS_BYTES = 2**24  # of a block in float64, as several copies of it are alive
+
+_SLOW_BYTES = 2**28  # of rows in any order, below which a file is read again in no time
 
 
 @runtime_checkable
@@ -100,3 +109,236 @@ def key_of(X: Rows) -> Any:
 def rows_of(X: Any, index: Any) -> Any:
     """Some points by an array of their numbers, whatever holds them."""
     return X.take(index) if is_rows(X) else X[index]
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """An array as it is; blocks are views of it.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+        float32 or float64.
+    """
+
+    values: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        for start in range(0, len(self.values), n_rows):
+            rows = slice(start, min(start + n_rows, len(self.values)))
+            yield rows, self.values[rows]
+
+    def take(self, index: Array) -> Array:
+        return self.values[index]
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """(x - mean) / scale of each column, in the precision of the rows.
+
+    Attributes
+    ----------
+    source : Rows
+    mean, scale : ndarray of shape (d,), float64
+    """
+
+    source: Rows
+    mean: Array
+    scale: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.source.dtype
+
+    @property
+    def key(self) -> Any:
+        return key_of(self.source), self.mean, self.scale
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        for rows, block in self.source.blocks(n_rows):
+            yield rows, self._scaled(block)
+
+    def take(self, index: Array) -> Array:
+        return self._scaled(self.source.take(index))
+
+    def _scaled(self, block: Array) -> Array:
+        # In two steps, as `sklearn.preprocessing.StandardScaler` rounds.
+        values = np.subtract(block, self.mean, dtype=self.dtype, casting="same_kind")
+        values /= self.scale.astype(self.dtype)
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Of the columns of points, summed in float64.
+
+    Attributes
+    ----------
+    mean, variances : ndarray of shape (d,), float64
+    low, high : ndarray of shape (d,)
+        Least and largest value, in the precision of the points.
+    not_finite : tuple of int, or None
+        Row and column of the first value that is NaN or infinite; nothing else means anything then.
+    """
+
+    mean: Array
+    variances: Array
+    low: Array
+    high: Array
+    not_finite: tuple[int, int] | None = None
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute value."""
+        return float(max(self.high.max(), -self.low.min()))
+
+
+# Files cannot change unseen, so that what one pass over them has found stays true.
+_KNOWN: WeakKeyDictionary[Rows, Moments] = WeakKeyDictionary()
+
+
+def moments_of(X: Rows) -> Moments:
+    """The moments of rows: one pass, however often they are asked for."""
+    if X not in _KNOWN:
+        _KNOWN[X] = _pass_over(X)
+    return _KNOWN[X]
+
+
+def _pass_over(X: Rows) -> Moments:
+    d, n = X.shape[1], 0
+    mean, squares = np.zeros(d), np.zeros(d)
+    low, high = np.full(d, np.inf, dtype=X.dtype), np.full(d, -np.inf, dtype=X.dtype)
+    for rows, block in blocks_of(X, 8 * d, _PASS_BYTES):
+        if not np.isfinite(block.sum(dtype=np.float64)) and not np.isfinite(block).all():
+            i, j = np.argwhere(~np.isfinite(block))[0]
+            return Moments(mean, squares, low, high, (rows.start + int(i), int(j)))
+        b = len(block)
+        with np.errstate(over="ignore", invalid="ignore"):  # told by the checks of magnitude
+            own = block.mean(axis=0, dtype=np.float64)
+            centred = block - own
+            # Of two parts from their own means: the mean square less the square of the mean
+            # cancels for columns far from 0.
+            step = own - mean
+            squares += np.einsum("ij,ij->j", centred, centred) + step**2 * (n * b / (n + b))
+            mean += step * (b / (n + b))
+        np.minimum(low, block.min(axis=0), out=low)
+        np.maximum(high, block.max(axis=0), out=high)
+        n += b
+    return Moments(mean, np.where(low == high, 0.0, squares / n), low, high)
+
+
+class IndexedRows:
+    """Rows by their numbers and as an array, as scikit-learn asks for them to hold some out."""
+
+    def __len__(self: Any) -> int:
+        n, _ = self.shape
+        return int(n)
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        """One row as an array, or some as rows that stay where they are."""
+        whole_rows = isinstance(key, tuple) and key[1:] in ((Ellipsis,), (slice(None),))
+        rows = key[0] if whole_rows else key
+        if isinstance(rows, tuple) or rows is Ellipsis or rows is None:
+            raise IndexError(
+                f"X[{key!r}] is not read from files: take rows of X by their numbers, a slice or a "
+                "mask, and columns of Parquet files by open_rows(..., columns=[...])."
+            )
+        index = np.arange(len(self))[rows]
+        if index.ndim == 0:
+            return self.take(index[None])[0]
+        return PickedRows(self, index)
+
+    def __iter__(self: Any) -> Iterator[Array]:
+        """Rows one by one, which by their numbers would each be looked for in the files."""
+        for _, block in self.blocks(max(1, 2**20 // max(1, self.shape[1]))):
+            yield from block
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("X lies on disk, and an array of it is a copy.")
+        n, d = self.shape
+        require_memory(
+            float(n) * d * self.dtype.itemsize,
+            f"An array of {n} x {d} points of a file",
+            "Use an estimator of lapwing that reads row blocks, such as LapERLSClassifier, or "
+            "fewer rows.",
+        )
+        return all_of(self).astype(dtype or self.dtype, copy=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PickedRows(IndexedRows):
+    """Rows by their numbers in others.
+
+    In ascending order they are read in one pass. In any other, each block looks for its rows: if
+    few of them are out of place, that is one pass, too.
+
+    Attributes
+    ----------
+    source : Rows
+    index : ndarray of int of shape (n,)
+    """
+
+    source: Rows
+    index: Array
+
+    def __post_init__(self) -> None:
+        size = len(self.index) * self.source.shape[1] * self.dtype.itemsize
+        if size > _SLOW_BYTES and np.count_nonzero(np.diff(self.index) < 0) > len(self.index) // 4:
+            warn(
+                f"{len(self.index)} rows of a file are asked for in a shuffled order: each block "
+                "of them reads much of the file. Keep the order of the file, as the splitters of "
+                "lapwing.model_selection and KFold() do.",
+                LapwingWarning,
+            )
+
+    def __repr__(self) -> str:
+        return f"<{len(self.index)} rows of {self.source!r}>"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.index), self.source.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        return self.source.dtype
+
+    @property
+    def key(self) -> Any:
+        return key_of(self.source), self.index
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        if (np.diff(self.index) < 0).any():
+            for start in range(0, len(self.index), n_rows):
+                rows = slice(start, min(start + n_rows, len(self.index)))
+                yield rows, self.source.take(self.index[rows])
+            return
+        kept = [np.empty((0, self.shape[1]), dtype=self.dtype)]
+        held = begin = 0
+        for rows, block in self.source.blocks(n_rows):
+            low, high = np.searchsorted(self.index, [rows.start, rows.stop])
+            kept.append(block[self.index[low:high] - rows.start])
+            held += high - low
+            while held >= n_rows:  # repeated rows are several, too
+                gathered = np.concatenate(kept)
+                yield slice(begin, begin + n_rows), gathered[:n_rows]
+                begin += n_rows
+                kept, held = [gathered[n_rows:].copy()], held - n_rows
+        if held:
+            yield slice(begin, begin + held), np.concatenate(kept)
+
+    def take(self, index: Array) -> Array:
+        return self.source.take(self.index[index])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._host.numpy_files import why_unreadable
+from lapwing._host.files import why_unreadable
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
 _PIECE_BYTES = 2**16  # read in one go where one row of them is wanted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._rows.stored import FileStates, StoredRows
 from lapwing._words import listed, quoted
 

@@ -9,12 +9,11 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.warn import warn
-from lapwing._rows.base import Rows, is_rows
+from lapwing._rows.base import PickedRows, Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
-from lapwing._rows.picked import PickedRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
 from lapwing.exceptions import LapwingWarning
 

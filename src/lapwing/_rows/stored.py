@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing._rows.picked import IndexedRows
+from lapwing._rows.base import IndexedRows
 from lapwing.exceptions import DataChangedError
 
 READ_BYTES = 2**25  # 32 MB: what is read of files at a time

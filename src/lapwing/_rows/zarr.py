@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._rows.stored import FileStates, StoredRows, precision_of
 
 

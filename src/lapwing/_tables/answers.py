@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._tables.cells import read_amount
 from lapwing._tables.coding import same_label
 from lapwing._tables.columns import Answers, Keys, RawColumns
-from lapwing._tables.numerals import read_amount
 from lapwing._tables.words import shorten, without_guard
 from lapwing._words import listed
 

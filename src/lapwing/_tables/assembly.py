@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, join_cells
+from lapwing._tables.cells import Cells, is_unit, join_cells, read_amount
 from lapwing._tables.columns import ColumnNote, RawColumns, RawTable
-from lapwing._tables.judging import (
+from lapwing._tables.encoders import BadCells, NumberReading, Reading, TextReading
+from lapwing._tables.inference import (
     FREE_TEXT,
     MAX_VALUES,
     TEXTS_AS_NUMBERS,
@@ -29,11 +30,8 @@ from lapwing._tables.judging import (
     judge_strictly,
     missing_words,
 )
-from lapwing._tables.numerals import read_amount
-from lapwing._tables.obstacles import text_in_the_way
+from lapwing._tables.input_errors import text_in_the_way
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.readings import BadCells, NumberReading, Reading, TextReading
-from lapwing._tables.units import is_unit
 from lapwing._tables.words import USUAL_MISSING_WORDS, shorten
 from lapwing._words import listed, quoted
 

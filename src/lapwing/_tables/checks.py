@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
+from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
 from lapwing._tables.coding import folded
 from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
-from lapwing._tables.numerals import plain_number, read_amount
-from lapwing._tables.obstacles import text_in_the_way
-from lapwing._tables.readings import DateReading, NumberReading
-from lapwing._tables.units import kind_of_unit
+from lapwing._tables.encoders import DateReading, NumberReading
+from lapwing._tables.input_errors import text_in_the_way
 from lapwing._words import listed, quoted
 from lapwing.classes.slips import (
     near_miss,

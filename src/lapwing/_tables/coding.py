@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
-from lapwing._tables.numerals import gather_evidence, plain_number, read_amount
+from lapwing._tables.cells import gather_evidence, plain_number, read_amount
 from lapwing._tables.words import NO_LABEL
 from lapwing._words import listed
 from lapwing.classes.slips import words_for_none

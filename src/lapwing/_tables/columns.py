@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells
-from lapwing._tables.dialect import USUAL, Dialect
-from lapwing._tables.numerals import read_amount
-from lapwing._tables.obstacles import tell_all
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.readings import BadCells, Reading
+from lapwing._tables.cells import Cells, read_amount
+from lapwing._tables.encoders import BadCells, Reading
+from lapwing._tables.input_errors import tell_all
+from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.words import without_guard
 from lapwing._words import quoted
 

@@ -21,14 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, as_text, keeps_its_spelling
+from lapwing._tables.cells import Cells, as_text, keeps_its_spelling, plain_number
 from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
-from lapwing._tables.dialect import Dialect
-from lapwing._tables.encodings import ENCODING_NAMES, find_encoding, open_text
-from lapwing._tables.judging import file_evidence, fractions_of
-from lapwing._tables.numerals import plain_number
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.source import Source
+from lapwing._tables.inference import file_evidence, fractions_of
+from lapwing._tables.options import Dialect, ReadOptions
+from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
 
 _SEPARATORS = ",;\t|"

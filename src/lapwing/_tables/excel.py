@@ -11,10 +11,10 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from lapwing._host.memory import require_memory
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import RawColumns, Selection
-from lapwing._tables.dialect import Dialect
+from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source
 from lapwing._words import quoted, visible
 

@@ -100,3 +100,28 @@ class ReadOptions:
             raise ValueError("--label and --labels are two places for the labels; give one.")
         if self.strict and self.keep:
             raise ValueError("--keep is of no use with --strict, which leaves no column out.")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The notation of a CSV file.
+
+    Whoever gives a table with semicolons and decimal commas has a spreadsheet that expects them,
+    and takes the answers apart wrongly if they are written in another way.
+
+    Attributes
+    ----------
+    separator : str
+        Between cells.
+    decimal : {'.', ','}
+        The decimal mark of numbers.
+    encoding : str
+        A codec of Python's. A text that it cannot write makes the file UTF-8.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+USUAL = Dialect()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lapwing._host.optional import require
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._host.modules import require
+from lapwing._tables.cells import Cells, as_text, cells_of_texts
 from lapwing._tables.columns import RawColumns, Selection
-from lapwing._tables.frames import columns_of_frame
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
@@ -63,3 +66,77 @@ def _no_panic_report() -> Iterator[None]:
         finally:
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def columns_of_frame(
+    frame: Any, header: Sequence[str], selection: Selection, where: str, pl: Any
+) -> RawColumns:
+    """Pick the columns with a role.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    header : sequence of str
+        The names of its columns in the file, where two may be equal.
+    selection : Selection
+    where : str
+        The file, for messages.
+    pl : module
+        polars.
+    """
+    names, remarks = selection.name_columns(header, where)
+    roles = selection.resolve(names, where)
+    column = {j: frame.to_series(j).alias(name) for j, name in enumerate(names)}.__getitem__
+    return RawColumns(
+        frame.height,
+        {names[j]: _cells(column(j), pl) for j in roles.features},
+        None if roles.label is None else _texts(column(roles.label), where, pl),
+        None if roles.id is None else _texts(column(roles.id), where, pl),
+        {names[j]: _texts(column(j), where, pl) for j in roles.others},
+        remarks=tuple(remarks),
+        ignored=tuple(names[j] for j in roles.ignored),
+        left_out=tuple(names[j] for j in roles.left_out),
+        numbers={
+            names[j]: _cells(column(j), pl).numbers.astype(np.float64)
+            for j in (*roles.others, *([] if roles.label is None else [roles.label]))
+            if column(j).dtype.is_numeric()
+        },
+    )
+
+
+def _cells(column: Any, pl: Any) -> Cells:
+    kind = column.dtype
+    if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
+        narrow = kind == pl.Float32
+        numbers = column.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
+        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        nothing = np.full(len(column), np.nan)
+        return Cells(nothing, np.empty(0, np.int64), as_text([]), str(kind), usable=False)
+    if kind == pl.Duration:
+        hours = (column.cast(pl.Int64).to_numpy() / _per_hour(kind)).astype(np.float64)
+        return Cells(hours, np.empty(0, np.int64), as_text([]), str(kind))
+    cells = cells_of_texts(_spell(column, pl).to_list())
+    if not kind.is_temporal():
+        return cells
+    return Cells(cells.numbers, cells.rows, cells.texts, str(kind))
+
+
+def _per_hour(kind: Any) -> float:
+    return 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
+
+
+def _spell(column: Any, pl: Any) -> Any:
+    if column.dtype == pl.Datetime and column.dtype.time_zone is not None:
+        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return column.cast(pl.String)
+
+
+def _texts(column: Any, where: str, pl: Any) -> NDArray[Any]:
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise ValueError(
+            f"{where}: column {column.name!r} holds {column.dtype}, which is no label or id."
+        )
+    return as_text(column.cast(pl.String).fill_null("").str.strip_chars().to_list())

@@ -22,9 +22,8 @@ from lapwing._tables.cells import Cells, as_text
 from lapwing._tables.columns import NUMERIC, Answers, Keys, RawColumns, RawTable, Selection
 from lapwing._tables.csv import read_csv
 from lapwing._tables.excel import read_excel
-from lapwing._tables.judging import file_evidence
-from lapwing._tables.matrices import read_matrix_market, read_svmlight
-from lapwing._tables.npz import read_npy, read_npz
+from lapwing._tables.inference import file_evidence
+from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from lapwing._tables.parquet import read_parquet
 from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import without_guard

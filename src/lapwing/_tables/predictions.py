@@ -6,6 +6,10 @@ import errno
 import math
 import os
 import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,17 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.files import atomic_write, check_writable
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
-from lapwing._tables.dialect import USUAL, Dialect
-from lapwing._tables.numerals import read_amount
-from lapwing._tables.units import kind_of_unit
+from lapwing._tables.cells import kind_of_unit, read_amount
+from lapwing._tables.options import USUAL, Dialect
 from lapwing.exceptions import LapwingWarning
 
 _SHEET_ROWS = 2**20  # of Excel
 _EXACT = 1e15  # Excel keeps 15 digits; numbers with more are names
 _PAGE = 4096  # bytes; a full disk may have less than this left
+
+BATCH_FORMATS = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -334,3 +339,57 @@ _WRITERS = {
     ".parquet": _write_parquet,
     ".npz": _write_npz,
 }
+
+
+@contextmanager
+def written_in_batches(
+    path: str | os.PathLike[str] | None, *, all_probabilities: bool = False
+) -> Iterator[Callable[[Predictions], None]]:
+    """Give a function that takes the batches in order; the file is whole or not there.
+
+    Parameters
+    ----------
+    path : path-like or None
+        A .csv or .parquet file; None means standard output, as CSV.
+    all_probabilities : bool, default=False
+        Whether each class has a column with its probability.
+
+    Yields
+    ------
+    callable
+        Predictions -> None.
+    """
+    if path is None:
+        yield _csv_writer(sys.stdout, all_probabilities, shown=sys.stdout.isatty())
+        return
+    check_output(path)
+    with atomic_write(path) as temporary:
+        if Path(path).suffix.lower() == ".csv":
+            with temporary.open("w", encoding=USUAL.encoding, newline="") as file:
+                yield _csv_writer(file, all_probabilities)
+            return
+        with tempfile.TemporaryDirectory(dir=temporary.parent, prefix=".predictions") as folder:
+            parts: list[Path] = []
+
+            def write(batch: Predictions) -> None:
+                parts.append(Path(folder) / f"{len(parts)}.parquet")
+                write_predictions(batch, parts[-1], all_probabilities=all_probabilities)
+
+            yield write
+            # Joined as a stream: polars never holds them together.
+            pl = require("polars", extra="cli", purpose=f"writing {path}")
+            pl.scan_parquet(parts).sink_parquet(temporary)
+
+
+def _csv_writer(
+    file: TextIO, all_probabilities: bool, *, shown: bool = False
+) -> Callable[[Predictions], None]:
+    begun = False
+
+    def write(batch: Predictions) -> None:
+        nonlocal begun
+        lines = csv_lines(batch.columns(all_probabilities=all_probabilities), USUAL, shown=shown)
+        file.writelines(lines[1:] if begun else lines)
+        begun = True
+
+    return write

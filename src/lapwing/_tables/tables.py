@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing._tables.answers import fill_in
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
@@ -46,18 +46,17 @@ from lapwing._tables.columns import (
     RawTable,
     Selection,
 )
-from lapwing._tables.dialect import USUAL, Dialect
-from lapwing._tables.matrices import TARGET, read_labels
-from lapwing._tables.obstacles import Obstacles, text_in_the_way
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
-from lapwing._tables.readings import (
+from lapwing._tables.encoders import (
     NumberReading,
     Reading,
     TextReading,
     describe_reading,
     reading_from,
 )
+from lapwing._tables.input_errors import Obstacles, text_in_the_way
+from lapwing._tables.matrices import TARGET, read_labels
+from lapwing._tables.options import USUAL, Dialect, ReadOptions
+from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 

@@ -10,8 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lapwing._arrays import Array
 from lapwing._words import quoted
-from lapwing.classes.column import is_missing, kind_of, missing_mask, plain, read_column, settle
-from lapwing.classes.markers import AUTO, find_unlabeled, is_auto, unlabeled_among
+from lapwing.classes.markers import (
+    AUTO,
+    find_unlabeled,
+    is_auto,
+    is_missing,
+    kind_of,
+    missing_mask,
+    plain,
+    read_column,
+    settle,
+    unlabeled_among,
+)
 from lapwing.classes.slips import doubt_labels, refuse_slips
 from lapwing.exceptions import LapwingWarning
 

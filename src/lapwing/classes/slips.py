@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.column import is_missing, kind_of
-from lapwing.classes.markers import is_auto
+from lapwing.classes.markers import is_auto, is_missing, kind_of
 from lapwing.exceptions import (
     LapwingWarning,
     NothingUnlabeledWarning,

@@ -4,7 +4,7 @@ Dask arrays or frames in, lazy arrays out; `to_local` gives the estimator withou
 extra ``dask``.
 """
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.dask._estimators import (
     DaskAnchorGraphClassifier,
     DaskEigenfunctionClassifier,

@@ -13,17 +13,16 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
+from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import check_recipe, knn_affinity
-from lapwing.dask._points import Points
+from lapwing.dask._row_blocks import Tall, parted, regrouped
 from lapwing.dask._session import Each
-from lapwing.dask._tall import Tall, parted, regrouped
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
 from lapwing.estimators.choice import eigenpair_slack
 from lapwing.estimators.embedded import EmbeddedSolution, Formed, Posed
-from lapwing.estimators.prepared import Prepared, Solution, WantedGraph
-from lapwing.estimators.progress import Tick
+from lapwing.estimators.prepared import Prepared, Solution, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel

@@ -19,14 +19,11 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.classes.voting import elect
-from lapwing.dask._columns import ColumnsOnCluster
-from lapwing.dask._labels import Labels
-from lapwing.dask._points import Points
-from lapwing.dask._tall import Tall
+from lapwing.dask._data import Labels, Points
+from lapwing.dask._row_blocks import ColumnsOnCluster, Tall
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
-from lapwing.estimators.prepared import Prepared, Solution, Targets
-from lapwing.estimators.progress import Tick
+from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
 from lapwing.graphs.magnitude import check_magnitude
 from lapwing.graphs.order_statistics import quantiles
 from lapwing.kernels import Kernel, make_kernel

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array
+from lapwing.dask._row_blocks import Tall
 from lapwing.dask._session import Each
-from lapwing.dask._tall import Tall
 from lapwing.graphs import Eigenpairs, Laplacian, ScaledLaplacian, smallest_eigenpairs
 from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import Filter, block_width, filtered

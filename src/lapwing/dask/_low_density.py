@@ -9,13 +9,12 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
+from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
-from lapwing.dask._points import Points
+from lapwing.dask._row_blocks import Tall
 from lapwing.dask._session import Each
-from lapwing.dask._tall import Tall
 from lapwing.estimators import S3VC, diagnostics
-from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
-from lapwing.estimators.progress import Stages
+from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.losses.base import UnlabeledLoss
 from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import (

@@ -22,9 +22,9 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.warn import warn
-from lapwing.dask._points import Points
+from lapwing.dask._data import Points
+from lapwing.dask._row_blocks import Tall
 from lapwing.dask._session import Each
-from lapwing.dask._tall import Tall
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.base import CSR, tidy

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 
 _FAN_IN = 8  # results that one task adds
 PATIENCE = 30.0  # seconds without a worker that can work, or without a scheduler

@@ -7,8 +7,7 @@ handwritten digits from OpenML. `mask_labels` hides the labels of a fully labell
 """
 
 from lapwing._rows import open_rows
-from lapwing.datasets._grouping import group_classes
-from lapwing.datasets._masking import mask_labels
+from lapwing.datasets._masking import group_classes, mask_labels
 from lapwing.datasets._openml import load_mnist, load_mnist3vs8, load_usps
 from lapwing.datasets._synthetic import (
     make_clock,

@@ -13,7 +13,7 @@ import sklearn.datasets
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from lapwing.datasets._grouping import group_classes
+from lapwing.datasets._masking import group_classes
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule, check_space_or_auto
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph
-from lapwing.estimators.progress import Stages
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
 from lapwing.graphs.diffusion import Diffusion

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.warn import called_by, warn
 from lapwing._rows import blocks_of, is_rows, moments_of
-from lapwing.classes.column import plain
+from lapwing.classes.markers import plain
 from lapwing.exceptions import (
     BalanceWarning,
     ClassPriorWarning,

@@ -32,12 +32,13 @@ from lapwing.estimators.prepared import (
     Prepared,
     Refits,
     Solution,
+    Stages,
     Targets,
+    Tick,
     WantedGraph,
     removable,
     without,
 )
-from lapwing.estimators.progress import Stages, Tick
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import Eigenpairs, Laplacian, smallest_eigenpairs
 from lapwing.graphs.registry import graph_reads_rows

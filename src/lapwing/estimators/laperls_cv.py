@@ -18,8 +18,7 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.laperls import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator, PathSolution, Scored, Width, nearest, width_of
-from lapwing.estimators.prepared import Prepared, Solution, Targets, WantedGraph
-from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.prepared import Prepared, Solution, Stages, Targets, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath

@@ -23,14 +23,24 @@ from lapwing.estimators.choice import (
     LONG,
     SPEED,
     Choice,
+    Validation,
     check_solver,
     choose_for_kernel_matrix,
     choose_solver,
     gradient_traffic,
+    hold_out,
+    stopping_rule,
 )
-from lapwing.estimators.early import Validation, hold_out, stopping_rule
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph, removable
-from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.prepared import (
+    Prepared,
+    Refits,
+    Solution,
+    Stages,
+    Targets,
+    Tick,
+    WantedGraph,
+    removable,
+)
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.registry import graph_reads_rows
 from lapwing.kernels import Kernel

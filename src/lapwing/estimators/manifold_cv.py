@@ -15,11 +15,9 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.laprls import LapRLSClassifier, LapRLSRegressor
-from lapwing.estimators.lapsvm import LapSVC
+from lapwing.estimators.lapsvm import LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.estimators.path import Graphed, PathEstimator, Scored, Width, nearest, width_of
-from lapwing.estimators.prepared import Prepared, Targets, WantedGraph
-from lapwing.estimators.progress import Stages
+from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lapwing.classes.priors import PRIOR_WISHES, is_prior_like
-from lapwing.estimators.choice import SOLVERS
-from lapwing.estimators.early import STOPPING
+from lapwing.classes.volumes import PRIOR_WISHES, is_prior_like
+from lapwing.estimators.choice import SOLVERS, STOPPING
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS

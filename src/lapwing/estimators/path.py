@@ -18,8 +18,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
-from lapwing.estimators.prepared import Prepared, Refits, Solution, WantedGraph, removable
-from lapwing.estimators.progress import Stages
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, WantedGraph, removable
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.estimators.updates import Kept, Updatable
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph

@@ -1,26 +1,100 @@
-"""Data passed between the stages of a fit, and fits to the same points with other labels.
-
-Leave-one-out, labels drawn from an answer and added labels fit one estimator to one set of points
-again and again. The graph, the kernel and its factorisation do not know the labels, so a family of
-methods keeps them in its `Refits`. The base class keeps nothing: every fit is `solve` of what was
-prepared once.
-"""
+"""Stages of a fit, told to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from math import prod
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
+from lapwing._features import reading_features
+from lapwing._host.memory import require_memory
+from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
 from lapwing.classes.voting import elect
-from lapwing.estimators.progress import SILENT
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
 from lapwing.spaces import FittedFunction
+
+# A file no larger than this, a block of many passes, is read into memory: then nothing is gained by
+# reading it again and again.
+_SMALL_BYTES = 2**26
+
+
+Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
+Tick: TypeAlias = Callable[[Attributes], bool]
+"""Tells that a step is done, given the fitted attributes so far; True asks to stop."""
+
+
+class Stages(Protocol):
+    """Who is told of the stages of a fit."""
+
+    def stage(self, name: str, max_steps: int | None = 0) -> AbstractContextManager[Tick]:
+        """A stage of the fit, with at most max_steps steps (None: not known)."""
+
+
+class _Silent:
+    """Nobody."""
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        yield lambda attributes: False
+
+
+SILENT: Stages = _Silent()
+
+
+class Progress:
+    """The tasks of one fit: the stages, and the steps of those that iterate.
+
+    Parameters
+    ----------
+    estimator : estimator with CallbackSupportMixin
+    n_stages : int or None
+        None: not known.
+    X, y : array-like
+        The training data, handed to callbacks that ask for it.
+    """
+
+    def __init__(self, estimator: Any, n_stages: int | None, X: Any, y: Any) -> None:
+        self._estimator = estimator
+        self._context = estimator._init_callback_context(max_subtasks=n_stages)
+        self._data = {"X": X, "y": y}
+        self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        context = self._context.subcontext(task_name=name, max_subtasks=max_steps)
+        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+        # Every context is kept by the one above: where nobody listens, iterations make none.
+        heard = bool(getattr(self._estimator, "_skl_callbacks", ()))
+
+        def tick(attributes: Attributes) -> bool:
+            if not heard:
+                return False
+            step = context.subcontext(task_name="iteration")
+            step.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            return bool(
+                step.call_on_fit_task_end(
+                    estimator=self._estimator, reconstruction_attributes=attributes, **self._data
+                )
+            )
+
+        yield tick
+        context.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+    def finish(self, attributes: Attributes) -> None:
+        """The fit is done."""
+        self._context.call_on_fit_task_end(
+            estimator=self._estimator, reconstruction_attributes=attributes, **self._data
+        )
 
 
 def _check_nothing(targets: Targets, problem: Problem) -> None:
@@ -208,3 +282,78 @@ def relabeled(prepared: Prepared, labeled: Array, columns: Array, weights: Array
     targets: Any = prepared.targets._replace(columns=columns, labeled=labeled)
     problem = prepared.problem.relabeled(labeled, columns, weights)
     return replace(prepared, targets=targets, problem=problem)
+
+
+class Held(NamedTuple):
+    """Points of a file that were read whole."""
+
+    values: Array
+    header: Any  # what their columns are counted and named by; see `header_of`
+
+
+def is_large(rows: Rows) -> bool:
+    """Whether points are worth reading in blocks."""
+    return bool(prod(rows.shape) * rows.dtype.itemsize > _SMALL_BYTES)
+
+
+def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
+    """Points as they go on: rows that are read in blocks, or what scikit-learn checks.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or a source of `lapwing.datasets.open_rows`
+    in_blocks : function (Rows) -> bool
+        Whether large points are taken in blocks.
+    name : str
+        Of the estimator.
+
+    Returns
+    -------
+    Rows, Held or array-like
+
+    Raises
+    ------
+    MemoryError
+        For points that are needed as an array and do not fit.
+    """
+    rows = as_rows(X)
+    if rows is None:
+        return X
+    if is_large(rows) and in_blocks(rows):
+        return rows
+    if isinstance(X, np.memmap) and X.dtype.isnative:
+        return X
+    n, d = rows.shape
+    require_memory(
+        float(n) * d * rows.dtype.itemsize,
+        f"{name} with these parameters takes X as an array in memory, and {n} x {d} points of a "
+        "file as one",
+        "Use an estimator that reads row blocks: LapERLSClassifier or LapERLSRegressor, "
+        "AnchorGraphClassifier, EigenfunctionClassifier.",
+    )
+    return Held(all_of(rows), header_of(rows))
+
+
+def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:
+    """Refuse y that has not an entry for every row of X, as where it has only the labels."""
+    with reading_features(X):
+        n = _num_samples(X)
+    given = _num_samples(y)
+    if n != given:
+        marker = "NaN" if regression else "-1 or a missing value (see the parameter unlabeled)"
+        raise ValueError(
+            f"X has {n} rows, but y has {given} entries: y takes one for each row of X. Rows "
+            f"without a label stay in X, and {marker} marks them in y."
+        )
+
+
+def check_rows(X: Rows) -> None:
+    """Refuse rows with missing or infinite values, and fewer than two of them: one pass."""
+    if X.shape[0] < 2:
+        raise ValueError(f"X has {X.shape[0]} row, and a fit needs at least 2.")
+    found = moments_of(X).not_finite
+    if found is not None:
+        raise ValueError(
+            f"X contains NaN or infinity, first in row {found[0]}, column {found[1]} (counted "
+            "from 0). Mend or leave out such rows before the fit."
+        )

@@ -22,8 +22,16 @@ from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph, without
-from lapwing.estimators.progress import Stages, Tick
+from lapwing.estimators.prepared import (
+    Prepared,
+    Refits,
+    Solution,
+    Stages,
+    Targets,
+    Tick,
+    WantedGraph,
+    without,
+)
 from lapwing.estimators.s3vm_choice import (
     DEFAULT_RATIO,
     check_combination,

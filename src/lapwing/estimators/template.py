@@ -35,9 +35,20 @@ from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_
 from lapwing.classes.voting import elect
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
-from lapwing.estimators.points import Held, check_one_entry_a_row, check_rows, read_points
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets, WantedGraph
-from lapwing.estimators.progress import SILENT, Progress, Stages
+from lapwing.estimators.prepared import (
+    SILENT,
+    Held,
+    Prepared,
+    Progress,
+    Refits,
+    Solution,
+    Stages,
+    Targets,
+    WantedGraph,
+    check_one_entry_a_row,
+    check_rows,
+    read_points,
+)
 from lapwing.graphs import (
     AffinityGraph,
     GraphRecipe,

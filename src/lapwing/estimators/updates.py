@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing.classes.column import objects, read_column, settle
-from lapwing.classes.markers import is_auto
+from lapwing.classes.markers import is_auto, objects, read_column, settle
 from lapwing.classes.voting import clearest_first, elect, of_each_class
 from lapwing.estimators.parameters import is_count
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Targets
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Prepared, Refits, Solution, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_telling
 

@@ -4,7 +4,7 @@ A recipe (one of `GRAPHS`, such as `KNNGraph`) is given to an estimator as ``gra
 `build_laplacian` turns it and the points into a `Laplacian`.
 """
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchor_laplacian import AnchorLaplacian
 from lapwing.graphs.anchors import AnchorGraph, Anchors

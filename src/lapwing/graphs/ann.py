@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.threads import available_threads, share
 from lapwing._host.warn import warn
 from lapwing.exceptions import LowRecallWarning

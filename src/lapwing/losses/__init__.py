@@ -67,7 +67,7 @@ Before a fit an object is compared with its own differences (`lapwing.losses.che
 that is not that of `value`, a break that is not named or a loss that is not convex is refused.
 """
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.losses.base import Kind, Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
 from lapwing.losses.registry import LOSSES, UNLABELED_LOSSES, as_loss, as_unlabeled_loss

@@ -11,7 +11,7 @@ again and again to the same points, which costs little more than one fit where t
 `rows_to_label` names the rows to label next, with a model or before there is any label.
 """
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.model_selection.candidates import Candidate, default_candidates
 from lapwing.model_selection.comparison import Comparison, compare
 from lapwing.model_selection.evidence import Evidence

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from lapwing._arrays import Array, is_sparse
 from lapwing._rows import rows_else
 from lapwing.classes.labels import ClassLabels
-from lapwing.classes.priors import read_prior
+from lapwing.classes.volumes import read_prior
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
 from lapwing.spaces import Landmarks
 

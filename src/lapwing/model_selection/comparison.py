@@ -20,14 +20,13 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._rows import all_of, is_rows, rows_else
 from lapwing.classes.labels import ClassLabels, code_classes
-from lapwing.classes.priors import read_prior
 from lapwing.classes.probabilities import Sharpness
+from lapwing.classes.volumes import read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.points import check_one_entry_a_row
-from lapwing.estimators.progress import SILENT, Stages
+from lapwing.estimators.prepared import SILENT, Stages, check_one_entry_a_row
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     LABELS_ALONE,

@@ -17,7 +17,7 @@ from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
-from lapwing.estimators.progress import Progress
+from lapwing.estimators.prepared import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures

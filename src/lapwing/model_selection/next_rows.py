@@ -14,11 +14,16 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import all_of, is_rows
-from lapwing.classes.column import missing_mask, read_column
-from lapwing.classes.markers import find_unlabeled, is_auto, unlabeled_among
+from lapwing.classes.markers import (
+    find_unlabeled,
+    is_auto,
+    missing_mask,
+    read_column,
+    unlabeled_among,
+)
 from lapwing.classes.slips import doubt_none_left
 from lapwing.estimators.parameters import is_count
-from lapwing.estimators.points import Held, check_one_entry_a_row, check_rows, read_points
+from lapwing.estimators.prepared import Held, check_one_entry_a_row, check_rows, read_points
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
 from lapwing.graphs.base import check_points

@@ -24,9 +24,8 @@ from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
-from lapwing.classes.column import missing_mask, read_column
 from lapwing.classes.labels import as_targets, read_known
-from lapwing.classes.markers import is_auto, unlabeled_mask
+from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabeled_mask
 from lapwing.classes.slips import refuse_slips
 from lapwing.estimators.template import only_labeled
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold, read_labels

@@ -28,9 +28,8 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._words import quoted
-from lapwing.classes.column import missing_mask, read_column, settle
 from lapwing.classes.labels import as_targets, code_classes
-from lapwing.classes.markers import is_auto, unlabeled_mask
+from lapwing.classes.markers import is_auto, missing_mask, read_column, settle, unlabeled_mask
 from lapwing.exceptions import FewLabelsWarning
 
 _NAMED = 5  # classes that a message names before it counts the others

@@ -1,6 +1,6 @@
 """Fitted models on disk: saved exactly, loaded without running anything that a file brings."""
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.models.archive import ModelFileError
 from lapwing.models.files import Model, load_model, save_model
 from lapwing.models.schema import texts_from

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing._version import __version__
 from lapwing.exceptions import ModelVersionWarning

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.files import atomic_write
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._version import __version__
 from lapwing.classes.voting import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator

@@ -6,14 +6,13 @@ into a new figure of pyplot: ``plt.show()`` shows it, ``display.figure_.savefig(
 the ground that they lie on.
 """
 
-from lapwing._host.publish import publish as _publish
+from lapwing._host.modules import publish as _publish
 from lapwing.plotting.calibration import CalibrationDisplay
 from lapwing.plotting.convergence import ConvergenceDisplay
-from lapwing.plotting.decision import DecisionMapDisplay, decision_map
+from lapwing.plotting.decision import DecisionMapDisplay, decision_map, scatter_predictions
 from lapwing.plotting.drawing import PALETTE
 from lapwing.plotting.graph import GraphDisplay
 from lapwing.plotting.path import PathDisplay
-from lapwing.plotting.predictions import scatter_predictions
 
 __all__ = [
     "PALETTE",

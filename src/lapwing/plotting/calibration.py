@@ -9,10 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing.classes.column import read_column
-from lapwing.classes.markers import find_unlabeled
-from lapwing.plotting.drawing import PALE, PALETTE, Display, add_legend, ink_of, label_axes
-from lapwing.plotting.reading import codes_of
+from lapwing.classes.markers import find_unlabeled, read_column
+from lapwing.plotting.drawing import (
+    PALE,
+    PALETTE,
+    Display,
+    add_legend,
+    codes_of,
+    ink_of,
+    label_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.plotting.drawing import MARKERS, PALETTE, Display, add_legend, color_of, label_axes
-from lapwing.plotting.reading import last_step
+from lapwing.plotting.drawing import (
+    MARKERS,
+    PALETTE,
+    Display,
+    add_legend,
+    color_of,
+    label_axes,
+    last_step,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

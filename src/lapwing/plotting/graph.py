@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from lapwing._arrays import is_sparse
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing.plotting.drawing import (
     MARKERS,
     PALE,
@@ -23,8 +23,8 @@ from lapwing.plotting.drawing import (
     color_of,
     finish,
     ink_of,
+    last_step,
 )
-from lapwing.plotting.reading import last_step
 from lapwing.problem import distinct_rows
 
 if TYPE_CHECKING:

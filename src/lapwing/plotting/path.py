@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._host.optional import require
-from lapwing.plotting.drawing import PALETTE, Display, add_legend, ink_of, ink_on, label_axes
-from lapwing.plotting.reading import last_step, word_of
+from lapwing._host.modules import require
+from lapwing.plotting.drawing import (
+    PALETTE,
+    Display,
+    add_legend,
+    ink_of,
+    ink_on,
+    label_axes,
+    last_step,
+    word_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing.linalg import Solve, column_dot, spd_factor
 from lapwing.spaces.base import Space
-from lapwing.spaces.sums import Sums
+from lapwing.spaces.block_operator import Sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from lapwing._arrays import BLOCK_BYTES, Array, is_sparse
 from lapwing._rows import PickedRows, is_rows, rows_of
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.block_operator import RowFeatures
-from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import LinearFunction
 from lapwing.spaces.mapped import factored_restriction, same_coordinates
+from lapwing.spaces.systems import Coordinates
 
 # Few sparse points are taken in coordinates of their own, where their number squared is below so
 # many times that of the features: a product with 500 dense rows of 500 costs less than what L-BFGS

@@ -33,8 +33,8 @@ from lapwing.kernels import Kernel
 from lapwing.linalg import pivoted_cholesky
 from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.block_operator import BlockOperator
-from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
+from lapwing.spaces.systems import Coordinates
 
 # A restriction to fewer points than this share of the coordinates is factored: products with it
 # then cost less than the factorisation within some hundred of them.

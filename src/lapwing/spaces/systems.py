@@ -18,16 +18,26 @@ K (D + S) K, one more product of order n^3 and the square of the condition numbe
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing.linalg import normal_matrix, pivoted_cholesky, spd_factor
-from lapwing.spaces.base import CoordinateSpace, Quadratic, QuadraticSystem, Smoothness, Solution
+from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
+from lapwing.spaces.base import (
+    CoordinateSpace,
+    Design,
+    Quadratic,
+    QuadraticSystem,
+    Smoothness,
+    Solution,
+)
 from lapwing.spaces.block_operator import is_read
 
 # Columns of a design on disk, for each of which it is read twice. With what smoothing takes they
@@ -310,3 +320,57 @@ class PushedSystem:
             return Solution(self._space.represent(alpha), intercept, values)
 
         return solve
+
+
+class Coordinates:
+    """Phi (n, m), G = I: every product is one with the design or its transpose."""
+
+    @property
+    @abstractmethod
+    def features(self) -> Any:
+        """Phi: ndarray, sparse or an operator of shape (n, m)."""
+
+    @property
+    def n_points(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def n_coef(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.features.dtype
+
+    def values(self, coef: Any) -> Any:
+        return self.features @ coef
+
+    def represent(self, u: Any) -> Any:
+        return self.features.T @ u
+
+    def dot(self, a: Any, b: Any, values_b: Any) -> Any:
+        return column_dot(a, b)
+
+    def gram(self) -> Array:
+        if is_sparse(self.features):
+            products = safe_sparse_dot(self.features, self.features.T, dense_output=True)
+            return np.asarray(products, dtype=np.float64)
+        Z = np.vstack([np.asarray(block, dtype=np.float64) for _, block in self.blocks()])
+        return np.asarray(Z @ Z.T)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        features = self.features
+        for rows in row_blocks(self.n_points, 8 * self.n_coef):
+            block = features[rows]
+            yield rows, block.toarray() if is_sparse(block) else block
+
+    def design(self) -> Design:
+        # Its blocks are there already.
+        return Design(self.blocks, np.asarray, self.n_coef)
+
+    def system(
+        self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
+    ) -> QuadraticSystem:
+        if self.n_coef <= self.n_points:
+            return PrimalSystem(self.features, smoothness, gamma_A, fit_intercept)
+        return PushedSystem(self, smoothness, gamma_A, fit_intercept)  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ from lapwing.solvers.embedded.systems import (
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
 from lapwing.spaces import LinearSpace, landmark_map
-from lapwing.spaces.sums import Sums
+from lapwing.spaces.block_operator import Sums
 from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0

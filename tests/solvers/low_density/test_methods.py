@@ -399,7 +399,7 @@ def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
     [((0.5, 0.5), 9), ((-np.inf, np.inf), 6), ((0.2, 0.9), 7), ((1.0, 1.0), 11)],
 )
 def test_the_ratio_is_that_of_the_balance_or_of_the_labels(bias, positive):
-    from lapwing.solvers.low_density.cccp import _n_positive
+    from lapwing.solvers.low_density.methods import _n_positive
 
     tiny = make_tiny(0, symmetric=True, bias=bias)
     tiny = replace(

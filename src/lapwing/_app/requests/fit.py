@@ -11,7 +11,7 @@ from lapwing._app.methods import AUTO, CommandMethod
 from lapwing._app.requests.base import SIDE, FilledRequest, named
 from lapwing._app.requests.learning import METHOD_OF_SETTINGS, LearningRequest, following
 from lapwing._app.requests.outputs import Outputs
-from lapwing._report.next_step import Hints
+from lapwing._report.findings import Hints
 from lapwing._tables.checks import Advice
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.words import shorten

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lapwing._host.files import check_writable
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 from lapwing._tables.predictions import check_output
 
 _SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lapwing._app.methods import AUTO, COMMAND_METHODS, find_method
 from lapwing._app.requests.fit import FitRequest
-from lapwing._report.next_step import Hints
+from lapwing._report.findings import Hints
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from lapwing._app.console import StageDisplay, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.verbs.app import Command, app
 from lapwing._host.files import atomic_write, check_writable
-from lapwing._host.optional import require
+from lapwing._host.modules import require
 
 
 @app.command(cls=Command)

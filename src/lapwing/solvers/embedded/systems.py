@@ -29,7 +29,7 @@ from lapwing.solvers.base import Status, verdict
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.regression import FunctionRegression
 from lapwing.spaces.base import Space
-from lapwing.spaces.sums import Sums
+from lapwing.spaces.block_operator import Sums
 
 _HELD_ALONE = 0.99  # leverages beyond cost more than two digits
 

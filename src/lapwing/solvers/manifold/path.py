@@ -30,8 +30,8 @@ from lapwing.solvers.manifold.leave_one_out import left_out_values
 from lapwing.solvers.manifold.newton import FREE_CONSTANT
 from lapwing.solvers.regression import Observations, ridge_left_out
 from lapwing.spaces.base import Smoothness, Space
-from lapwing.spaces.coordinates import Coordinates
 from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.systems import Coordinates
 
 _SAME_RATIO = 1e-9  # relative
 _BLOCK = 2**22  # bytes of the products' blocks: a few hundred rows, half of whose work is saved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from lapwing._tables.readings import BadCells
+from lapwing._tables.encoders import BadCells
 from lapwing._tables.words import shorten
 
 

@@ -237,3 +237,37 @@ def _column_sums(block: Any) -> Array:
 def _n_not_finite(block: Any) -> int:
     values = block.data if is_sparse(block) else block
     return int(values.size - np.count_nonzero(np.isfinite(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnsOnCluster:
+    """`lapwing.graphs.order_statistics.Columns` that a view makes of rows, whenever it is asked.
+
+    Attributes
+    ----------
+    rows : Tall
+    view : callable (block, *others) -> ndarray of shape (b, q)
+    others : tuple
+        As for `Tall.map`.
+    """
+
+    rows: Tall
+    view: Callable[..., Array]
+    others: tuple[Any, ...] = ()
+
+    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
+        found: Array = self.rows.total(_seen, self.view, task, arguments, *self.others)
+        return found
+
+    def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return self.rows.collect(_seen, self.view, task, arguments, *self.others)
+
+
+def _seen(
+    block: Array,
+    view: Callable[..., Array],
+    task: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    *others: Any,
+) -> Any:
+    return task(view(block, *others), *arguments)

@@ -17,17 +17,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables import dates
-from lapwing._tables.cells import Cells
-from lapwing._tables.numerals import (
+from lapwing._tables import cells as dates
+from lapwing._tables.cells import (
     Amount,
+    Cells,
     Evidence,
     gather_evidence,
+    kind_of_unit,
     plain_number,
     read_amount,
     spell,
+    unit_in_name,
 )
-from lapwing._tables.readings import (
+from lapwing._tables.encoders import (
     MISSING_VALUE,
     BadCells,
     DateReading,
@@ -35,7 +37,6 @@ from lapwing._tables.readings import (
     Reading,
     TextReading,
 )
-from lapwing._tables.units import kind_of_unit, unit_in_name
 from lapwing._tables.words import MISSING_WORDS, TRUTH_VALUES, USUAL_MISSING_WORDS, shorten
 
 # One-hot columns dilute distances: beyond so many values, or where each value is in one row or two,

@@ -1,4 +1,4 @@
-"""What a regression says of its rows: distributions, residuals, the twin, the truth."""
+"""The state of the graph and of the solver."""
 
 from __future__ import annotations
 
@@ -7,14 +7,158 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import wilcoxon
 
+from lapwing._arrays import is_sparse
+from lapwing._report.html import clean, label_text
 from lapwing._report.rows import histogram
-from lapwing._report.text import clean
+
+_COMPONENTS_LISTED = 8
+_HISTORY_POINTS = 400
 
 N_SHADES = 7
 _SCATTERED = 1500
 _ID = 40  # letters of a name in a picture
+
+
+def graph_health(
+    estimator: Any,
+    vertex: NDArray[np.intp],
+    labeled: NDArray[np.bool_],
+    ids: NDArray[Any],
+    groups: Any,
+) -> dict[str, Any]:
+    """Look for rows that no label reaches: components without labels, isolated points.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With `affinity_` where it had a graph.
+    vertex : ndarray of int of shape (n,)
+        The graph's vertex of each row.
+    labeled : ndarray of bool of shape (n,)
+        Rows with a label.
+    ids : ndarray of shape (n,)
+        Names of the rows.
+    groups : ndarray of int of shape (n,) or None
+        Predicted classes; None for numbers.
+
+    Returns
+    -------
+    dict
+        Empty where there was no graph.
+    """
+    affinity = getattr(estimator, "affinity_", None)
+    if affinity is None:
+        return {}
+    W = affinity.tocsr()
+    _, first = np.unique(vertex, return_index=True)  # a row of each vertex
+    known = np.bincount(vertex, labeled, minlength=W.shape[0]) > 0  # labelled if one row is
+    component = np.asarray(connected_components(W, directed=False)[1])
+    sizes = np.bincount(component)
+    labels = np.bincount(component, known, minlength=len(sizes)).astype(int)
+    degree = np.diff(W.indptr)
+    without = np.flatnonzero(labels == 0)
+    isolated = np.flatnonzero(degree == 0)
+    order = np.lexsort((np.arange(len(sizes)), -sizes))
+    silent = [int(k) for k in order if labels[k] == 0][:_COMPONENTS_LISTED]
+    return {
+        "n_points": int(W.shape[0]),
+        "n_rows": len(vertex),
+        "n_edges": int(W.nnz // 2),
+        "n_components": len(sizes),
+        "n_without": len(without),
+        "points_without": int(sizes[without].sum()),
+        "isolated": len(isolated),
+        "isolated_ids": [clean(ids[first[i]]) for i in isolated[:_COMPONENTS_LISTED]],
+        "degree": _degrees(degree),
+        "cut": _cut(W, None if groups is None else np.asarray(groups)[first]),
+        "components": [
+            {"size": int(sizes[k]), "labels": int(labels[k])} for k in order[:_COMPONENTS_LISTED]
+        ],
+        "silent": [
+            {
+                "size": int(sizes[k]),
+                "ids": [clean(ids[first[i]]) for i in np.flatnonzero(component == k)[:4]],
+            }
+            for k in silent
+        ],
+        "recipe": clean(_recipe(estimator)),
+    }
+
+
+def _recipe(estimator: Any) -> str:
+    graph = getattr(estimator, "graph", None)
+    if graph is None:
+        return "the default: nearest neighbours with heat weights, chosen by the points"
+    return "a given affinity" if is_sparse(graph) else " ".join(repr(graph).split())
+
+
+def _degrees(degree: NDArray[Any]) -> dict[str, Any]:
+    low, middle, high = np.quantile(degree, [0.0, 0.5, 1.0])
+    bins = int(min(24, max(1, high - low + 1)))
+    # Bins of whole numbers where there are few, so that every count of neighbours is a bar.
+    shape = histogram(degree, bins)
+    if high - low + 1 <= 24:
+        shape["low"], shape["high"] = float(low) - 0.5, float(high) + 0.5
+    return {"min": int(low), "median": float(middle), "max": int(high), **shape}
+
+
+def _cut(W: Any, groups: NDArray[Any] | None) -> float | None:
+    """Share of the edges' weight between points that were given different classes."""
+    if groups is None or not W.nnz:
+        return None
+    edges = W.tocoo()
+    across = groups[edges.row] != groups[edges.col]
+    return float(edges.data[across].sum() / edges.data.sum())
+
+
+def convergence(estimator: Any, solver: str, names: list[str] | None) -> dict[str, Any]:
+    """Say how the solver ended: status, iterations, optimality a column, history if it was kept.
+
+    An estimator without a status has solved a linear system, which ends as it should or not at all.
+    """
+    optimality = np.atleast_1d(np.asarray(getattr(estimator, "optimality_", []), dtype=float))
+    pairs = getattr(estimator, "pairs_", None)
+    if names is None or optimality.size == 1:
+        columns = ["all"] * optimality.size
+    elif pairs is not None:
+        columns = [" or ".join(map(label_text, pair)) for pair in pairs.tolist()]
+    else:
+        columns = names[: optimality.size]
+    objective = np.atleast_1d(np.asarray(getattr(estimator, "objective_", []), dtype=float))
+    history = getattr(estimator, "history_", None) or {}
+    return {
+        "solver": clean(solver),
+        "status": clean(getattr(estimator, "status_", "converged")),
+        "n_iter": int(np.max(getattr(estimator, "n_iter_", 1))),
+        "max_iter": _plain(getattr(estimator, "max_iter", None)),
+        "tol": _plain(getattr(estimator, "tol", None)),
+        "optimality": [_finite(v) for v in optimality],
+        "objective": [_finite(v) for v in objective],
+        "columns": columns,
+        "history": {clean(k): _trace(v) for k, v in sorted(history.items())},
+    }
+
+
+def _trace(records: Any) -> list[float | None]:
+    """Give the worst column at each iteration; of long histories evenly spaced ones."""
+    table = np.array([np.atleast_1d(np.asarray(r, dtype=float)) for r in records])
+    if not table.size:
+        return []
+    worst = np.where(np.isnan(table), -np.inf, table).max(axis=1)
+    if len(worst) > _HISTORY_POINTS:
+        worst = worst[np.linspace(0, len(worst) - 1, _HISTORY_POINTS).astype(int)]
+    return [_finite(v) for v in worst]
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 @dataclass(frozen=True)

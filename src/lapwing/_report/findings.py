@@ -1,0 +1,551 @@
+"""What a reader should look at first: findings in words, the gravest first."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from lapwing._report.html import clean, count, number, open_page, percent, plural, shorten
+from lapwing._version import __version__
+from lapwing._words import listed
+from lapwing.classes.slips import words_for_none
+
+# The last says what is so without judging it.
+_ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
+_DECIDED = 0.05
+_SETTLED = ("converged", "precision reached", "stopped early")
+_VOLUME_FACTOR = 4.0
+_SPREAD_FACTOR = 5.0
+_LARGE_SHARE = 0.5
+_NAMED = 5
+
+# What a reader sees of a candidate: keys of `words_of_row`, and their headings.
+CHOICE_COLUMNS = {
+    "name": "method",
+    "error": "wrong",
+    "interval": "90 % interval",
+    "missed": "missed",
+    "changed": "changed",
+}
+
+_MOST_NAMED = 3
+_ID = 40
+# Parts of the graph without a label matter from this share of the points on; smaller ones are
+# specks, and labels elsewhere teach more.
+_SILENT_SHARE = 0.01
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
+
+
+def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
+    """Write the findings of a report's figures: 'problem', 'look', 'good', or else 'open'."""
+    fitted = report["fitted"]
+    advice = fitted["advice"]
+    found = [
+        *_about_solver(report["convergence"], advice["smoother"]),
+        *_about_graph(report["graph"], fitted["taught_by"]),
+        *_about_twin(report["twin"]),
+        *_about_truth(report["truth"], advice["less"]),
+    ]
+    if report["kind"] == "classification":
+        found += _about_classes(report["volumes"], report["rows"], advice["less"])
+        found += [("look", fitted["margin_note"])] if fitted["margin_note"] else []
+    else:
+        found += _about_spread(report["volumes"], advice["closer"])
+    return [
+        {"level": level, "text": text}
+        for level, text in sorted(found, key=lambda note: _ORDER[note[0]])
+    ]
+
+
+def _about_solver(facts: dict[str, Any], smoother: str) -> list[tuple[str, str]]:
+    if facts["status"] in _SETTLED:
+        return [("good", f"The solver {_ended(facts)}.")]
+    cure = f"Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
+    return [
+        (
+            "problem",
+            f"The solver ended as “{facts['status']}” after "
+            f"{plural(facts['n_iter'], 'iteration')}: the answers may still change. {cure}".strip(),
+        )
+    ]
+
+
+def _ended(facts: dict[str, Any]) -> str:
+    verb = {"precision reached": "reached the precision of its arithmetic"}.get(
+        facts["status"], facts["status"]
+    )
+    return f"{verb} after {plural(facts['n_iter'], 'iteration')}"
+
+
+def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
+    if not graph:
+        # That none was asked for is no news where the rows teach by other means.
+        return [] if taught_by else [("look", "The unlabelled rows taught the fit nothing.")]
+    found = []
+    n = graph["n_without"]
+    if n:
+        parts = f"{plural(n, 'part')} of the graph ({plural(graph['points_without'], 'point')})"
+        found.append(
+            (
+                "look",
+                f"{parts} {'holds' if n == 1 else 'hold'} no label: answers there rest on the "
+                "kernel alone. Label a row in each, or raise graph.n_neighbors.",
+            )
+        )
+    else:
+        found.append(("good", "Every part of the graph holds at least one label."))
+    if graph["isolated"]:
+        alone = plural(graph["isolated"], "point")
+        found.append(("look", f"{alone} without any neighbour in the graph."))
+    return found
+
+
+def _about_twin(twin: dict[str, Any]) -> list[tuple[str, str]]:
+    if "n_differ" not in twin:
+        return []
+    rows = plural(twin["n_unlabeled"], "unlabelled row")
+    if not twin["n_differ"]:
+        return [
+            (
+                "look",
+                f"The supervised twin gives the same class to all {rows}: the unlabelled rows "
+                "made no difference.",
+            )
+        ]
+    return [
+        (
+            "look" if twin["share"] > _LARGE_SHARE else "open",
+            f"From the labels alone {percent(twin['share'])} of {rows} would get another class.",
+        )
+    ]
+
+
+def _about_spread(volumes: dict[str, Any], closer: str) -> list[tuple[str, str]]:
+    labels, rows = volumes["labels"]["std"], volumes["rows"]["std"]
+    if rows * _SPREAD_FACTOR >= labels:
+        return []
+    return [
+        (
+            "problem",
+            f"The predictions hardly vary: their standard deviation is {number(rows)}, that of "
+            f"the labels {number(labels)}. A smaller {closer} lets the function follow the labels.",
+        )
+    ]
+
+
+def _about_classes(
+    volumes: dict[str, Any], rows: dict[str, Any], less: str
+) -> list[tuple[str, str]]:
+    listed = [c for c in volumes["classes"] if c["labels"]]
+    total = sum(c["unlabeled"] for c in volumes["classes"])
+    found = []
+    everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
+    empty = [c for c in listed if total and not c["unlabeled"]]
+    nowhere = [c["name"] for c in empty if not c.get("full")]  # that, the user said
+    single = [c["name"] for c in listed if c["labels"] == 1]
+    if everywhere:
+        found.append(
+            (
+                "problem",
+                f"Every unlabelled row was given the class {_names(everywhere)}. Look at the "
+                f"scales of the columns and at gamma, or try {less}.",
+            )
+        )
+    elif nowhere:
+        which = "class" if len(nowhere) == 1 else "classes"
+        found.append(
+            (
+                "problem",
+                f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
+                f"{'it' if len(nowhere) == 1 else 'them'}, or try {less}.",
+            )
+        )
+    for c in listed:
+        if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["unlabeled"] and total:
+            found.append(
+                (
+                    "look",
+                    f"The class {_names([c['name']])} has {percent(c['label_share'])} of the "
+                    f"labels but {percent(c['row_share'])} of the rows.",
+                )
+            )
+    if single:
+        which = "The class" if len(single) == 1 else "Each of the classes"
+        found.append(("look", f"{which} {_names(single)} was learnt from a single label."))
+    if rows["n_denied"]:
+        worst = rows["denied"][0]
+        n = rows["n_denied"]
+        found.append(
+            (
+                "look",
+                f"{plural(n, 'labelled row')} {'gets' if n == 1 else 'get'} another class than the "
+                f"label says, most clearly row {worst['id']} (margin {number(worst['margin'])}). "
+                "Check these labels.",
+            )
+        )
+    return found
+
+
+def _names(names: list[str]) -> str:
+    shown = [f"“{name}”" for name in names]
+    if len(shown) > _NAMED:
+        return listed(shown, _NAMED)
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _about_truth(truth: dict[str, Any], less: str) -> list[tuple[str, str]]:
+    if not truth.get("n") or truth["p_value"] is None:
+        return []
+    if "rmse" in truth:
+        ours, twins = truth["rmse"], truth["twin"].get("rmse")
+        words = f"their root mean square error is {number(twins)} instead of {number(ours)}"
+    else:
+        ours, twins = truth["error"], truth["twin_error"]
+        words = f"{_share(truth, 'twin_')} would be wrong instead of {_share(truth, '')}"
+    if truth["p_value"] >= _DECIDED or twins == ours:
+        return [
+            (
+                "open",
+                f"From the labels alone {words}: too small a difference to say whether the "
+                "unlabelled rows help.",
+            )
+        ]
+    if twins > ours:
+        return [("good", f"The unlabelled rows help: from the labels alone {words}.")]
+    return [("problem", f"The unlabelled rows mislead: from the labels alone {words}. Try {less}.")]
+
+
+def _share(truth: dict[str, Any], whose: str) -> str:
+    return f"{plural(truth[f'{whose}errors'], 'row')} ({percent(truth[f'{whose}error'])})"
+
+
+def describe_choice(chosen: Any) -> dict[str, Any]:
+    """Say how the method of a fit was chosen.
+
+    Parameters
+    ----------
+    chosen : object or None
+        With `comparison`, `skipped` and `words`, as `lapwing._app.choosing.Chosen`.
+
+    Returns
+    -------
+    dict
+        Empty where the user named the method.
+    """
+    if chosen is None or (chosen.comparison is None and not chosen.words):
+        return {}
+    skipped = [clean(name) for name in chosen.skipped]
+    found: dict[str, Any] = {"words": clean(chosen.words), "skipped": skipped, "methods": []}
+    return found if chosen.comparison is None else found | describe_comparison(chosen.comparison)
+
+
+def describe_comparison(comparison: Any) -> dict[str, Any]:
+    """Give the figures of a `lapwing.model_selection.Comparison`, the chosen method first.
+
+    Times are no part of them: they differ from run to run.
+    """
+    return {
+        "verdict": clean(comparison.verdict, 2000),
+        "notes": [clean(note, 2000) for note in comparison.notes],
+        "n_labeled": int(comparison.n_labeled),
+        "n_used": int(comparison.n_used),
+        "n_samples": int(comparison.n_samples),
+        "methods": [_describe(row) for row in comparison.table],
+    }
+
+
+def estimate_words(choice: Mapping[str, Any]) -> str:
+    """How many answers are wrong by a comparison; empty where there was none."""
+    if not choice or not choice["methods"]:
+        return ""
+    best = choice["methods"][0]
+    return (
+        f"About {100 * best['error']:.0f}\u00a0% of the answers are wrong by the estimate of the "
+        f"comparison, {100 * best['low']:.0f} to {100 * best['high']:.0f}\u00a0% with a "
+        "probability of 90\u00a0%."
+    )
+
+
+def words_of_row(row: dict[str, Any]) -> dict[str, str]:
+    """The cells of a candidate, by the keys of `CHOICE_COLUMNS`."""
+    missed = "–"
+    if row["n_left_out"]:
+        missed = f"{round(row['left_out_error'] * row['n_left_out'])} of {row['n_left_out']}"
+    return {
+        "name": row["name"],
+        "error": f"{100 * row['error']:.0f}\u00a0%",
+        "interval": f"{100 * row['low']:.0f} to {100 * row['high']:.0f}\u00a0%",
+        "missed": missed,
+        "changed": "–" if row["changed"] is None else percent(row["changed"]),
+    }
+
+
+def render_comparison(summary: Mapping[str, Any]) -> str:
+    """Write the page of a comparison: its table, what follows, and the commands.
+
+    Parameters
+    ----------
+    summary : mapping
+        `describe_comparison`, with `source`, and a `command` and `seconds` of each method.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed.
+    """
+    page = open_page("choice.html", "A comparison as .html")
+    page.environment.globals |= {"choice_columns": CHOICE_COLUMNS, "choice_row": words_of_row}
+    page.environment.filters["count"] = count
+    return page.render(summary)
+
+
+def _describe(row: Any) -> dict[str, Any]:
+    def known(value: float) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+    low, high = row.error_interval
+    return {
+        "name": clean(row.name),
+        "assumption": clean(row.assumption),
+        "error": float(row.error),
+        "low": float(low),
+        "high": float(high),
+        "left_out_error": known(row.left_out_error),
+        "n_left_out": int(row.n_left_out),
+        "changed": known(row.reproducibility),
+        "smallest_share": float(row.smallest_share),
+        "labels_kept": float(row.fitted),
+        "objection": clean(row.objection),
+    }
+
+
+@dataclass(frozen=True)
+class Hints:
+    """How the next step is taken, on the command line or in Python.
+
+    Attributes
+    ----------
+    label : str
+        A sentence on where the rows to label are found; empty if that is said elsewhere.
+    predict : str
+        What predicts new rows.
+    """
+
+    label: str
+    predict: str
+
+
+def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints) -> str:
+    """Say what helps most.
+
+    Parameters
+    ----------
+    report : dict
+        The sections of a `ReportData`.
+    notes : list of dict
+        Of `lapwing._report.findings.write_notes`.
+    hints : Hints
+        How it is taken.
+
+    Returns
+    -------
+    str
+        Sentences.
+    """
+    grave = [note["text"] for note in notes if note["level"] == "problem"]
+    if grave:
+        return f"Look at this problem first. {grave[0]}"
+    steps = (
+        _about_labels(report["rows"]),
+        _about_silence(report["graph"]),
+        _about_certainty(report, hints),
+    )
+    return next(step for step in steps if step)
+
+
+def _about_labels(rows: dict[str, Any]) -> str:
+    if not rows.get("n_denied"):
+        return ""
+    row = rows["denied"][0]
+    if words_for_none([str(row["predicted"])]):
+        return (
+            f"“{row['predicted']}” counts as a class here. If it means no label, mark its rows as "
+            "unlabelled (--unlabeled, or unlabeled= in Python), and fit again."
+        )
+    return (
+        f"Check the label of row {_id(row)}: it is “{row['label']}”, but everything else points "
+        f"to “{row['predicted']}”. Correct it if it is wrong, and fit again."
+    )
+
+
+def _about_silence(graph: dict[str, Any]) -> str:
+    if not graph or graph["points_without"] <= _SILENT_SHARE * graph["n_points"]:
+        return ""
+    parts = plural(graph["n_without"], "part")
+    named = ", ".join(shorten(part["ids"][0], _ID) for part in graph["silent"][:_MOST_NAMED])
+    one = graph["n_without"] == 1
+    return (
+        f"Label a row in {'the' if one else 'each of the'} {parts} of the graph that no label "
+        f"reaches, such as {named}, and fit again."
+    )
+
+
+def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
+    rows, volumes = report["rows"], report["volumes"]
+    if report["kind"] == "regression":
+        row = rows["residuals"][0]
+        return (
+            f"Compare row {_id(row)} with your records: its label is {number(row['label'])}, the "
+            f"function gives {number(row['predicted'])}, the largest difference of all labels."
+        )
+    if not rows["least"]:
+        return f"Every row has a label. Use the model for new rows: {hints.predict}."
+    if not volumes["n_unsure"]:
+        return "Look at some of the answers, and use them: all are sure."
+    asked = rows["asked"] or rows["least"][: volumes["n_unsure"]]
+    named = ", ".join(_id(row) for row in asked[:_MOST_NAMED])
+    which = "most telling" if rows["asked"] else "least certain"
+    return (
+        f"Label the {which} rows ({named}{', …' if len(asked) > _MOST_NAMED else ''}) and fit "
+        f"again. {hints.label}"
+    ).strip()
+
+
+def _id(row: dict[str, Any]) -> str:
+    return shorten(row["id"], _ID)
+
+
+def sure_words(volumes: Mapping[str, Any]) -> str:
+    """Say how many rows without a label are sure.
+
+    Parameters
+    ----------
+    volumes : mapping
+        With `n_sure`, `n_unsure` and `trust`.
+    """
+    sure, unsure = volumes["n_sure"], volumes["n_unsure"]
+    rows = plural(sure + unsure, "row")
+    if not sure:
+        which = "the row" if unsure == 1 else f"all {rows}"
+        return (
+            f"No answer is sure: {which} without a label {'is' if unsure == 1 else 'are'} to check."
+        )
+    level = volumes["trust"]["level"]
+    are = "is" if unsure == 1 else "are"
+    return (
+        f"{count(sure)} of {rows} without a label {'has' if sure == 1 else 'have'} a sure answer "
+        f"({percent(sure / (sure + unsure))}), {count(unsure)} {are} to check. Of the sure "
+        f"answers {100 * level:.0f}\u00a0% or more should be right."
+    )
+
+
+def trust_words(trust: Mapping[str, Any] | None) -> str:
+    """Say where that comes from, and what it would take to know more."""
+    if trust is None:
+        return ""
+    if not trust["n_needed"]:
+        return (
+            "Nothing here says how often this method is right: its probabilities rest on other "
+            "data. Look at some of the answers. Without --method, lapwing fit learns it from the "
+            "labels that it leaves out, where classes have two or more."
+        )
+    tests = plural(trust["n_tests"], "label")
+    origin = f"This comes from {tests} that {'was' if trust['n_tests'] == 1 else 'were'} left out"
+    needs = ""
+    if trust["level"] != 0.99 or trust["threshold"] is None:
+        needs = f" To claim 99\u00a0% takes {count(trust['n_needed'])} labels or more."
+    if trust["threshold"] is None:
+        return f"{origin}: too few, or too many of them missed, to claim even 90\u00a0%.{needs}"
+    return (
+        f"{origin}: {percent(trust['expected'])} of the sure answers are expected to be right, "
+        f"{percent(trust['low'])} to {percent(trust['high'])} with a probability of 90\u00a0%."
+        f"{needs} Look at some of them before you take over all."
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that the numbers depend on."""
+    found = {"Python": platform.python_version(), "lapwing": __version__}
+    return found | {name: version(name) for name in _PACKAGES}
+
+
+def parameters(estimator: Any) -> list[dict[str, Any]]:
+    """List the estimator's parameters, each with whether it differs from its default."""
+    usual = type(estimator)().get_params(deep=False)
+    return [
+        {"name": name, "value": _short(value), "changed": repr(value) != repr(usual.get(name))}
+        for name, value in sorted(estimator.get_params(deep=False).items())
+    ]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, BaseEstimator):
+        return clean(" ".join(value.__repr__(N_CHAR_MAX=10**6).split()))
+    return clean(" ".join(repr(value).split()))
+
+
+def python_lines(pipeline: Any, unlabeled: Any) -> str:
+    """Write the lines of Python that fit the same pipeline again.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Steps and estimator; parameters that are their defaults are left out.
+    unlabeled : object
+        The marker of rows without label.
+
+    Returns
+    -------
+    str
+        To be run where X and y are defined.
+    """
+    if len(pipeline) == 1:
+        pipeline = pipeline[-1]
+    lines: dict[str, set[str]] = {}
+    for value in [pipeline, *_nested(pipeline)]:
+        lines.setdefault(_public_module(type(value)), set()).add(type(value).__name__)
+    imports = [f"from {m} import {', '.join(sorted(lines[m]))}" for m in sorted(lines)]
+    model = pipeline.__repr__(N_CHAR_MAX=10**6)
+    if "nan" in model or unlabeled != unlabeled:
+        imports.insert(0, "from numpy import nan")
+    marker = "nan" if unlabeled != unlabeled else repr(unlabeled)
+    return "\n".join(
+        [
+            *imports,
+            "",
+            f"# X: the feature columns; y: the labels, {marker} where there is none",
+            f"model = {model}",
+            "model.fit(X, y)",
+            "model.predict(X)",
+        ]
+    )
+
+
+def _nested(value: Any) -> list[Any]:
+    """All estimators among the parameters, however deep; in lists of steps too."""
+    if isinstance(value, BaseEstimator):
+        inner = value.get_params(deep=False).values()
+    elif isinstance(value, (list, tuple)):
+        inner = value
+    else:
+        return []
+    found = [v for v in inner if isinstance(v, BaseEstimator) and not isinstance(v, type)]
+    return found + [deeper for v in inner for deeper in _nested(v)]
+
+
+def _public_module(cls: type) -> str:
+    """The shortest module that a class can be imported from, but no private one."""
+    parts = cls.__module__.split(".")
+    for length in range(1, len(parts) + 1):
+        name = ".".join(parts[:length])
+        if getattr(importlib.import_module(name), cls.__name__, None) is cls:
+            return name
+    return cls.__module__
