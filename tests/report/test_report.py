@@ -41,7 +41,7 @@ from lapwing import (
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import FittedTwin
 from lapwing._app.requests import FitRequest
-from lapwing._report import svg
+from lapwing._report import html, svg
 from lapwing._report.findings import (
     Hints,
     _about_classes,

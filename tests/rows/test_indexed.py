@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.svm import SVC
 
 from lapwing import LapERLSClassifier
-from lapwing._rows import ArrayRows, PickedRows, is_rows, open_rows
+from lapwing._rows import ArrayRows, PickedRows, base, is_rows, open_rows
 from lapwing.datasets import make_two_moons
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import LabeledStratifiedKFold
