@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lapwing._app.requests import fit as fit_requests
+from lapwing._app import requests as fit_requests
 from tests.helpers.commandline import Answer, command
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from lapwing import S3VC, FewLabelClassifier, LapRLSClassifierCV, LapSVC
 from lapwing._app import choosing, effort, forecast
+from lapwing._app import requests as fit_requests
 from lapwing._app.effort import Effort, Plan, Rounds
 from lapwing._app.fitting import LEVELS
 from lapwing._app.forecast import Size, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
-from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._report.html import number
 from lapwing.graphs import KNNGraph, default_graph

@@ -28,12 +28,12 @@ from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import console, fitting, forecast, workflow
+from lapwing._app import requests as fit_requests
 from lapwing._app.forecast import Size
 from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.requests import DEFAULT_METHOD, FitRequest
-from lapwing._app.requests import fit as fit_requests
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
-from lapwing._app.verbs import saying
+from lapwing._app import console as saying
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm_choice import seconds_of_pairs

@@ -14,14 +14,9 @@ from sklearn.base import clone
 from lapwing._app.effort import Effort, affordable, forecast_comparison
 from lapwing._app.forecast import Size, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
+from lapwing._app.options import LearningRequest
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.requests import (
-    CompareRequest,
-    FitRequest,
-    LearningRequest,
-    TuneRequest,
-    fit_command,
-)
+from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
@@ -324,3 +319,13 @@ def _command(estimator: Any, request: CompareRequest, usual: Any) -> str:
     name, method = known
     settings = settings_of(estimator, method, usual)
     return "" if settings is None else fit_command(request, name, settings)
+
+
+def working(request: LearningRequest) -> str:
+    """Name the work of a fit, for its progress."""
+    return "Choosing a method" if request.automatic else request.chosen.name
+
+
+def seconds(table: Table, request: LearningRequest) -> float:
+    """Forecast the seconds that a fit to the table takes."""
+    return request.chosen.forecast(size_of(table)).seconds

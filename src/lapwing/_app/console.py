@@ -5,6 +5,8 @@ Names in a table are the user's. None is read as markup, and no terminal gets a 
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -485,3 +487,10 @@ def _grid(first: str, *headings: str) -> Grid:
     for heading in headings:
         grid.add_column(heading, justify="right")
     return grid
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """A summary as JSON, safe to print in a terminal."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    # JSON leaves these control characters as they are, and terminals act on them.
+    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"

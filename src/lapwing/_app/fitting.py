@@ -19,8 +19,9 @@ from sklearn.pipeline import Pipeline
 from lapwing import dask as on_cluster
 from lapwing._app.choosing import Chosen, choose
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
+from lapwing._app.options import LearningRequest
 from lapwing._app.preprocessing import preprocess
-from lapwing._app.requests import FitRequest, LearningRequest, TuneRequest, fit_command
+from lapwing._app.requests import FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require

@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from lapwing._app.choosing import Chosen, choose
 from lapwing._app.fitting import Trust, answer_own, fit_estimator, trust_rows
 from lapwing._app.preprocessing import choose_scaling
-from lapwing._app.requests import FitRequest
-from lapwing._app.requests.fit import advice_of
+from lapwing._app.requests import FitRequest, advice_of
 from lapwing._host.modules import require
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
 from lapwing._tables.columns import NUMERIC

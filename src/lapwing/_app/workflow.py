@@ -16,8 +16,8 @@ from lapwing._app.choosing import Compared
 from lapwing._app.fitting import Outcome, trust_new_rows
 from lapwing._app.fitting_blocks import BlockOutcome
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.requests import FilledRequest, FitRequest, PredictRequest
-from lapwing._app.requests.fit import advice_of
+from lapwing._app.options import FilledRequest
+from lapwing._app.requests import FitRequest, PredictRequest, advice_of
 from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn

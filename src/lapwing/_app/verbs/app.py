@@ -1,16 +1,21 @@
-"""The ``lapwing`` command, to which each verb adds itself."""
+"""The ``lapwing`` command, to which each verb adds itself by `verb`."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, Field, fields
+from inspect import Parameter, Signature
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
+from lapwing._app.options import PANELS, TableRequest, flag_of, option_of
 from lapwing._version import __version__
+
+R = TypeVar("R", bound=TableRequest)
 
 app = typer.Typer(
     name="lapwing",
@@ -34,6 +39,70 @@ class Command(TyperCommand):
             if count > 1 and not (option.multiple or option.is_flag):
                 raise UsageError(f"{option.opts[0]} is given {count} times; give it once.")
         return super().parse_args(ctx, args)
+
+
+def verb(
+    request: type[R], *, epilog: str, without: Collection[str] = ()
+) -> Callable[[Callable[[R], None]], Callable[[R], None]]:
+    """Register a function of a request as the verb of its name.
+
+    Parameters
+    ----------
+    request : type
+        Its fields are the options (`lapwing._app.options.option`).
+    epilog : str
+        Examples, below the help.
+    without : collection of str
+        Fields that are no options of this verb.
+    """
+    hints = get_type_hints(request)
+    shown = [one for one in fields(request) if one.name not in without]
+    # Arguments first, the files of the table behind the model; then panel by panel, as typer shows
+    # panels in the order of their options.
+    shown.sort(key=lambda one: (PANELS.index(option_of(one).panel), not option_of(one).leads))
+    shown.sort(key=lambda one: (not _is_argument(one), one.name == "data"))
+    signature = Signature([_parameter(one, hints[one.name]) for one in shown])
+
+    def register(function: Callable[[R], None]) -> Callable[[R], None]:
+        def command(**options: Any) -> None:
+            function(request.read(options))
+
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__signature__ = signature  # type: ignore[attr-defined]
+        app.command(cls=Command, epilog=epilog)(command)
+        return function
+
+    return register
+
+
+def _is_argument(one: Field[Any]) -> bool:
+    return one.name in ("data", "model") and one.default is MISSING
+
+
+def _parameter(one: Field[Any], hint: Any) -> Parameter:
+    """A field as typer reads it: a tuple is a list, and what is empty by default may be missing."""
+    how = option_of(one)
+    least, most = how.limits
+    if _is_argument(one):
+        declared = typer.Argument(metavar=how.metavar, help=how.help)
+    else:
+        declared = typer.Option(
+            *filter(None, (flag_of(one), how.short)),
+            help=how.help,
+            metavar=how.metavar,
+            min=least,
+            max=most,
+            autocompletion=how.complete,
+            rich_help_panel=how.panel or None,
+        )
+    if get_origin(hint) is tuple:
+        hint = list[hint.__args__[0]]
+    default = Parameter.empty if one.default is MISSING else one.default
+    if default in ((), ""):
+        hint, default = hint | None, None
+    return Parameter(
+        one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, declared]
+    )
 
 
 def run(argv: Sequence[str] | None) -> int:

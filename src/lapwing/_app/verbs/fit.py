@@ -2,112 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from lapwing._app import console, fitting, workflow
-from lapwing._app.console import StageDisplay
+from lapwing._app.choosing import seconds, working
+from lapwing._app.console import StageDisplay, json_text
 from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
 from lapwing._app.requests import FitRequest
-from lapwing._app.verbs.app import Command, app
-from lapwing._app.verbs.options import (
-    LEARN,
-    WRITE,
-    Data,
-    Dates,
-    Decimal,
-    Drop,
-    Features,
-    IdColumn,
-    Impute,
-    Json,
-    Keep,
-    Label,
-    LabelsFile,
-    Layout,
-    Method,
-    ModelFile,
-    OnnxFile,
-    PredictionsFile,
-    Probabilities,
-    Quiet,
-    ReportFile,
-    Scale,
-    Seed,
-    Settings,
-    Sheet,
-    SkipLines,
-    Strict,
-    Truth,
-    Unlabeled,
-)
-from lapwing._app.verbs.saying import json_text, seconds, working
+from lapwing._app.verbs.app import verb
 from lapwing._report.page import ReportData, collect
 from lapwing._rows import ParquetRows
 
 
-@app.command(
-    cls=Command,
+@verb(
+    FitRequest,
     epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
     "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
     "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]",
 )
-def fit(
-    data: Data,
-    label: Label = None,
-    labels: LabelsFile = None,
-    id_column: IdColumn = None,
-    features: Features = None,
-    drop: Drop = None,
-    keep: Keep = None,
-    unlabeled: Unlabeled = None,
-    strict: Strict = False,
-    decimal: Decimal = "auto",
-    dates: Dates = "auto",
-    sheet: Sheet = None,
-    skip_lines: SkipLines = None,
-    truth: Truth = None,
-    layout: Layout = None,
-    method: Method = None,
-    settings: Settings = None,
-    scale: Scale = "auto",
-    impute: Impute = "auto",
-    seed: Seed = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
-            rich_help_panel=LEARN,
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Fit on so many processes of this machine.", rich_help_panel=LEARN
-        ),
-    ] = None,
-    predictions: PredictionsFile = None,
-    probabilities: Probabilities = False,
-    model: ModelFile = None,
-    report: ReportFile = None,
-    onnx: OnnxFile = None,
-    next_rows: Annotated[
-        Path | None,
-        typer.Option(
-            "--next",
-            help="File for the ten rows to label next, .csv. Fill in its label column, and give it "
-            "behind DATA.",
-            rich_help_panel=WRITE,
-        ),
-    ] = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+def fit(request: FitRequest) -> None:
     """Learn from the rows with and without a label, and predict a label for every row."""
-    fit_table(FitRequest.read(locals()))
+    fit_table(request)
 
 
 def fit_table(request: FitRequest) -> None:

@@ -3,54 +3,28 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from lapwing._app import console, workflow
 from lapwing._app.batches import Answered, in_batches, predict_in_batches
-from lapwing._app.console import StageDisplay
+from lapwing._app.console import StageDisplay, json_text
 from lapwing._app.requests import PredictRequest
-from lapwing._app.verbs.app import Command, app
-from lapwing._app.verbs.options import (
-    Data,
-    Decimal,
-    IdColumn,
-    Json,
-    PredictionsFile,
-    Probabilities,
-    Quiet,
-    Sheet,
-    SkipLines,
-)
-from lapwing._app.verbs.saying import json_text
+from lapwing._app.verbs.app import verb
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.models import Model
 
 
-@app.command(
-    cls=Command,
+@verb(
+    PredictRequest,
     epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
     "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]",
 )
-def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A file of lapwing fit --model.")],
-    data: Data,
-    predictions: PredictionsFile = None,
-    probabilities: Probabilities = False,
-    id_column: IdColumn = None,
-    decimal: Decimal = "auto",
-    sheet: Sheet = None,
-    skip_lines: SkipLines = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+def predict(request: PredictRequest) -> None:
     """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
-    request = PredictRequest.read(locals())
     request.outputs.check(request.inputs)
-    shown = StageDisplay(quiet)
-    with shown.stage(f"Reading {model}"):
+    shown = StageDisplay(request.quiet)
+    with shown.stage(f"Reading {request.model}"):
         loaded = workflow.load(request.model)
     if in_batches(request):
         with shown.stage("Predicting"):

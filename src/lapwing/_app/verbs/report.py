@@ -9,9 +9,8 @@ import typer
 
 from lapwing._app import workflow
 from lapwing._app.console import say
-from lapwing._app.requests import Outputs
+from lapwing._app.options import SAY, Outputs
 from lapwing._app.verbs.app import Command, app
-from lapwing._app.verbs.options import Quiet
 from lapwing._host.files import atomic_write
 
 
@@ -22,7 +21,10 @@ def report(
         Path | None,
         typer.Option("--output", "-o", help="The page. Default: MODEL with the extension .html."),
     ] = None,
-    quiet: Quiet = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Show no summary.", rich_help_panel=SAY),
+    ] = False,
 ) -> None:
     """Write the report of a model: one HTML page that needs nothing else."""
     target = model.with_suffix(".html") if output is None else output

@@ -1,0 +1,447 @@
+"""Options of the verbs: each is declared once, as a field of a frozen request.
+
+A field says all that is known of its option: type and default, the words of the help, its panel
+and its limits. `lapwing._app.verbs.app` makes the parameters of the command line from the fields,
+`TableRequest.command` writes the options back as a command, and everything else takes the request.
+Groups of options are shared by inheritance.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from lapwing._app.methods import AUTO, METHODS, CommandMethod, find_method
+from lapwing._app.preprocessing import IMPUTES, SCALES
+from lapwing._app.settings import parse_settings, setting_names
+from lapwing._host.files import check_writable
+from lapwing._host.modules import require
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.parts import FORMATS, name_of
+from lapwing._tables.predictions import check_output
+
+# Panels of the help, in the order in which it shows them.
+TABLE = "The table"
+LEARN = "Learning"
+WRITE = "What is written"
+SAY = "What is said"
+PANELS = ("", TABLE, LEARN, WRITE, SAY)
+
+# A parameter is one of a method that has to be known.
+METHOD_OF_SETTINGS = "lapsvc"
+
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
+_SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
+_EXTRAS = {"model": ("skops.io", "model"), "report": ("jinja2", "report"), "onnx": ("onnx", "onnx")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """How the command line shows a field.
+
+    Attributes
+    ----------
+    help : str
+    panel : str
+        One of `PANELS`.
+    flag : str or None
+        If it is not made of the field's name; ``None`` for an argument without a flag.
+    short : str or None
+        A second, short flag.
+    metavar : str or None
+    limits : tuple of int or None
+        Least and largest number.
+    complete : callable or None
+        Values that begin with a text, for the shell's completion.
+    side : bool
+        Whether it says where the result goes, not what is done: such options are no part of the
+        command that repeats a request.
+    leads : bool
+        Whether the help shows it before the others of its panel.
+    """
+
+    help: str
+    panel: str = ""
+    flag: str | None = None
+    short: str | None = None
+    metavar: str | None = None
+    limits: tuple[int | None, int | None] = (None, None)
+    complete: Callable[[str], list[str]] | None = None
+    side: bool = False
+    leads: bool = False
+
+
+def option(default: Any = MISSING, /, **how: Any) -> Any:
+    """A field that is an option of the command line; see `Option`."""
+    return field(default=default, metadata={"option": Option(**how)})
+
+
+def option_of(one: Field[Any]) -> Option:
+    """How the command line shows a field."""
+    found: Option = one.metadata["option"]
+    return found
+
+
+def flag_of(one: Field[Any]) -> str:
+    """The long flag of a field's option."""
+    return option_of(one).flag or f"--{one.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a verb shall write; None for those that it shall not."""
+
+    predictions: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+    onnx: Path | None = None
+    next: Path | None = None
+    out: Path | None = None
+
+    def named(self) -> dict[str, str]:
+        """Return the files as the user named them, by what they hold."""
+        return {name: str(path) for name, path in vars(self).items() if path is not None}
+
+    def check(self, inputs: tuple[Path, ...]) -> None:
+        """Check before the work that all can be written.
+
+        Raises
+        ------
+        ValueError
+            If an extension is wrong, a place cannot be written, or a file is named twice.
+        ImportError
+            If a package is missing that writes one of them.
+        """
+        taken = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
+        for name, path in vars(self).items():
+            if path is None:
+                continue
+            if name == "predictions":
+                check_output(path)
+            elif name in _SUFFIXES:
+                check_suffix(f"--{name}", path, _SUFFIXES[name])
+            check_writable(path)
+            if name in _EXTRAS:
+                module, extra = _EXTRAS[name]
+                require(module, extra=extra, purpose=f"--{name}")
+            real = os.path.realpath(path)
+            if real in taken:
+                raise ValueError(f"--{name} {path} is {taken[real]} itself; name another file.")
+            taken[real] = f"--{name}"
+
+
+def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
+    """Refuse a file whose extension is none of those that an option writes."""
+    suffix = path.suffix.lower()
+    if suffix in known:
+        return
+    named = known[0] if len(known) < 3 else f"{', '.join(known[:-1])} or {known[-1]}"
+    message = f"cannot write {path}: the extension of {flag} is {named}."
+    if suffix in _SHEETS and ".csv" in known:
+        message += f" Excel and LibreOffice open such a file. It can be given back as {suffix} too."
+    raise ValueError(message)
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Methods whose names begin with a text."""
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def complete_setting(incomplete: str) -> list[str]:
+    """Parameters of methods whose names begin with a text."""
+    names = {name for m in METHODS.values() for name in setting_names(m)}
+    return [f"{name}=" for name in sorted(names) if name.startswith(incomplete)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest:
+    """Options of all verbs that read a table."""
+
+    verb: ClassVar[str]
+
+    data: tuple[Path, ...] = option(
+        help=f"The table: {', '.join(FORMATS)}, or - for standard input. Several files are one "
+        "table.",
+        metavar="DATA...",
+    )
+    id_column: str | None = option(
+        None,
+        help="Column that names the rows. Default: the rows are numbered from 1.",
+        panel=TABLE,
+        flag="--id",
+    )
+    decimal: str = option(
+        "auto", help="Decimal mark: auto (found for each column), . or ,", panel=TABLE
+    )
+    sheet: str | None = option(
+        None, help="Sheet of a spreadsheet. Default: the first that is not empty.", panel=TABLE
+    )
+    skip_lines: int | None = option(
+        None,
+        help="Lines above the names of the columns, in a CSV file. Default: found.",
+        panel=TABLE,
+        limits=(0, None),
+    )
+    quiet: bool = option(
+        False, help="Show no progress and no summary.", panel=SAY, short="-q", side=True
+    )
+    as_json: bool = option(
+        False, help="Print the summary as one JSON object.", panel=SAY, flag="--json", side=True
+    )
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Self:
+        """Take the options as typer gives them: lists, and None for those not given."""
+        frozen: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        defaults = {f.name: f.default for f in fields(cls)}
+        given = {k: v for k, v in frozen.items() if not (v is None and defaults[k] is not None)}
+        return cls(**given)
+
+    @property
+    def source(self) -> str:
+        """Names of the files, as the user wrote them."""
+        return name_of(self.data)
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return self.data
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs()
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same again; where its outputs go is not part of it."""
+        return shlex.join(["lapwing", self.verb, *map(str, self.data), *self.words()])
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(
+            id=self.id_column, decimal=self.decimal, sheet=self.sheet, skip_lines=self.skip_lines
+        )
+
+    @classmethod
+    def flags(cls) -> set[str]:
+        """All options of the verb, as they are written."""
+        return {flag_of(one) for one in fields(cls)} - {"--data"}
+
+    def words(self, *, brief: bool = False) -> Iterator[str]:
+        """The options as words of a command; `brief` leaves out those at their default."""
+        for one in fields(self):
+            if one.name == "data" or option_of(one).side:
+                continue
+            value = getattr(self, one.name)
+            if brief and value == self._usual(one):
+                continue
+            for part in value if isinstance(value, tuple) else (value,):
+                if part is True:
+                    yield flag_of(one)
+                elif part is not None and part is not False:
+                    yield from (flag_of(one), str(part))
+
+    def _usual(self, one: Field[Any]) -> Any:
+        """The value of an option that is not given."""
+        return one.default
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledRequest(TableRequest):
+    """Options of the verbs whose table has labels."""
+
+    label: str | None = option(
+        None,
+        help="Column with the labels. An empty cell means: no label.",
+        panel=TABLE,
+        leads=True,
+    )
+    labels: Path | None = option(
+        None,
+        help="File with the labels, if they are in no column: one label a line, or an .npy array.",
+        panel=TABLE,
+        leads=True,
+    )
+    features: tuple[str, ...] = option(
+        (),
+        help="Columns to use, with commas between them. May be repeated. Default: all others.",
+        panel=TABLE,
+    )
+    drop: tuple[str, ...] = option(
+        (),
+        help="Columns to leave out, with commas between them. May be repeated.",
+        panel=TABLE,
+    )
+    keep: tuple[str, ...] = option(
+        (),
+        help="Columns to use that would be left out, with commas between them. May be repeated.",
+        panel=TABLE,
+    )
+    unlabeled: tuple[str, ...] = option(
+        (),
+        help="A value of the label column that means: no label. May be repeated.",
+        panel=TABLE,
+        metavar="VALUE",
+    )
+    strict: bool = option(
+        False,
+        help="Read the table as it stands. No column is left out. Anything that is not plainly a "
+        "number or a text with few values is an error.",
+        panel=TABLE,
+    )
+    dates: str = option(
+        "auto",
+        help="What comes first in a date that can be read both ways: auto, day or month.",
+        panel=TABLE,
+    )
+    scale: str = option(
+        "auto",
+        help="Standardise the columns: auto (if their scales differ widely), standard or none.",
+        panel=LEARN,
+    )
+    seed: int = option(0, help="Seed for everything random.", panel=LEARN, limits=(0, None))
+
+    def __post_init__(self) -> None:
+        _check_choice("--scale", self.scale, SCALES)
+        self.read_options  # noqa: B018 - wrong ones are told before a file is read
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return ReadOptions(
+            label=self.label,
+            id=self.id_column,
+            features=self.features,
+            drop=self.drop,
+            keep=self.keep,
+            labels_file=self.labels,
+            unlabeled=self.unlabeled,
+            strict=self.strict,
+            decimal=self.decimal,
+            dates=self.dates,
+            sheet=self.sheet,
+            skip_lines=self.skip_lines,
+        )
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return self.data if self.labels is None else (*self.data, self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRequest(LabeledRequest):
+    """Options of the verbs whose table may miss numbers."""
+
+    impute: str = option(
+        "auto",
+        help="What a missing number becomes: the median, the mean, or none (an error). auto is "
+        "the median, and none with --strict.",
+        panel=LEARN,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_choice("--impute", self.impute, IMPUTES)
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
+        return replace(super().read_options, missing=missing)
+
+    @property
+    def full_command(self) -> str:
+        """The command that writes the same files, to be pasted into a shell."""
+        written = self.outputs.named()
+        outputs = [word for name, path in written.items() for word in (f"--{name}", path)]
+        words = [*map(str, self.data), *self.words(brief=True), *outputs]
+        return shlex.join(["lapwing", self.verb, *words])
+
+    def command_without(self, values: Sequence[str]) -> str:
+        """Say how to do it again if some values of the label column mean no label."""
+        again = replace(self, unlabeled=(*self.unlabeled, *values))
+        return f"run: {again.full_command}"
+
+
+def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{flag} {value!r} is none of {', '.join(known)}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest(FilledRequest):
+    """Options of the verbs that fit a method to a table.
+
+    The name of an estimator as `method` is replaced by that of its method; empty means the default
+    of the verb.
+    """
+
+    method: str = option(
+        "",
+        help=f"One of {', '.join(METHODS)}. Default: auto, and lapsvc with --set.",
+        panel=LEARN,
+        complete=complete_method,
+        leads=True,
+    )
+    settings: tuple[str, ...] = option(
+        (),
+        help="A parameter of the method, such as gamma_I=1, graph.n_neighbors=15 or "
+        "class_prior=a:0.2,b:0.8. May be repeated.",
+        panel=LEARN,
+        flag="--set",
+        metavar="NAME=VALUE",
+        complete=complete_setting,
+        leads=True,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", find_method(self.method or self._usual_method())[0])
+        super().__post_init__()
+        self.parameters  # noqa: B018 - a wrong --set is told before a file is read
+
+    def _usual_method(self) -> str:
+        """The method if none is named."""
+        return METHOD_OF_SETTINGS
+
+    def _usual(self, one: Field[Any]) -> Any:
+        return self._usual_method() if one.name == "method" else super()._usual(one)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the method is chosen by the table."""
+        return self.method == AUTO
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        regression = None if self.automatic else self.chosen.regression
+        return replace(super().read_options, regression=regression)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """Values that ``--set`` gives, by name."""
+        return parse_settings(self.settings, self.chosen)
+
+    @property
+    def chosen(self) -> CommandMethod:
+        """The method."""
+        return find_method(self.method)[1]
+
+
+def following(path: Path) -> Path:
+    """The file of the next round: next.csv, next-2.csv, next-3.csv."""
+    numbered = re.search(r"-(\d+)$", path.stem)
+    stem = path.stem[: numbered.start()] if numbered else path.stem
+    return path.with_stem(f"{stem}-{int(numbered[1]) + 1 if numbered else 2}")

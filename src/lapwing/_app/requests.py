@@ -1,0 +1,508 @@
+"""What each verb is asked to do: its options, as one frozen value."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from lapwing._app.effort import Effort
+from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
+from lapwing._app.options import (
+    LEARN,
+    METHOD_OF_SETTINGS,
+    SAY,
+    TABLE,
+    WRITE,
+    FilledRequest,
+    LabeledRequest,
+    LearningRequest,
+    Outputs,
+    TableRequest,
+    check_suffix,
+    complete_method,
+    following,
+    option,
+)
+from lapwing._report.findings import Hints
+from lapwing._tables.checks import Advice
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.parts import TABLES
+from lapwing._tables.words import shorten
+
+# What fits a table if nobody says more.
+DEFAULT_METHOD = AUTO
+
+_REPORT = Path("report.html")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(LearningRequest):
+    """Options of ``lapwing fit``."""
+
+    verb = "fit"
+
+    truth: str | None = option(
+        None,
+        help="Column with known answers, to count errors. The method does not learn from it.",
+        panel=TABLE,
+    )
+    layout: tuple[str, ...] = option(
+        (),
+        help="Column for the report's map. Give it twice, for x and y. Default: principal "
+        "components.",
+        panel=TABLE,
+        flag="--map",
+    )
+    probabilities: bool = option(
+        False,
+        help="Write the probability of each class too, not only that of the answer.",
+        panel=WRITE,
+    )
+    cluster: str | None = option(
+        None,
+        help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
+        panel=LEARN,
+        metavar="ADDRESS",
+    )
+    workers: int | None = option(
+        None, help="Fit on so many processes of this machine.", panel=LEARN, limits=(1, None)
+    )
+    predictions: Path | None = option(
+        None,
+        help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
+        "scores, margin, was_labeled.",
+        panel=WRITE,
+        side=True,
+    )
+    model: Path | None = option(
+        None,
+        help="File for the model, for lapwing predict and lapwing report.",
+        panel=WRITE,
+        side=True,
+    )
+    report: Path | None = option(None, help="File for the report, .html.", panel=WRITE, side=True)
+    onnx: Path | None = option(
+        None, help="File for the model as ONNX, .onnx.", panel=WRITE, side=True
+    )
+    next_rows: Path | None = option(
+        None,
+        help="File for the ten rows to label next, .csv. Fill in its label column, and give it "
+        "behind DATA.",
+        panel=WRITE,
+        flag="--next",
+        side=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_cluster()
+        self.check_method(self.chosen, self.parameters)
+
+    @property
+    def distributed(self) -> bool:
+        """Whether the fit runs on a cluster."""
+        return self.cluster is not None or self.workers is not None
+
+    def _check_cluster(self) -> None:
+        if not self.distributed:
+            return
+        flag = "--workers" if self.cluster is None else "--cluster"
+        if self.cluster is not None and self.workers is not None:
+            raise ValueError("Give --cluster ADDRESS or --workers N, not both.")
+        if self.automatic:
+            raise ValueError(
+                f"{flag} needs a method by name, as trying several would fit each: use --method "
+                "laperls or anchors."
+            )
+        if self.next_rows is not None:
+            raise ValueError(
+                f"--next: the rows to label next are not found on a cluster. Leave out {flag}."
+            )
+
+    def _usual_method(self) -> str:
+        return METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD
+
+    def check_method(self, method: CommandMethod, parameters: Mapping[str, Any]) -> None:
+        """Check that a method with these parameters can give what is asked for.
+
+        Raises
+        ------
+        ValueError
+            If a file is asked for that it cannot make.
+        """
+        lack = method.lacks_onnx(parameters)
+        if self.onnx is not None and lack:
+            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, truth=self.truth, layout=self.layout)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs(self.predictions, self.model, self.report, self.onnx, self.next_rows)
+
+    @property
+    def hints(self) -> Hints:
+        """How the next step is taken."""
+        where = "--next next.csv writes ten rows that tell more together."
+        if self.next_rows is not None:
+            where = f"They are in {shorten(str(self.next_rows))}."
+        return Hints(where, "lapwing predict")
+
+    @property
+    def next_command(self) -> str:
+        """The command that fits again with the file of `next_rows` filled in."""
+        assert self.next_rows is not None
+        again = replace(
+            self, data=(*self.data, self.next_rows), next_rows=following(self.next_rows)
+        )
+        return again.full_command
+
+    @property
+    def wants_report(self) -> bool:
+        """Whether the figures of a report are needed; a model carries them."""
+        return self.model is not None or self.report is not None
+
+
+def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = ()) -> str:
+    """The command that fits the same table with a method and its settings.
+
+    Parameters
+    ----------
+    request : FilledRequest
+        Of a fit, whose files it writes too, or of another verb.
+    method : str
+        In `COMMAND_METHODS`.
+    settings : sequence of str
+        ``name=value`` each.
+    """
+    kept = FitRequest if isinstance(request, FitRequest) else FilledRequest
+    shared = {one.name: getattr(request, one.name) for one in fields(kept)}
+    again = shared | {"method": method, "settings": tuple(settings)}
+    return FitRequest(**again).full_command
+
+
+def advice_of(request: FilledRequest) -> Advice:
+    """How messages about the labels of a table say what to run."""
+    return Advice(request.command_without, lambda method: f"run: {fit_command(request, method)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneRequest(FitRequest):
+    """Options of ``lapwing tune``: those of a fit, by a method that chooses its own parameters."""
+
+    verb = "tune"
+
+    method: str = option(
+        "",
+        help="One of lapsvc, laprls, laperls, laprls-regressor. Default: by the labels and the "
+        "number of rows.",
+        panel=LEARN,
+        complete=complete_method,
+        leads=True,
+    )
+
+    def __post_init__(self) -> None:
+        if self.method:
+            object.__setattr__(self, "method", _choosing_its_own(find_method(self.method)[0]))
+        super().__post_init__()
+
+    def _usual_method(self) -> str:
+        return "laprls-cv" if self.settings else AUTO
+
+    @property
+    def hints(self) -> Hints:
+        """How the next step is taken."""
+        return Hints("lapwing suggest writes the rows that tell most.", "lapwing predict")
+
+
+def _choosing_its_own(name: str) -> str:
+    """The method of that name that chooses its own parameters."""
+    tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
+    if tuned not in COMMAND_METHODS and tuned != AUTO:
+        known = [one.removesuffix("-cv") for one in COMMAND_METHODS if one.endswith("-cv")]
+        raise ValueError(
+            f"--method {name} has no parameters that tune can choose. Use one of "
+            f"{', '.join(known)}."
+        )
+    return tuned
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(FilledRequest):
+    """Options of ``lapwing compare``."""
+
+    verb = "compare"
+
+    max_rows: int = option(
+        Effort.max_samples,
+        help="Most rows to compare on. Of more, all labelled ones are taken and others drawn.",
+        panel=LEARN,
+        flag="--rows",
+        limits=(2, None),
+    )
+    out: Path | None = option(
+        None, help="File for the table of methods, .csv, .json or .html.", panel=WRITE, side=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.out is not None:
+            check_suffix("--out", self.out, (".csv", ".json", ".html"))
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, regression=None)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The file to write."""
+        return Outputs(out=self.out)
+
+    @property
+    def effort(self) -> Effort:
+        """How much evidence is gathered."""
+        return Effort(max_samples=self.max_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfoRequest(LabeledRequest):
+    """Options of ``lapwing info``."""
+
+    verb = "info"
+
+    n_neighbors: int = option(
+        5, help="Neighbours of a row in the graph that is looked at.", limits=(1, None)
+    )
+
+    def fit_command(self, label: str | None, id_column: str | None) -> str:
+        """The command that fits the table, to be pasted into a shell.
+
+        Parameters
+        ----------
+        label, id_column : str or None
+            Columns that look like it, where the request names none.
+        """
+        shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
+        if self.label is None and self.labels is None:
+            shared["label"] = label
+        shared["id_column"] = self.id_column or id_column
+        request = FitRequest(**shared, predictions=Path("predictions.csv"))
+        words = ["lapwing", "fit", *map(str, self.data), *request.words(brief=True)]
+        return shlex.join([*words, "--predictions", str(request.predictions)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestRequest(LearningRequest):
+    """Options of ``lapwing suggest``."""
+
+    verb = "suggest"
+
+    method: str = option(
+        "",
+        help="The method that is fitted; auto chooses, as fit does. Default: lapsvc.",
+        panel=LEARN,
+        complete=complete_method,
+        leads=True,
+    )
+    n_rows: int = option(
+        10, help="How many rows.", panel=WRITE, flag="--rows", short="-k", limits=(1, None)
+    )
+    out: Path = option(
+        help="File for the rows to label next, .csv. Fill in its label column, and give it behind "
+        "DATA.",
+        panel=WRITE,
+        side=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_suffix("--out", self.out, (".csv",))
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, incomplete=True)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The file to write."""
+        return Outputs(out=self.out)
+
+    @property
+    def next_command(self) -> str:
+        """The command that asks for more rows when those of `out` are filled in."""
+        return replace(self, data=(*self.data, self.out), out=following(self.out)).full_command
+
+    @property
+    def answer_command(self) -> str:
+        """The command that fits with them, by the usual method if none was named."""
+        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
+        if self.method == self._usual_method() and not self.settings:
+            shared["method"] = ""
+        return FitRequest(**shared | {"data": (*self.data, self.out)}).full_command
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelRequest(LearningRequest):
+    """Options of ``lapwing label``."""
+
+    verb = "label"
+
+    label: str | None = option(
+        None,
+        help="Column of the labels, if there is one: rows may have labels already. It also names "
+        "the labels that you give.",
+        panel=TABLE,
+        leads=True,
+    )
+    method: str = option(
+        "laperls",
+        help=f"One of {', '.join(METHODS)}.",
+        panel=LEARN,
+        complete=complete_method,
+        leads=True,
+    )
+    text: str | None = option(
+        None,
+        help="Column with a text to read while you label. It is not learnt from.",
+        panel=TABLE,
+    )
+    image: str | None = option(
+        None,
+        help="Column with the file name of a picture (PNG, JPEG, GIF, WebP), from the folder of "
+        "the table. It is not learnt from.",
+        panel=TABLE,
+    )
+    layout: tuple[str, ...] = option(
+        (), help="Column for the map. Give it twice, for x and y.", panel=TABLE, flag="--map"
+    )
+    classes: tuple[str, ...] = option(
+        (),
+        help="Names of the classes, with commas between them. May be repeated. You can also type "
+        "them in the page.",
+        panel=TABLE,
+    )
+    journal: Path | None = option(
+        None,
+        help="File that keeps the labels. Default: the name of the table and .labels.jsonl.",
+        panel=WRITE,
+    )
+    port: int = option(
+        0,
+        help="Port of the page. Default: any free one.",
+        panel=SAY,
+        limits=(0, 65535),
+        side=True,
+    )
+    no_browser: bool = option(False, help="Do not open the browser.", panel=SAY, side=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Those that choose their parameters would choose them by the two labels of the page's own.
+        known = {
+            name: one
+            for name, one in COMMAND_METHODS.items()
+            if hasattr(one.estimator, "suggest") and not one.regression and not name.endswith("-cv")
+        }
+        if self.chosen not in known.values():
+            raise ValueError(
+                f"--method {self.method} cannot learn while one labels classes. Use one of "
+                f"{', '.join(known)}."
+            )
+        if self.parameters.get("gamma_I") == 0:
+            raise ValueError(
+                "--set gamma_I=0 leaves out the graph by which the rows are chosen. Leave it out."
+            )
+        if self.journal is None and str(self.data[0]) == "-":
+            raise ValueError(
+                "Standard input has no folder for the labels. Name a file with --journal."
+            )
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(
+            super().read_options, layout=self.layout, shown=self.shown, incomplete=True, absent=True
+        )
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Columns that are looked at and not learnt from."""
+        return tuple(dict.fromkeys(name for name in (self.text, self.image) if name is not None))
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names in `classes`."""
+        names = (name.strip() for given in self.classes for name in given.split(","))
+        return tuple(dict.fromkeys(filter(None, names)))
+
+    @property
+    def journal_path(self) -> Path:
+        """The file of the labels."""
+        if self.journal is not None:
+            return self.journal
+        return self.data[0].with_name(f"{self.data[0].name}.labels.jsonl")
+
+    def fit_request(self, column: str, *, changed: bool) -> FitRequest:
+        """The fit that learns the same way, from the labels that were taken along.
+
+        Parameters
+        ----------
+        column : str
+            What ``labels.csv`` calls the labels.
+        changed : bool
+            Whether a label of the table itself was changed, which a second file cannot do.
+        """
+        shared = {one.name: getattr(self, one.name) for one in fields(LearningRequest)}
+        drop = (*self.drop, *self.shown)
+        by_name = self.labels is None and self.data[0].suffix.lower() in TABLES
+        if by_name and not changed:
+            shared |= {"data": (*self.data, Path("labels.csv")), "label": column}
+        else:
+            shared |= {"label": None, "labels": Path("labels.txt")}
+            drop = (*drop, column) if changed and self.label is not None else drop
+        # Figures that only a report needs: all files are made of one fit.
+        return FitRequest(**shared | {"drop": drop, "layout": self.layout}, report=_REPORT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRequest(TableRequest):
+    """Options of ``lapwing predict``."""
+
+    verb = "predict"
+
+    model: Path = option(help="A file of lapwing fit --model.", metavar="MODEL")
+    probabilities: bool = option(
+        False,
+        help="Write the probability of each class too, not only that of the answer.",
+        panel=WRITE,
+    )
+    predictions: Path | None = option(
+        None,
+        help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
+        "scores, margin, was_labeled.",
+        panel=WRITE,
+        side=True,
+    )
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.predictions is None:
+            raise ValueError("--json needs --predictions: standard output can be one of both.")
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All files that are read."""
+        return (self.model, *self.data)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The files to write."""
+        return Outputs(self.predictions)
