@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
 from lapwing.classes.volumes import prior_offsets
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs.diffusion import Diffusion
@@ -161,7 +161,7 @@ class Fitted(Contender):
             known = targets.attributes.get("class_prior_")
             if known is not None:
                 values = values + prior_offsets(values, known).offsets
-        codes = elect(values)[prepared.problem.vertex]
+        codes = predict_codes(values)[prepared.problem.vertex]
         return Answer(codes, time.process_time() - begun)
 
 

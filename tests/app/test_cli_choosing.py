@@ -17,7 +17,7 @@ from lapwing._app import choosing, effort, forecast
 from lapwing._app import requests as fit_requests
 from lapwing._app.effort import Effort, Plan, Rounds
 from lapwing._app.fitting import LEVELS
-from lapwing._app.forecast import Size, Speed
+from lapwing._app.forecast import FitSize, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
@@ -311,18 +311,18 @@ def test_tune_holds_them_too(blobs: Path, main: Main) -> None:
 
 
 def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
-    small = effort.affordable(Size(300, 10, 1, 10), Effort())
+    small = effort.affordable(FitSize(300, 10, 1, 10), Effort())
     assert small == Plan(2000, Rounds(5, 16), Rounds(5, 16))
-    large = effort.affordable(Size(100_000, 10, 1, 30), Effort())
+    large = effort.affordable(FitSize(100_000, 10, 1, 30), Effort())
     assert 500 <= large.rows < 2000
     assert large.clusters == Rounds(2, 16)
-    six = effort.affordable(Size(5000, 20_000, 6, 60, n_stored=400_000), Effort())
+    six = effort.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), Effort())
     assert six.clusters == Rounds(2, 6)  # with the usual evidence it would take twice the budget
     assert six.volumes == Rounds(5, 16)
     for n_classes in (30, 100):
-        many = effort.affordable(Size(2000, 60, n_classes, 3 * n_classes), Effort())
+        many = effort.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), Effort())
         assert many.clusters is None
-    huge = effort.affordable(Size(10**6, 60, 500, 5000), Effort())
+    huge = effort.affordable(FitSize(10**6, 60, 500, 5000), Effort())
     assert huge == Plan(2000, None, None)  # it would be minutes
 
 
@@ -337,7 +337,7 @@ def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
 
 
 def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = Size(4000, 50, 1, 20)
+    size = FitSize(4000, 50, 1, 20)
     seen = set()
     for speed in (1e9, 1e12):
         monkeypatch.setattr(forecast, "machine_speed", lambda speed=speed: Speed(speed, speed))
@@ -346,17 +346,17 @@ def test_what_is_compared_does_not_depend_on_the_machine(monkeypatch: pytest.Mon
 
 
 def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
-    size = Size(1000, 10, 1, 10)
+    size = FitSize(1000, 10, 1, 10)
     auto = METHODS[AUTO].forecast(size)
     assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
-    large = Size(10**6, 50, 10, 100)  # volumes may be what is chosen
+    large = FitSize(10**6, 50, 10, 100)  # volumes may be what is chosen
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     unlimited = effort.forecast_comparison(replace_n(size, 2000), limited=False)
     assert unlimited.seconds > effort.forecast_comparison(replace_n(size, 2000)).seconds
 
 
-def replace_n(size: Size, n: int) -> Size:
-    return Size(n, size.n_features, size.n_columns, size.n_labels)
+def replace_n(size: FitSize, n: int) -> FitSize:
+    return FitSize(n, size.n_features, size.n_columns, size.n_labels)
 
 
 def test_methods_that_take_too_long_are_named(

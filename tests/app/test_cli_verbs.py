@@ -28,12 +28,12 @@ from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
 from lapwing._app import console, fitting, forecast, workflow
+from lapwing._app import console as saying
 from lapwing._app import requests as fit_requests
-from lapwing._app.forecast import Size
+from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.requests import DEFAULT_METHOD, FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
-from lapwing._app import console as saying
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm_choice import seconds_of_pairs
@@ -657,15 +657,15 @@ def test_info_counts_components_without_a_label(main: Main, tmp_path: Path) -> N
 def test_the_forecast_grows_as_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
-    small, large = (forecast.forecast_manifold(Size(n, 10)) for n in (1000, 5000))
+    small, large = (forecast.forecast_manifold(FitSize(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
     assert large.seconds > 20 * small.seconds / 2
-    assert forecast.forecast_manifold(Size(20_000, 10)).solver == "pcg (stability)"
+    assert forecast.forecast_manifold(FitSize(20_000, 10)).solver == "pcg (stability)"
     optimum = forecast.gradient_traffic(20_000, 10, 8)
     settling = forecast.gradient_traffic(20_000, 10, 8, settling=True)
     assert optimum / 300 == settling / 142  # two checks, sqrt(n) / 2 iterations apart
     assert settling == 2 * forecast.gradient_traffic(20_000, 10, 8, settling=True, n_threads=2)
-    assert forecast.forecast_manifold(Size(20_000, 10), kinks=True).solver == "dual"
+    assert forecast.forecast_manifold(FitSize(20_000, 10), kinks=True).solver == "dual"
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)
@@ -673,13 +673,13 @@ def test_every_forecast_grows_with_points_and_features(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
-    sizes = [Size(1000, 10), Size(3000, 10), Size(1000, 400)]
+    sizes = [FitSize(1000, 10), FitSize(3000, 10), FitSize(1000, 400)]
     small, many, wide = (COMMAND_METHODS[method].forecast(size) for size in sizes)
     assert many.seconds > small.seconds
     assert many.memory > small.memory
     assert wide.seconds > small.seconds
     # A sparse table costs what it stores.
-    sparse = COMMAND_METHODS[method].forecast(Size(1000, 400, n_stored=5000))
+    sparse = COMMAND_METHODS[method].forecast(FitSize(1000, 400, n_stored=5000))
     assert sparse.seconds < wide.seconds
 
 
@@ -691,7 +691,7 @@ def test_the_forecast_names_the_solver_that_a_fit_takes(method: str) -> None:
     known = np.arange(120) % 6 == 0
     y = np.where(known, X[:, 0], np.nan) if chosen.regression else np.where(known, y, -1)
     estimator = chosen.make().fit(X, y)
-    told = chosen.forecast(Size(120, 3, 1 if chosen.regression else 3, int(known.sum())))
+    told = chosen.forecast(FitSize(120, 3, 1 if chosen.regression else 3, int(known.sum())))
     assert told.solver == (chosen.solver or estimator.solver_)
 
 
@@ -712,7 +712,7 @@ def test_forecast_and_choice_agree(
         np.ones(n_labels), 1.0,
     )  # fmt: skip
     taken = choose_solver("auto", objective, early_stopping=False).shown
-    told = forecast.forecast_manifold(Size(n, 1, n_labels=n_labels))
+    told = forecast.forecast_manifold(FitSize(n, 1, n_labels=n_labels))
     assert told.solver == taken
     assert told.memory == (3 * 8 if taken == "dual" else 8) * n * n
 
@@ -721,7 +721,9 @@ def test_forecast_and_choice_agree(
 def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(method: str) -> None:
     loss = {"laperls": Squared(), "lapesvc": EpsilonInsensitive()}[method]
     limit = matrix_points(loss)
-    full, landmarks = (COMMAND_METHODS[method].forecast(Size(limit + more, 5)) for more in (0, 1))
+    full, landmarks = (
+        COMMAND_METHODS[method].forecast(FitSize(limit + more, 5)) for more in (0, 1)
+    )
     assert landmarks.memory < full.memory / 2
     assert landmarks.seconds < full.seconds
 
@@ -732,15 +734,15 @@ def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
     monkeypatch.setattr(forecast, "machine_speed", lambda: (4e10, 1e10))
     forecast_of = COMMAND_METHODS["lapesvc"].forecast
     for n, m in ((1200, 1200), (70_000, 1000)):
-        few, many = (forecast_of(Size(n, 10, columns)).seconds for columns in (10, 300))
+        few, many = (forecast_of(FitSize(n, 10, columns)).seconds for columns in (10, 300))
         ruled = seconds_of_columns(n, m, 600, 300) - seconds_of_columns(n, m, 50, 10)
         assert many - few == pytest.approx(ruled)
     # Matrices of each thread that shares the columns, as many as fit.
     monkeypatch.setattr(tube, "available_threads", lambda: 4)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
-    assert forecast_of(Size(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 4))
+    assert forecast_of(FitSize(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 4))
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "50m")
-    assert forecast_of(Size(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 2))
+    assert forecast_of(FitSize(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * 2))
 
 
 @pytest.mark.parametrize(("n_classes", "columns"), [(2, 1), (5, 5)])
@@ -750,40 +752,40 @@ def test_a_fit_is_forecast_for_all_its_classes(
 ) -> None:
     y = np.arange(30) % (n_classes + 1)
     table = SimpleNamespace(X=np.ones((30, 4)), y=y, labeled=y < n_classes, numeric=regression)
-    sizes: list[Size] = []
+    sizes: list[FitSize] = []
 
-    def note(size: Size) -> Any:
+    def note(size: FitSize) -> Any:
         sizes.append(size)
         return forecast.Forecast(0, 7.0, "")
 
     request = SimpleNamespace(chosen=SimpleNamespace(regression=regression, forecast=note))
     told: Any = (table, request)
     assert saying.seconds(*told) == 7
-    assert sizes == [Size(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
+    assert sizes == [FitSize(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
 
 
 def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:
     for n, c in ((3000, 4), (70_000, 10), (10**6, 100)):
-        size = Size(n, 50, c, 10 * c, itemsize=4)
+        size = FitSize(n, 50, c, 10 * c, itemsize=4)
         shares = 4 * n * c * share_arrays(n, c, exact=False)
         beside = COMMAND_METHODS["balanced"].forecast(size).memory - shares
         assert 0 < beside < 5e8 + 2000 * n
-    few, many = (COMMAND_METHODS["balanced"].forecast(Size(1000, 50, c, c)) for c in (2, 30))
+    few, many = (COMMAND_METHODS["balanced"].forecast(FitSize(1000, 50, c, c)) for c in (2, 30))
     assert many.seconds > 3 * few.seconds
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "machine_speed", lambda: (1e10, 1e10))
-    small, large = (forecast.forecast_low_density(Size(n, 10)) for n in (1000, 4000))
+    small, large = (forecast.forecast_low_density(FitSize(n, 10)) for n in (1000, 4000))
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds
     # Pairs of ten classes are of a fifth of the points each, and threads share them; the kernel
     # matrix is held.
     monkeypatch.setattr(forecast, "available_threads", lambda: 2)
-    pairs = forecast.forecast_low_density(Size(1000, 10, 10))
+    pairs = forecast.forecast_low_density(FitSize(1000, 10, 10))
     assert pairs.memory == 8_000_000 + 2 * 24_000_000 / 25
     assert pairs.seconds > seconds_of_pairs(1000, 10)
-    single = forecast.forecast_low_density(Size(1000, 10, itemsize=4))
+    single = forecast.forecast_low_density(FitSize(1000, 10, itemsize=4))
     assert single.memory < small.memory
     assert single.seconds < small.seconds
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lapwing._app.forecast import (
-    Size,
+    FitSize,
     forecast_anchors,
     forecast_eigenfunctions,
     forecast_embedded_squared,
@@ -18,7 +18,7 @@ FORECASTS = (forecast_anchors, forecast_eigenfunctions, forecast_embedded_square
 
 @pytest.mark.parametrize("forecast", FORECASTS)
 def test_points_on_disk_take_no_memory(forecast) -> None:
-    small = Size(10**7, 64, itemsize=4, in_blocks=True)
+    small = FitSize(10**7, 64, itemsize=4, in_blocks=True)
     wide = replace(small, n_features=128)
     assert forecast(small).memory < 11e9  # of which 6 are eigenvectors
     # But for codes of a byte, no feature of a point is held.
@@ -27,13 +27,13 @@ def test_points_on_disk_take_no_memory(forecast) -> None:
 
 
 def test_a_search_by_codes_is_faster_than_all_pairs() -> None:
-    size = Size(10**7, 64, in_blocks=True)
+    size = FitSize(10**7, 64, in_blocks=True)
     pairs = forecast_embedded_squared(replace(size, in_blocks=False)).seconds
     assert forecast_embedded_squared(size).seconds < pairs / 10
 
 
 def test_few_points_are_searched_exactly() -> None:
-    size = Size(50_000, 64, in_blocks=True)
+    size = FitSize(50_000, 64, in_blocks=True)
     plain = forecast_embedded_squared(replace(size, in_blocks=False))
     assert forecast_embedded_squared(size).seconds == pytest.approx(plain.seconds)
 
@@ -51,5 +51,5 @@ def test_few_points_are_searched_exactly() -> None:
 )
 def test_peaks_that_were_measured_are_forecast(forecast, n: int, megabytes: int) -> None:
     """Four classes of sheets in 64 features, the defaults; never less, and at most half more."""
-    told = forecast(Size(n, 64, 4, n_labels=100, itemsize=4, in_blocks=True)).memory
+    told = forecast(FitSize(n, 64, 4, n_labels=100, itemsize=4, in_blocks=True)).memory
     assert 1 <= told / (megabytes * 1e6) <= 1.5

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lapwing.classes.labels import code_classes, read_known, read_targets
-from lapwing.classes.slips import doubt_targets, doubts_left_out, near_miss
+from lapwing.classes.slips import label_warnings_ignored, near_miss, target_warning
 from lapwing.exceptions import (
     NothingUnlabeledWarning,
     OutlierWarning,
@@ -563,17 +563,17 @@ def test_targets_are_missing_in_any_way(y: Any) -> None:
 
 def test_targets_of_which_all_are_known() -> None:
     targets = np.array([1.0, 2.5, 3.0, 4.0])
-    doubt = doubt_targets(targets, np.ones(4, dtype=bool))
+    doubt = target_warning(targets, np.ones(4, dtype=bool))
     assert type(doubt) is NothingUnlabeledWarning
     assert "Set y to NaN where there is no target" in str(doubt)
-    assert doubt_targets(targets, np.array([True, False, True, True])) is None
+    assert target_warning(targets, np.array([True, False, True, True])) is None
 
 
 def test_a_number_that_most_targets_are_may_mean_none() -> None:
     targets = np.array([-1.0, 2.5, -1.0, -1.0, 3.0])
-    doubt = doubt_targets(targets, np.ones(5, dtype=bool))
+    doubt = target_warning(targets, np.ones(5, dtype=bool))
     assert "most targets are -1. If -1 means no target, set y to NaN there" in str(doubt)
-    two = doubt_targets(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
+    two = target_warning(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
     assert "Set y to NaN where there is no target" in str(two)
 
 
@@ -621,7 +621,7 @@ def test_many_labels_are_not_compared() -> None:
 
 
 def test_doubts_can_be_left_out() -> None:
-    with doubts_left_out():
+    with label_warnings_ignored():
         for kind in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):
             warnings.warn("told already", kind, stacklevel=1)
         with pytest.warns(OutlierWarning):

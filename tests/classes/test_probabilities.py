@@ -15,7 +15,7 @@ from lapwing.classes.probabilities import (
     tempered,
     usual_gap,
 )
-from lapwing.classes.voting import elect, of_each_class
+from lapwing.classes.voting import of_each_class, predict_codes
 
 PRIOR = SharpnessPrior(centre=0.3, slope=0.6, classes=0.4, spread=0.8)
 
@@ -60,7 +60,7 @@ def test_ties_and_rounding_go_to_the_elected_class(F, dtype):
     F = np.array(F, dtype=dtype)
     P = class_probabilities(F, 0.3)
     assert P.dtype == np.float64
-    np.testing.assert_array_equal(P.argmax(axis=1), elect(F))
+    np.testing.assert_array_equal(P.argmax(axis=1), predict_codes(F))
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-15)
 
 
@@ -73,12 +73,12 @@ def test_no_score_is_too_large_or_small(scale, sharpness, c):
     assert np.isfinite(P).all()
     assert (P >= 0).all()
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-13)
-    np.testing.assert_array_equal(P.argmax(axis=1), elect(F))
+    np.testing.assert_array_equal(P.argmax(axis=1), predict_codes(F))
 
 
 def test_three_hundred_classes():
     F = np.random.default_rng(2).normal(size=(40, 300))
-    found = fit_sharpness(GRAPH_PRIOR, F, F[:20], F, elect(F))
+    found = fit_sharpness(GRAPH_PRIOR, F, F[:20], F, predict_codes(F))
     P = class_probabilities(F, found.value)
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_array_equal(P.argmax(axis=1), F.argmax(axis=1))
@@ -156,7 +156,7 @@ def test_the_sharpness_is_the_best_of_a_fine_grid(n_classes, seed):
 
 def test_right_answers_sharpen_and_wrong_ones_blunt():
     free, own, left, _ = drawn(2)
-    right = elect(left)
+    right = predict_codes(left)
     values = []
     for n_wrong in (0, 4, 8, 12):
         codes = right.copy()

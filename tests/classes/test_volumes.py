@@ -16,7 +16,7 @@ from lapwing.classes.transport import transport as exact_transport
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
 
 
-def elect(F: Any, offsets: Any) -> Any:
+def predict_codes(F: Any, offsets: Any) -> Any:
     shifted = np.asarray(F, dtype=float) + offsets
     return (shifted[:, 0] >= 0).astype(int) if shifted.shape[1] == 1 else shifted.argmax(axis=1)
 
@@ -62,7 +62,7 @@ def test_volumes_are_the_prior_within_one_point(
     rng = np.random.default_rng(seed)
     F, prior = random_values(rng, n, c, skew), rng.dirichlet(np.full(c, concentration))
     found = prior_offsets(F, prior)
-    volumes = np.bincount(elect(F, found.offsets), minlength=c)
+    volumes = np.bincount(predict_codes(F, found.offsets), minlength=c)
     low, high = largest_remainders(prior, n)
     assert ((low <= volumes) & (volumes <= high)).all()
     np.testing.assert_array_equal(found.volumes, volumes)
@@ -78,7 +78,7 @@ def test_samples_change_nothing(n: int) -> None:
     F = random_values(rng, n, 5)
     found = prior_offsets(F, [5, 4, 3, 2, 1])
     low, high = largest_remainders(np.array([5, 4, 3, 2, 1]) / 15, n)
-    volumes = np.bincount(elect(F, found.offsets), minlength=5)
+    volumes = np.bincount(predict_codes(F, found.offsets), minlength=5)
     assert ((low <= volumes) & (volumes <= high)).all()
     assert abs(found.gap) < 1e-12
     # From any start the same assignment, and so the same middle: here without samples.
@@ -107,7 +107,7 @@ def test_same_classes_as_an_assignment_solver(seed: int) -> None:
     seats = np.repeat([0, 1, 2], sizes)
     _, seat = linear_sum_assignment(F[:, seats], maximize=True)
     found = prior_offsets(F, sizes)
-    np.testing.assert_array_equal(elect(F, found.offsets), seats[seat])
+    np.testing.assert_array_equal(predict_codes(F, found.offsets), seats[seat])
 
 
 def test_no_point_lies_on_a_boundary() -> None:
@@ -141,7 +141,7 @@ def test_columns_of_very_different_scales() -> None:
     rng = np.random.default_rng(3)
     F = rng.standard_normal((700, 5)) * 10.0 ** np.array([-6, -3, 0, 3, 6])
     found = prior_offsets(F, np.ones(5))
-    np.testing.assert_array_equal(np.bincount(elect(F, found.offsets)), np.full(5, 140))
+    np.testing.assert_array_equal(np.bincount(predict_codes(F, found.offsets)), np.full(5, 140))
 
 
 def test_middle_is_the_same_for_any_order_of_three_classes_with_a_known_answer() -> None:
@@ -161,7 +161,7 @@ def test_a_wrong_prior_gives_these_wrong_volumes() -> None:
     assert np.bincount(F.argmax(axis=1)).tolist() == [90, 10]
     F[:, 0] += np.random.default_rng(0).standard_normal(100)
     found = prior_offsets(F, [0.25, 0.75])
-    assert np.bincount(elect(F, found.offsets)).tolist() == [25, 75]
+    assert np.bincount(predict_codes(F, found.offsets)).tolist() == [25, 75]
 
 
 @pytest.mark.parametrize("prior", [[1, 0, 0], [0, 0.5, 0.5], [0, 0, 1], [1e-9, 1, 1]])
@@ -169,7 +169,7 @@ def test_a_class_of_prior_zero_gets_no_point(prior: list[float]) -> None:
     rng = np.random.default_rng(0)
     F = random_values(rng, 1000, 3)
     found = prior_offsets(F, prior)
-    volumes = np.bincount(elect(F, found.offsets), minlength=3)
+    volumes = np.bincount(predict_codes(F, found.offsets), minlength=3)
     np.testing.assert_allclose(volumes, 1000 * np.array(prior) / sum(prior), atol=1)
     assert np.isfinite(found.offsets).all()
     gone = np.flatnonzero(volumes == 0)
@@ -192,7 +192,9 @@ def test_equal_rows_move_together() -> None:
     found = prior_offsets(F, np.ones(3))
     assert found.converged
     np.testing.assert_allclose(found.volumes, found.targets, atol=2 * 7)
-    np.testing.assert_array_equal(found.volumes, np.bincount(elect(F, found.offsets), minlength=3))
+    np.testing.assert_array_equal(
+        found.volumes, np.bincount(predict_codes(F, found.offsets), minlength=3)
+    )
 
 
 def test_all_rows_equal() -> None:

@@ -10,10 +10,10 @@ from lapwing.classes.voting import (
     as_decisions,
     class_pairs,
     coded_columns,
-    elect,
     n_columns,
     of_each_class,
     posteriors,
+    predict_codes,
     vote_matrix,
     votes,
 )
@@ -46,16 +46,16 @@ def test_coded_columns_elect_their_class(n_classes):
     codes = np.random.default_rng(0).integers(n_classes, size=40)
     columns = coded_columns(codes, n_classes)
     assert columns.shape == (40, n_columns(n_classes))
-    np.testing.assert_array_equal(elect(columns), codes)
+    np.testing.assert_array_equal(predict_codes(columns), codes)
     # Of one column too the largest of the scores of the classes is the one that is elected.
     np.testing.assert_array_equal(of_each_class(columns).argmax(axis=1), codes)
 
 
 def test_ties_elect_the_positive_class_of_two_and_the_first_of_many():
     """Errata X5."""
-    assert elect(np.array([[0.0], [-0.0], [-1e-300], [1.0]])).tolist() == [1, 1, 0, 1]
-    assert elect(np.array([[2.0, 2.0, 1.0], [0.0, 3.0, 3.0]])).tolist() == [0, 1]
-    assert elect(np.zeros((2, 1))).dtype == np.intp
+    assert predict_codes(np.array([[0.0], [-0.0], [-1e-300], [1.0]])).tolist() == [1, 1, 0, 1]
+    assert predict_codes(np.array([[2.0, 2.0, 1.0], [0.0, 3.0, 3.0]])).tolist() == [0, 1]
+    assert predict_codes(np.zeros((2, 1))).dtype == np.intp
 
 
 def test_scores_of_each_class():

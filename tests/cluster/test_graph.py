@@ -12,7 +12,7 @@ from lapwing.dask import _laplacian, _neighbors
 from lapwing.dask._data import Points, read_points
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import knn_affinity
-from lapwing.dask._row_blocks import ColumnsOnCluster, Tall, parted, regrouped
+from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks, parted, regrouped
 from lapwing.dask._session import Session
 from lapwing.graphs import KNNGraph, Laplacian, order_statistics, smallest_eigenpairs
 from lapwing.graphs.order_statistics import quantiles
@@ -26,13 +26,13 @@ def points_of(client: Any, X: np.ndarray) -> Points:
     return read_points(Session.of(client), chunks)
 
 
-def gathered(matrix: Tall) -> Any:
+def gathered(matrix: RowBlocks) -> Any:
     """The matrix of blocks that are lists of blocks."""
     rows = [sp.hstack(blocks, format="csr") for blocks in matrix.session.gather(matrix.parts)]
     return sp.vstack(rows, format="csr")
 
 
-def stacked(matrix: Tall) -> np.ndarray:
+def stacked(matrix: RowBlocks) -> np.ndarray:
     return np.vstack(matrix.session.gather(matrix.parts))
 
 

@@ -27,8 +27,8 @@ from lapwing.exceptions import (
 from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import OnnxExportError, to_onnx
-from lapwing.solvers.graph import annealing as descent_module
-from lapwing.solvers.graph import registry as order_module
+from lapwing.solvers.graph import annealing as annealing_module
+from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
 from tests.helpers.answers import scores
 
@@ -449,14 +449,14 @@ def test_the_starts_for_unknown_volumes_and_threads_that_share_them_take_more_me
     prepared = [prepare(BalancedGraphClassifier(class_prior=p), X, y) for p in ("uniform", None)]
     known, unknown = (_posed(each) for each in prepared)
     needs = [partition_bytes(known), partition_bytes(unknown)]  # of few points: one thread
-    monkeypatch.setattr(descent_module, "_SMALL", 0)
+    monkeypatch.setattr(annealing_module, "_SMALL", 0)
     for n_threads in (2, 4, 16):
-        monkeypatch.setattr(descent_module, "available_threads", lambda n=n_threads: n)
+        monkeypatch.setattr(annealing_module, "available_threads", lambda n=n_threads: n)
         assert partition_bytes(known) == needs[0]
         needs.append(partition_bytes(unknown))
     assert needs[0] < needs[1] < needs[2] < needs[3]
     assert needs[4] == needs[3]  # there are four starts
-    monkeypatch.setattr(order_module, "_CACHED", 0)
+    monkeypatch.setattr(registry_module, "_CACHED", 0)
     assert partition_bytes(known) == needs[0] + known.graph.nbytes  # once more, in another order
 
 

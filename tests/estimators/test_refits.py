@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from lapwing import S3VC, KNNGraph, LapRLSClassifier, LapSVC
 from lapwing._host.threads import share
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators import s3vm
 from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
@@ -69,7 +69,7 @@ def test_the_only_label_of_a_class_cannot_be_left_out() -> None:
     for estimator in (LapSVC(), Generic()):
         prepared = prepare(estimator, X, y)
         missing = np.isnan(estimator._refits(prepared).left_out()).any(axis=1)
-        np.testing.assert_array_equal(missing, elect(prepared.problem.targets) == 2)
+        np.testing.assert_array_equal(missing, predict_codes(prepared.problem.targets) == 2)
 
 
 class Generic(LapRLSClassifier):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing.graphs import order_statistics
-from lapwing.graphs.order_statistics import InPasses, quantiles
+from lapwing.graphs.order_statistics import StreamedColumns, quantiles
 
 N = 3000
 SHARES = [0.0, 0.025, 0.5, 0.975, 1.0]
@@ -30,7 +30,7 @@ def columns() -> Any:
     )
 
 
-class Counted(InPasses):
+class Counted(StreamedColumns):
     """Columns that count the passes over them."""
 
     def __init__(self, X: Any, height: int = 700) -> None:

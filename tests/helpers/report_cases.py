@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import KNNGraph, LapSVC, LapSVR
-from lapwing._app.choosing import Chosen
+from lapwing._app.choosing import MethodChoice
 from lapwing._app.fitting import FittedTwin, Outcome, trust_rows
 from lapwing._app.methods import find_method
 from lapwing._app.requests import FitRequest
@@ -61,7 +61,7 @@ def outcome(
         predictions = Predictions(ids, estimator.predict(points), labeled)
     pipeline = Pipeline([("scale", scaler), ("estimator", estimator)])
     predictions, trust = trust_rows(estimator, predictions)
-    chosen = Chosen(*find_method(type(estimator).__name__), estimator)
+    chosen = MethodChoice(*find_method(type(estimator).__name__), estimator)
     request = FitRequest(data=(Path("cases.csv"),), label="y", method=chosen.name)
     vertex = distinct_rows(points)[1]
     if estimator.get_params().get("graph") is not None and vertex.max() + 1 < len(y):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lapwing._label import model as background
-from lapwing._label.model import Newest
+from lapwing._label.model import LatestJob
 
 
 def test_only_the_newest_value_is_worked_on() -> None:
@@ -18,7 +18,7 @@ def test_only_the_newest_value_is_worked_on() -> None:
         begun.set()
         assert may_end.wait(10)
 
-    newest = Newest(job, "test")
+    newest = LatestJob(job, "test")
     newest.offer(1)
     assert begun.wait(10)
     assert not newest.overtaken
@@ -40,7 +40,7 @@ def test_a_pause_ends_when_something_newer_comes() -> None:
         begun.set()
         paused.append(newest.pause(30.0 if value == 1 else 0.0))
 
-    newest = Newest(job, "test")
+    newest = LatestJob(job, "test")
     newest.offer(1)
     assert begun.wait(10)
     newest.offer(2)
@@ -57,7 +57,7 @@ def test_closing_does_not_wait_for_a_long_job(monkeypatch: pytest.MonkeyPatch) -
         begun.set()
         may_end.wait(10)
 
-    newest = Newest(job, "test")
+    newest = LatestJob(job, "test")
     newest.offer(1)
     assert begun.wait(10)
     newest.close()

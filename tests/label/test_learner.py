@@ -22,14 +22,14 @@ NONE = np.empty(0, dtype=np.intp)
 def labels_needed(X: Any, truth: Any, mark: float, rng: np.random.Generator | None) -> int:
     """Labels until the error stays at the mark; of suggested rows, or of random ones."""
     learner = Learner(LapERLSClassifier(), X, 10)
-    ground, _ = learner.prepare()
+    point_graph, _ = learner.prepare()
     codes = np.full(len(truth), NO_CODE, dtype=np.int32)
     answers, needed = None, MOST + AT_ONCE
     for n in range(AT_ONCE, MOST + 1, AT_ONCE):
         if rng is not None:
             rows = rng.choice(np.flatnonzero(codes < 0), AT_ONCE, replace=False)
         elif answers is None:
-            rows = ground.cover(codes >= 0, AT_ONCE, NONE)
+            rows = point_graph.cover(codes >= 0, AT_ONCE, NONE)
         else:
             rows = answers.suggest(AT_ONCE, NONE)
         codes[rows] = truth[rows]
@@ -64,23 +64,23 @@ def test_suggested_digits_reach_the_error_of_lapsvc_with_fewer_labels_than_rando
 def test_the_ground_covers_what_has_no_label(form: Any) -> None:
     X, truth = problem()
     learner = Learner(LapERLSClassifier(), form(X))
-    ground, said = learner.prepare()
+    point_graph, said = learner.prepare()
     assert said == ()
     labeled = np.zeros(60, dtype=bool)
-    assert {truth[row] for row in ground.cover(labeled, 3, NONE)} == {"u", "v", "w"}
+    assert {truth[row] for row in point_graph.cover(labeled, 3, NONE)} == {"u", "v", "w"}
     labeled[[truth.index("u"), truth.index("v")]] = True
-    assert truth[ground.cover(labeled, 1, NONE)[0]] == "w"
-    first = ground.cover(labeled, 1, NONE)
-    assert first[0] not in ground.cover(labeled, 57, first)
+    assert truth[point_graph.cover(labeled, 1, NONE)[0]] == "w"
+    first = point_graph.cover(labeled, 1, NONE)
+    assert first[0] not in point_graph.cover(labeled, 57, first)
 
 
 def test_rows_that_no_label_reaches() -> None:
     X, truth = problem()
-    ground, _ = Learner(LapERLSClassifier(), X).prepare()
+    point_graph, _ = Learner(LapERLSClassifier(), X).prepare()
     names = np.array(truth)
-    assert ground.unreached(names == "u") == (2, 40, min(truth.index("v"), truth.index("w")))
-    assert ground.unreached(names != "u") == (1, 20, truth.index("u"))
-    assert ground.unreached(names != "") is None
+    assert point_graph.unreached(names == "u") == (2, 40, min(truth.index("v"), truth.index("w")))
+    assert point_graph.unreached(names != "u") == (1, 20, truth.index("u"))
+    assert point_graph.unreached(names != "") is None
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

@@ -422,8 +422,8 @@ def test_a_narrow_page_fits(scheme: str, server: Any, open_tab: Callable[..., Ta
     worst = tab.ask(CONTRASTS)
     assert len(worst) > 50
     assert [found for found in worst if found[0] < 4.5] == []
-    ground = tab.ask("getComputedStyle(document.body).backgroundColor")
-    assert ground == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
+    point_graph = tab.ask("getComputedStyle(document.body).backgroundColor")
+    assert point_graph == {"light": "rgb(250, 249, 246)", "dark": "rgb(20, 24, 27)"}[scheme]
 
 
 def test_many_classes_are_typed(open_tab: Callable[..., Tab]) -> None:

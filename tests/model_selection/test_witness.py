@@ -12,7 +12,7 @@ from lapwing import S3VC, LapSVC
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
-from lapwing.model_selection.reproducibility import Witness, call_witness
+from lapwing.model_selection.reproducibility import PredictiveCheck, call_witness
 
 SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
 GAP = Candidate("gap", S3VC(), CLUSTERS)
@@ -31,7 +31,7 @@ def crossed(n: int = 120, n_labels: int = 3) -> tuple[Any, Any, Any, Any]:
     return X, y, above, side
 
 
-def witness(X: Any, y: Any) -> Witness:
+def predictive_check(X: Any, y: Any) -> PredictiveCheck:
     found = call_witness([GAP, SVM], X, y, None)
     assert found is not None
     return found
@@ -39,25 +39,25 @@ def witness(X: Any, y: Any) -> Witness:
 
 def test_a_right_answer_is_not_contradicted() -> None:
     X, y, truth, _ = crossed()
-    assert witness(X, y).against(truth, 0) == 0
+    assert predictive_check(X, y).against(truth, 0) == 0
 
 
 def test_a_wrong_answer_of_wide_gaps_is() -> None:
     """Half of the rows differ, where labels of such clusters would leave next to none."""
     X, y, _, side = crossed()
-    assert witness(X, y).against(side, 0) == pytest.approx(0.5, abs=0.15)
+    assert predictive_check(X, y).against(side, 0) == pytest.approx(0.5, abs=0.15)
 
 
 def test_its_own_answer_is_not_contradicted() -> None:
     X, y, _, _ = crossed()
-    found = witness(X, y)
+    found = predictive_check(X, y)
     own = found.trial.answers(found.trial.values)[found.trial.prepared.problem.vertex]
     assert found.against(own, 0) == 0
 
 
 def test_the_seed_decides_the_draws() -> None:
     X, y, _, side = crossed()
-    found = witness(X, y)
+    found = predictive_check(X, y)
     assert found.against(side, 1) == found.against(side, 1) != found.against(side, 2)
 
 
@@ -65,7 +65,7 @@ def test_equal_rows_are_told_apart_by_nobody() -> None:
     """Points are merged where rows are equal; the answer has a code a row."""
     X, y, _, side = crossed()
     twice = np.vstack([X, X]), np.concatenate([y, np.full(len(y), -1)])
-    assert witness(*twice).against(np.tile(side, 2), 0) > 0.3
+    assert predictive_check(*twice).against(np.tile(side, 2), 0) > 0.3
 
 
 def test_rows_that_are_left_out_of_the_fit_do_not_count() -> None:
@@ -88,13 +88,13 @@ def test_nothing_is_said_where_every_row_has_a_label() -> None:
     X, _, truth, side = crossed(20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)  # of just that
-        assert witness(X, truth).against(side, 0) == 0
+        assert predictive_check(X, truth).against(side, 0) == 0
 
 
 def test_nothing_is_said_where_the_draws_take_every_row() -> None:
     X, y, _, _ = crossed(4, 1)
     y = np.array([0, -1, 1, -1])
-    assert witness(X, y).against(np.array([0, 0, 1, 1]), 0) >= 0
+    assert predictive_check(X, y).against(np.array([0, 0, 1, 1]), 0) >= 0
 
 
 def test_without_labels_alone_there_is_none() -> None:

@@ -28,7 +28,7 @@ from lapwing._tables.encoders import (
     reading_from,
 )
 from lapwing._tables.inference import (
-    Habits,
+    ReadingDefaults,
     Unusable,
     doubt_of,
     judge_leniently,
@@ -40,7 +40,7 @@ from lapwing._tables.tables import read_table
 
 
 def judge(texts: list[str], name: str = "x", **habits: Any) -> Reading | Unusable:
-    return judge_leniently(name, cells_of_texts(texts), Habits(**habits))
+    return judge_leniently(name, cells_of_texts(texts), ReadingDefaults(**habits))
 
 
 def read(texts: list[str], **habits: Any) -> list[Any]:
@@ -412,7 +412,7 @@ def test_damaged_readings(wrong: dict[str, Any]) -> None:
 def test_columns_of_several_files_are_judged_as_one() -> None:
     first, second = cells_of_texts(["1.234", "2.000"]), cells_of_texts(["1,5", "-"])
     joined = join_cells([first, second])
-    reading = judge_leniently("x", joined, Habits())
+    reading = judge_leniently("x", joined, ReadingDefaults())
     assert reading == NumberReading("x", ",")
     assert isinstance(reading, NumberReading)
     (values,), _ = reading.read(joined.without(missing_words(strict=False)))
@@ -423,6 +423,6 @@ def test_a_type_that_is_neither_number_nor_text() -> None:
     cells = Cells(
         np.full(3, np.nan), np.empty(0, np.int64), np.empty(0, object), "List(Int64)", False
     )
-    verdict = judge_leniently("x", cells, Habits())
+    verdict = judge_leniently("x", cells, ReadingDefaults())
     assert isinstance(verdict, Unusable)
     assert verdict.reason == "holds List(Int64)"

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from lapwing._app.effort import Effort, affordable, forecast_comparison
-from lapwing._app.forecast import Size, round_time
+from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
 from lapwing._app.preprocessing import preprocess
@@ -24,7 +24,7 @@ from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.slips import doubts_left_out
+from lapwing.classes.slips import label_warnings_ignored
 from lapwing.classes.voting import n_columns
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
@@ -38,7 +38,7 @@ from lapwing.model_selection.candidates import (
     warn_of_failures,
     with_sizes,
 )
-from lapwing.model_selection.comparison import Asked, Comparison, compared
+from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
 
 _SIZES = "class_prior"  # that setting of the comparison which is no amount of evidence
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
@@ -47,7 +47,7 @@ _PATH_ROWS, _MATRIX_ROWS = 2000, 12_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class MethodChoice:
     """The method of a fit.
 
     Attributes
@@ -107,7 +107,7 @@ class Compared:
 
 def choose(
     table: Table, request: LearningRequest, points: Any, progress: Stages = SILENT
-) -> Chosen:
+) -> MethodChoice:
     """The method of a request, its estimator ready to be fitted to `points`.
 
     Raises
@@ -151,7 +151,7 @@ def choose(
     best = found.best
     known = method_of(best)
     assert known is not None
-    return Chosen(*known, best, found, untried, sharpness=sharpness)
+    return MethodChoice(*known, best, found, untried, sharpness=sharpness)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -169,7 +169,7 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
         )
     start = time.perf_counter()
     before = preprocess(table, request.scale, request.impute)
-    with doubts_left_out():  # as in a fit
+    with label_warnings_ignored():  # as in a fit
         candidates = _candidates(table, before.points)
         asked = _asked(table, candidates, request.effort, request.seed)
         found, _ = _compare(table, before.points, asked, progress)
@@ -216,19 +216,19 @@ def effort_of(request: LearningRequest) -> Effort:
     return Effort(**given)
 
 
-def size_of(table: Table) -> Size:
+def size_of(table: Table) -> FitSize:
     """What the time of a comparison depends on."""
     n, p = table.X.shape
     stored = table.X.nnz if is_sparse(table.X) else None
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
-    return Size(
+    return FitSize(
         *(n, p, columns, int(table.labeled.sum())), n_stored=stored, in_blocks=is_rows(table.X)
     )
 
 
 def _named(
     name: str, parameters: Mapping[str, Any], table: Table, request: LearningRequest, points: Any
-) -> Chosen:
+) -> MethodChoice:
     method = COMMAND_METHODS[name]
     estimator = make_estimator(
         method,
@@ -237,7 +237,7 @@ def _named(
         unlabeled=table.unlabeled,
         graph=default_graph(points, regression=method.regression),
     )
-    return Chosen(name, method, estimator)
+    return MethodChoice(name, method, estimator)
 
 
 def _path_for(table: Table) -> str:
@@ -257,7 +257,7 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
         )
 
 
-def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
+def _regression(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
     """A method for numbers: nothing compares them yet, and the size decides."""
     n = table.labeled.size
     name = "laprls-regressor-cv" if n <= _PATH_ROWS else "laprls-regressor"
@@ -268,7 +268,7 @@ def _regression(table: Table, request: LearningRequest, points: Any) -> Chosen:
         "laprls-regressor": "It takes some seconds for so many rows",
         "laperls-regressor": "It is for many rows",
     }[name]
-    return Chosen(
+    return MethodChoice(
         name,
         chosen.method,
         chosen.estimator,
@@ -291,11 +291,13 @@ def _exported(candidate: Candidate) -> Candidate:
     return replace(candidate, name=repr(known[1].estimator(**changed)), estimator=estimator)
 
 
-def _asked(table: Table, candidates: tuple[Candidate, ...], effort: Effort, seed: int) -> Asked:
+def _asked(
+    table: Table, candidates: tuple[Candidate, ...], effort: Effort, seed: int
+) -> CompareSettings:
     for one in candidates:
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=seed)
-    return Asked(
+    return CompareSettings(
         candidates,
         evidence.Effort(effort.n_draws, effort.max_left_out, 0),
         effort.max_samples,
@@ -305,7 +307,7 @@ def _asked(table: Table, candidates: tuple[Candidate, ...], effort: Effort, seed
 
 
 def _compare(
-    table: Table, points: Any, asked: Asked, progress: Stages
+    table: Table, points: Any, asked: CompareSettings, progress: Stages
 ) -> tuple[Comparison, Sharpness]:
     found = compared(points, table.y, None, asked, progress)
     warn_of_failures(found.comparison.failed, stacklevel=2)

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from lapwing._app.forecast import (
     REFERENCE,
+    FitSize,
     Forecast,
-    Size,
     Speed,
     forecast_balanced,
     forecast_embedded_squared,
@@ -30,7 +30,7 @@ _STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)  # of the rows; finer ones would be finer t
 _FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # the least evidence; verdicts want five left-out labels
 _AT_ONCE = 4  # fits that a method takes all in all whose labels are left out at once
 _MATRIX = 12_000  # rows beyond which no method holds a matrix of all pairs
-_Forecaster: TypeAlias = Callable[[Size, Speed | None], Forecast]
+_Forecaster: TypeAlias = Callable[[FitSize, Speed | None], Forecast]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Plan:
     volumes: Rounds | None
 
 
-def affordable(size: Size, effort: Effort) -> Plan:
+def affordable(size: FitSize, effort: Effort) -> Plan:
     """Plan fewer draws and rounds, then fewer rows; leave out what is too long even so.
 
     Parameters
@@ -100,7 +100,7 @@ def affordable(size: Size, effort: Effort) -> Plan:
 
 
 def _longest(
-    forecast: _Forecaster, budget: float, size: Size, effort: Effort, rows: int
+    forecast: _Forecaster, budget: float, size: FitSize, effort: Effort, rows: int
 ) -> Rounds | None:
     """Choose the most evidence of a method within a budget of seconds."""
     few = min(effort.n_draws, _FEW_DRAWS)
@@ -114,12 +114,12 @@ def _longest(
     return None
 
 
-def _forecast_volumes(size: Size, speed: Speed | None = None) -> Forecast:
+def _forecast_volumes(size: FitSize, speed: Speed | None = None) -> Forecast:
     """Forecast BalancedGraphClassifier, which is not tried with two classes."""
     return forecast_balanced(size, speed) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def seconds_of_refits(size: Size, plan: Plan, speed: Speed | None = None) -> float:
+def seconds_of_refits(size: FitSize, plan: Plan, speed: Speed | None = None) -> float:
     """Time of the methods that are fitted again for each label and draw."""
     seconds = 0.0
     for forecast, rounds in (
@@ -132,7 +132,7 @@ def seconds_of_refits(size: Size, plan: Plan, speed: Speed | None = None) -> flo
 
 
 def _seconds(
-    forecast: _Forecaster, size: Size, rows: int, rounds: Rounds, speed: Speed | None
+    forecast: _Forecaster, size: FitSize, rows: int, rounds: Rounds, speed: Speed | None
 ) -> float:
     # One label of each class is left out at a time.
     n_rounds = -(-min(rounds.max_left_out, size.n_labels) // max(2, size.n_columns))
@@ -140,7 +140,7 @@ def _seconds(
 
 
 def forecast_comparison(
-    size: Size, effort: Effort | None = None, *, limited: bool = True
+    size: FitSize, effort: Effort | None = None, *, limited: bool = True
 ) -> Forecast:
     """Forecast a comparison of the usual methods, and the fit of one of them.
 
@@ -177,7 +177,7 @@ def forecast_comparison(
     )
 
 
-def _used(size: Size, rows: int) -> Size:
+def _used(size: FitSize, rows: int) -> FitSize:
     """The size of the rows of the evidence: labelled ones, and at least as many others."""
     n = min(size.n, max(rows, 2 * size.n_labels))
     stored = None if size.n_stored is None else round(size.n_stored * n / max(1, size.n))

@@ -17,7 +17,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.pipeline import Pipeline
 
 from lapwing import dask as on_cluster
-from lapwing._app.choosing import Chosen, choose
+from lapwing._app.choosing import MethodChoice, choose
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
 from lapwing._app.preprocessing import preprocess
@@ -28,7 +28,7 @@ from lapwing._host.modules import require
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.classes.probabilities import class_probabilities
-from lapwing.classes.slips import doubts_left_out
+from lapwing.classes.slips import label_warnings_ignored
 from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
@@ -109,7 +109,7 @@ class Outcome:
     """
 
     request: FitRequest
-    chosen: Chosen
+    chosen: MethodChoice
     table: Table
     pipeline: Pipeline
     points: Any
@@ -315,7 +315,7 @@ def fit_estimator(
     # The steps are fitted one by one and joined afterwards: a Pipeline's own fit would show two
     # more bars of progress, which mean nothing to who has not written it.
     try:
-        with doubts_left_out():  # told already, with the option and not the parameter
+        with label_warnings_ignored():  # told already, with the option and not the parameter
             estimator.set_callbacks(*callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
@@ -542,7 +542,7 @@ def fit_on_cluster(
         # The table itself is sent, and meant to be: it is here alone.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             X = array.from_array(points, chunks=(height, points.shape[1])).persist()
-        with doubts_left_out():
+        with label_warnings_ignored():
             model.set_params(client=client).fit(X, (rows, y[rows]))
         local = model.to_local()
         for name in model._lazy:

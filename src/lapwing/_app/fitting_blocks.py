@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing._app.choosing import Chosen, choose
+from lapwing._app.choosing import MethodChoice, choose
 from lapwing._app.fitting import Trust, answer_own, fit_estimator, trust_rows
 from lapwing._app.preprocessing import choose_scaling
 from lapwing._app.requests import FitRequest, advice_of
@@ -56,7 +56,7 @@ class BlockOutcome:
     """
 
     request: FitRequest
-    chosen: Chosen
+    chosen: MethodChoice
     table: Table
     pipeline: Pipeline
     predictions: Predictions

@@ -1,6 +1,6 @@
 """How much memory and time a fit will take, told before it starts.
 
-A forecast is a function of the `Size` of a fit. Its constants were measured on single threads of
+A forecast is a function of the `FitSize` of a fit. Its constants were measured on single threads of
 two machines: times are right within a factor of about three, memory within one and a half.
 """
 
@@ -56,7 +56,7 @@ REFERENCE = Speed(5e10, 4e10)
 
 
 @dataclass(frozen=True)
-class Size:
+class FitSize:
     """What the cost of a fit depends on.
 
     Attributes
@@ -132,7 +132,7 @@ def _fastest(work: Callable[[], object]) -> float:
     return best
 
 
-def _neighbors(size: Size) -> float:
+def _neighbors(size: FitSize) -> float:
     """Operations of a search: element-wise, so more of them than the products would take."""
     exact = size.n * size.n * (0.6 * size.width + 8.0)
     if not size.in_blocks or 2.0 * size.n * size.n * size.width <= _FLAT_OPERATIONS:
@@ -141,7 +141,7 @@ def _neighbors(size: Size) -> float:
     return float(_CODES * size.n**1.5 * size.width)
 
 
-def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
+def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
     """Forecast a fit with a graph and the full kernel.
 
     Parameters
@@ -175,7 +175,7 @@ def forecast_manifold(size: Size, *, kinks: bool = False) -> Forecast:
     return Forecast(memory, seconds, solver)
 
 
-def forecast_manifold_path(size: Size) -> Forecast:
+def forecast_manifold_path(size: FitSize) -> Forecast:
     """Forecast a fit of a grid of settings, with the default graphs and widths.
 
     Parameters
@@ -195,7 +195,7 @@ def forecast_manifold_path(size: Size) -> Forecast:
     return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / speed, "dual")
 
 
-def forecast_low_density(size: Size, speed: Speed | None = None) -> Forecast:
+def forecast_low_density(size: FitSize, speed: Speed | None = None) -> Forecast:
     """Forecast a fit of S3VC with the full kernel.
 
     Parameters
@@ -226,7 +226,7 @@ def forecast_low_density(size: Size, speed: Speed | None = None) -> Forecast:
     return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
 
 
-def forecast_embedded_squared(size: Size) -> Forecast:
+def forecast_embedded_squared(size: FitSize) -> Forecast:
     """Forecast a fit of embedded regression with the squared loss.
 
     Parameters
@@ -254,7 +254,7 @@ def forecast_embedded_squared(size: Size) -> Forecast:
     return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
 
 
-def forecast_embedded_path(size: Size) -> Forecast:
+def forecast_embedded_path(size: FitSize) -> Forecast:
     """Forecast a fit of a grid of embedded regressions, with the default graphs and widths.
 
     Parameters
@@ -273,7 +273,7 @@ def forecast_embedded_path(size: Size) -> Forecast:
     return Forecast(int(1.2 * one.memory), graphs + fits + _PATH_SYSTEMS, one.solver)
 
 
-def forecast_embedded_tube(size: Size) -> Forecast:
+def forecast_embedded_tube(size: FitSize) -> Forecast:
     """Forecast a fit of embedded regression with the epsilon-insensitive loss.
 
     Parameters
@@ -299,18 +299,18 @@ def forecast_embedded_tube(size: Size) -> Forecast:
     return Forecast(int(held), seconds, "interior point")
 
 
-def _graph_side(size: Size) -> float:
+def _graph_side(size: FitSize) -> float:
     """Seconds of the neighbours and of the graph's eigenpairs."""
     speed, _ = machine_speed()
     return 0.02 + (_neighbors(size) + 6e6 * size.n) / speed
 
 
-def _labels_and_answers(size: Size) -> float:
+def _labels_and_answers(size: FitSize) -> float:
     """Bytes of a row: labels, targets, answers and probabilities."""
     return 60.0 + 40 * size.n_columns
 
 
-def forecast_anchors(size: Size) -> Forecast:
+def forecast_anchors(size: FitSize) -> Forecast:
     """Forecast a fit of the anchor graph with its default number of anchors.
 
     Parameters
@@ -337,7 +337,7 @@ def forecast_anchors(size: Size) -> Forecast:
     return Forecast(int(memory), 0.02 + operations / speed, "least squares")
 
 
-def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
+def forecast_balanced(size: FitSize, speed: Speed | None = None) -> Forecast:
     """Forecast a fit of the balanced flow with its default graph and landmarks.
 
     Parameters
@@ -368,7 +368,7 @@ def forecast_balanced(size: Size, speed: Speed | None = None) -> Forecast:
     return Forecast(int(memory), seconds, "flow")
 
 
-def forecast_eigenfunctions(size: Size) -> Forecast:
+def forecast_eigenfunctions(size: FitSize) -> Forecast:
     """Forecast a fit of eigenfunctions with the default numbers of directions and bins.
 
     Parameters

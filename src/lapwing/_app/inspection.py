@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing._app.forecast import Size, round_time
+from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import METHODS
 from lapwing._app.preprocessing import scaling
 from lapwing._app.requests import InfoRequest
@@ -73,7 +73,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
     n_values = {name: len({v for v in raw.texts[name] if v is not None}) for name in raw.texts}
-    size = Size(
+    size = FitSize(
         raw.X.shape[0],
         len(names) + sum(n_values.values()),
         1 if n_classes <= 2 else n_classes,
@@ -90,7 +90,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
             {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
         ],
         "summary": summary_lines(raw.notes, raw.remarks),
-        "obstacles": list(raw.obstacles),
+        "obstacles": list(raw.input_errors),
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
@@ -154,7 +154,7 @@ def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
     return X
 
 
-def _forecasts(size: Size) -> dict[str, dict[str, Any]]:
+def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:
     free = available_memory()
     found = {}
     for name, method in METHODS.items():

@@ -14,8 +14,8 @@ from typing import Any
 
 from lapwing._app.effort import forecast_comparison
 from lapwing._app.forecast import (
+    FitSize,
     Forecast,
-    Size,
     forecast_anchors,
     forecast_balanced,
     forecast_eigenfunctions,
@@ -53,7 +53,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Advice:
+class Cures:
     """Parameters that the report names as cures.
 
     Attributes
@@ -101,7 +101,7 @@ class CommandMethod:
     learns_by : str
         How it learns from unlabelled rows.
     forecast : callable
-        From a `Size` to the `Forecast` of a fit with default parameters.
+        From a `FitSize` to the `Forecast` of a fit with default parameters.
     advice : Advice
         What the report names as cures.
     regression : bool
@@ -130,8 +130,8 @@ class CommandMethod:
 
     estimator: type
     learns_by: str
-    forecast: Callable[[Size], Forecast]
-    advice: Advice
+    forecast: Callable[[FitSize], Forecast]
+    advice: Cures
     regression: bool = False
     twin: Twin | None = None
     teaches: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
@@ -177,7 +177,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
     return CommandMethod(
         estimator,
         learns_by,
-        advice=Advice("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
+        advice=Cures("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
         twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
         teaches=_graph_of,
         **{"forecast": forecast_manifold, **others},
@@ -189,7 +189,7 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
         estimator,
         learns_by,
         forecast=forecast_manifold_path,
-        advice=Advice("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
+        advice=Cures("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
         twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
         teaches=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
         parts={},
@@ -204,7 +204,7 @@ def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]
         estimator,
         learns_by,
         forecast=forecast,
-        advice=Advice("a smaller mu, or another graph", "a smaller C", "mu"),
+        advice=Cures("a smaller mu, or another graph", "a smaller C", "mu"),
         regression=estimator in (LapERLSRegressor, LapESVR),
         twin=Twin(unattached, "labelled rows alone, μ = 0", labeled_only=True),
         virtual=True,
@@ -232,7 +232,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             S3VC,
             "keeping the boundary out of dense places",
             forecast=forecast_low_density,
-            advice=Advice("a smaller C_star, or another method", "a smaller C", "C_star"),
+            advice=Cures("a smaller C_star, or another method", "a smaller C", "C_star"),
             # A balance is about the unlabelled rows as well.
             twin=Twin(
                 {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
@@ -252,7 +252,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             LapERLSClassifierCV,
             "virtual labels on a graph; chooses its parameters by leave-one-out",
             forecast=forecast_embedded_path,
-            advice=Advice("smaller mus, or other graphs", "smaller Cs", "mus"),
+            advice=Cures("smaller mus, or other graphs", "smaller Cs", "mus"),
             twin=Twin(
                 # At most as many eigenvectors as rows: the virtual labels are then any.
                 {"mus": (0.0,), "n_eigenvectors": (10**9,)},
@@ -271,7 +271,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             BalancedGraphClassifier,
             "a graph of neighbours and the sizes of the classes, for very few labels",
             forecast=forecast_balanced,
-            advice=Advice("another graph", "another graph", "n_votes"),
+            advice=Cures("another graph", "another graph", "n_votes"),
             virtual=True,
             solver="flow",
             parts={
@@ -286,7 +286,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             AnchorGraphClassifier,
             "anchors that stand for the rows; fast",
             forecast=forecast_anchors,
-            advice=Advice("a smaller gamma_I, or more anchors", "", "gamma_I"),
+            advice=Cures("a smaller gamma_I, or more anchors", "", "gamma_I"),
             teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
             solver="least squares",
             parts={"graph": AnchorGraph},
@@ -297,7 +297,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             EigenfunctionClassifier,
             "how dense they lie along principal directions; fast",
             forecast=forecast_eigenfunctions,
-            advice=Advice("fewer eigenfunctions", "", "n_eigenfunctions"),
+            advice=Cures("fewer eigenfunctions", "", "n_eigenfunctions"),
             teaches=lambda estimator: "their density along principal directions",
             solver="least squares",
             parts={},
@@ -338,7 +338,7 @@ METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             FewLabelClassifier,
             "tries the families of methods and takes the best",
             forecast=forecast_comparison,
-            advice=Advice("another method", "another method", "another method"),
+            advice=Cures("another method", "another method", "another method"),
             parts={},
         ),
         **COMMAND_METHODS,

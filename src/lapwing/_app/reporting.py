@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from lapwing._app.choosing import Chosen
+from lapwing._app.choosing import MethodChoice
 from lapwing._app.fitting import FittedTwin, Trust, answer_own, fit_twin, trust_rows
 from lapwing._app.methods import CommandMethod, Twin, method_of
 from lapwing._arrays import is_sparse
@@ -56,7 +56,7 @@ class _Fit:
     scaling: str
     twin: FittedTwin | None
     trust: Trust | None
-    chosen: Chosen | None = None
+    chosen: MethodChoice | None = None
     truth: Any = None
     telling: Any = None
     plain_command: str = ""
@@ -147,7 +147,7 @@ def report(
     estimator = pipeline[-1]
     name, method = find_command_method(estimator, model)
     if evidence is not None:
-        chosen = Chosen(name, method, estimator, evidence)
+        chosen = MethodChoice(name, method, estimator, evidence)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given if is_sparse(given) else np.asarray(given)

@@ -27,7 +27,7 @@ from lapwing._app.options import (
     option,
 )
 from lapwing._report.findings import Hints
-from lapwing._tables.checks import Advice
+from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
 from lapwing._tables.words import shorten
@@ -188,9 +188,11 @@ def fit_command(request: FilledRequest, method: str, settings: Sequence[str] = (
     return FitRequest(**again).full_command
 
 
-def advice_of(request: FilledRequest) -> Advice:
+def advice_of(request: FilledRequest) -> LabelAdvice:
     """How messages about the labels of a table say what to run."""
-    return Advice(request.command_without, lambda method: f"run: {fit_command(request, method)}")
+    return LabelAdvice(
+        request.command_without, lambda method: f"run: {fit_command(request, method)}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

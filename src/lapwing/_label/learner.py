@@ -61,7 +61,7 @@ class Unreached(NamedTuple):
     row: int
 
 
-class Doubt(NamedTuple):
+class SuspiciousLabel(NamedTuple):
     """A labelled row, and the code of the class that all other labels give it."""
 
     row: int
@@ -100,11 +100,11 @@ class Answers:
         found = self.model.suggest(k + len(skipped))
         return np.asarray(found[~np.isin(found, skipped)][:k])
 
-    def doubts(self) -> list[Doubt]:
+    def suspicious_labels(self) -> list[SuspiciousLabel]:
         """Labels that the others contradict, the clearest first."""
         found = leave_out(Trial(self.model._kept.refits))
         says = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
-        return [Doubt(row, int(says[row])) for row in found.suspicious.tolist()]
+        return [SuspiciousLabel(row, int(says[row])) for row in found.suspicious.tolist()]
 
     def estimate(self) -> Estimate | None:
         """The error to expect; None if nothing can be said of it, or every row has a label."""
@@ -141,7 +141,7 @@ class Learner:
         self._room = _ROOM
         self._make_room(n_classes)
 
-    def prepare(self) -> tuple[Ground, tuple[str, ...]]:
+    def prepare(self) -> tuple[PointGraph, tuple[str, ...]]:
         """Make what all fits share; takes as long as a fit. Gives it, and the warnings.
 
         Raises
@@ -157,7 +157,7 @@ class Learner:
             self._model.suggest(1)
         self._taught = taught
         kept = self._model._kept
-        return Ground(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
+        return PointGraph(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
 
     def learn(self, codes: NDArray[np.int32], version: int) -> Answers | None:
         """Answer for all rows; None without labels of two classes.
@@ -200,7 +200,7 @@ class Learner:
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class PointGraph:
     """What does not depend on labels: the graph's points. Any thread may read it.
 
     Attributes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing._host.threads import single_blas_thread
 from lapwing._label.history import NO_CODE, History
-from lapwing._label.learner import Answers, Doubt, Estimate, Ground, Learner
+from lapwing._label.learner import Answers, Estimate, Learner, PointGraph, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.words import RequestError
 from lapwing._report.html import plural
@@ -32,12 +32,12 @@ _PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
-class Advice:
+class SlowAnswers:
     """What takes longer than the answers, of the version that it belongs to."""
 
     version: int = -1
     suggestions: tuple[int, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    suspicious_labels: tuple[SuspiciousLabel, ...] = ()
     estimate: Estimate | None = None
     estimated_version: int = -1
 
@@ -50,7 +50,7 @@ class Task:
     history: History
 
 
-class Learnt(NamedTuple):
+class ModelSnapshot(NamedTuple):
     """What the model knew at one moment.
 
     Attributes
@@ -67,7 +67,7 @@ class Learnt(NamedTuple):
 
     version: int
     answers: Answers | None
-    advice: Advice
+    advice: SlowAnswers
     ready: bool
     warnings: tuple[str, ...]
 
@@ -98,16 +98,16 @@ class Model:
         self._ids = material.table.ids
         self._tell, self._keep = tell, keep
         self._learner = Learner(material.estimator, material.points, n_classes)
-        self._ground: Ground | None = None
+        self._ground: PointGraph | None = None
         self._notes: tuple[str, ...] = ()
         self._said: tuple[str, ...] = ()
         self._failure = ""
         self._answers: Answers | None = None
         self._version = -1
-        self._advice = Advice()
+        self._advice = SlowAnswers()
         self._changed = threading.Condition(lock)
-        self._advising = Newest(self._advise, "lapwing label: advice")
-        self._learning = Newest(self._learn, "lapwing label: model")
+        self._advising = LatestJob(self._advise, "lapwing label: advice")
+        self._learning = LatestJob(self._learn, "lapwing label: model")
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ class Model:
         return self._learner.name
 
     @property
-    def ground(self) -> Ground:
+    def point_graph(self) -> PointGraph:
         """What does not depend on labels.
 
         Raises
@@ -128,11 +128,11 @@ class Model:
         return self._ground
 
     @property
-    def learnt(self) -> Learnt:
+    def learnt(self) -> ModelSnapshot:
         """What it knows now."""
         with self._changed:
             failure = (self._failure,) if self._failure else ()
-            return Learnt(
+            return ModelSnapshot(
                 self._version,
                 self._answers,
                 self._advice,
@@ -158,14 +158,14 @@ class Model:
         RequestError
             If the graph is not there yet.
         """
-        ground, left_out = self.ground, np.asarray(skipped, dtype=np.intp)
+        point_graph, left_out = self.point_graph, np.asarray(skipped, dtype=np.intp)
         if answers is not None:
             # Labels that the model has not learnt yet are no rows to ask for.
             fresh = np.flatnonzero((codes != NO_CODE) & ~answers.model.labeled_)
             found = answers.suggest(k, np.union1d(left_out, fresh))
         else:
             with single_blas_thread():
-                found = ground.cover(codes != NO_CODE, k, left_out)
+                found = point_graph.cover(codes != NO_CODE, k, left_out)
         return [int(row) for row in found]
 
     def wait(self, version: int, seconds: float) -> bool:
@@ -199,7 +199,7 @@ class Model:
         with self._changed:
             self._answers, self._version, self._said = answers, task.version, said
             if answers is None:
-                self._advice = Advice()
+                self._advice = SlowAnswers()
             self._changed.notify_all()
         self._tell("model", task.version)
         if self._ground is not None:
@@ -213,15 +213,17 @@ class Model:
         try:
             rows = tuple(self.suggest(answers, codes, SUGGESTED))
             with single_blas_thread():
-                doubts = () if answers is None else tuple(answers.doubts())
+                suspicious_labels = () if answers is None else tuple(answers.suspicious_labels())
             before = self._advice
-            self._advice = Advice(version, rows, doubts, before.estimate, before.estimated_version)
+            self._advice = SlowAnswers(
+                version, rows, suspicious_labels, before.estimate, before.estimated_version
+            )
             self._tell("suggestions", version)
             if answers is None or not self._advising.pause(_REST):
                 return
             with single_blas_thread():
                 estimate = answers.estimate()
-            self._advice = Advice(version, rows, doubts, estimate, version)
+            self._advice = SlowAnswers(version, rows, suspicious_labels, estimate, version)
             if estimate is not None:
                 self._keep(task, answers, estimate)
             self._tell("evidence", version)
@@ -237,7 +239,7 @@ class Model:
                 f"All rows without a label get the class {history.classes[given[0]]!r}. Label rows "
                 "of other classes that are far from these on the map."
             )
-        lost = self.ground.unreached(labeled)
+        lost = self.point_graph.unreached(labeled)
         if lost is not None:
             name = str(self._ids[lost.row])
             found.append(
@@ -248,7 +250,7 @@ class Model:
         return tuple(found)
 
 
-class Newest(Generic[T]):
+class LatestJob(Generic[T]):
     """A thread that does one job for the newest value that was offered.
 
     Parameters

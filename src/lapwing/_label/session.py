@@ -84,7 +84,7 @@ class Session:
             self._replay(journal)
         n_classes = len(self._history.classes)
         self._model = Model(material, n_classes, self._lock, self._emit, self._keep_point)
-        self._maps = Maps(material, lambda: self._model.ground.eigenmap())
+        self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(Task(self._version, self._history))
 
     # What is asked

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._label.history import NO_CODE, Batch, History
-from lapwing._label.learner import Answers, Doubt, Estimate
+from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
 from lapwing._label.material import Material
-from lapwing._label.model import Learnt
+from lapwing._label.model import ModelSnapshot
 from lapwing._report.html import percent
 
 _STEPS_SHOWN = 500
@@ -34,7 +34,7 @@ class Moment(NamedTuple):
 
     version: int
     history: History
-    learnt: Learnt
+    learnt: ModelSnapshot
     curve: Mapping[int, Mapping[str, Any]]
 
 
@@ -61,7 +61,7 @@ def state_of(moment: Moment, material: Material) -> dict[str, Any]:
         else {**vars(estimate), "version": advice.estimated_version, "words": _words(estimate)},
         "curve": [moment.curve[k] for k in sorted(moment.curve) if k <= n_labeled],
         "suggestions": [row for row in advice.suggestions if history.codes[row] == NO_CODE],
-        "suspicious": _suspicious(advice.doubts[:_DOUBTS_SHOWN], history),
+        "suspicious": _suspicious(advice.suspicious_labels[:_DOUBTS_SHOWN], history),
         "fit_command": None if material.fit_command is None else material.fit_command(history),
     }
 
@@ -106,12 +106,14 @@ def volumes(answers: Answers, classes: Sequence[str]) -> dict[str, int]:
     return dict(zip(classes, counts.tolist(), strict=True))
 
 
-def _suspicious(doubts: Sequence[Doubt], history: History) -> list[dict[str, Any]]:
+def _suspicious(
+    suspicious_labels: Sequence[SuspiciousLabel], history: History
+) -> list[dict[str, Any]]:
     """Labels that the model doubts, and that still are as it learnt them."""
     codes, classes = history.codes, history.classes
     return [
         {"row": doubt.row, "given": classes[codes[doubt.row]], "suggested": classes[doubt.code]}
-        for doubt in doubts
+        for doubt in suspicious_labels
         if codes[doubt.row] not in (NO_CODE, doubt.code)
     ]
 

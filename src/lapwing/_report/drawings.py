@@ -56,7 +56,7 @@ def draw_all(data: Any) -> dict[str, str]:
                 data.truth["truth"],
                 data.truth["predicted"],
                 tips=[
-                    svg.Tip(f"row {name}", f"true {number(t)}, predicted {number(p)}", False)
+                    svg.Tooltip(f"row {name}", f"true {number(t)}, predicted {number(p)}", False)
                     for name, t, p in zip(
                         data.truth["ids"], data.truth["truth"], data.truth["predicted"], strict=True
                     )
@@ -101,7 +101,7 @@ def _draw_map(data: Any) -> str:
     )
 
 
-def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tip]:
+def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tooltip]:
     """What the points of the map say of themselves; the keyboard reaches those that are listed."""
     shown = data.rows["residuals"] if regression else data.rows["least"]
     listed = {row["row"] for row in shown}
@@ -113,7 +113,7 @@ def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tip]:
         else:
             name = shorten(data.map["names"][groups[i]], _NAME)
             words = f"{'label ' if known else ''}{name}, margin {value}"
-        found.append(svg.Tip(f"row {data.map['ids'][i]}", words, row in listed))
+        found.append(svg.Tooltip(f"row {data.map['ids'][i]}", words, row in listed))
     return found
 
 
@@ -121,7 +121,7 @@ def _draw_twin(data: Any) -> str:
     differs = [a != b for a, b in zip(data.map["group"], data.map["twin"], strict=True)]
     names = [shorten(name, _NAME) for name in data.map["names"]]
     tips = [
-        svg.Tip(f"row {name}", f"twin {names[theirs]}, here {names[ours]}", False)
+        svg.Tooltip(f"row {name}", f"twin {names[theirs]}, here {names[ours]}", False)
         for name, theirs, ours in zip(
             data.map["ids"], data.map["twin"], data.map["group"], strict=True
         )

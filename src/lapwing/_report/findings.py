@@ -233,7 +233,7 @@ def describe_choice(chosen: Any) -> dict[str, Any]:
     Parameters
     ----------
     chosen : object or None
-        With `comparison`, `skipped` and `words`, as `lapwing._app.choosing.Chosen`.
+        With `comparison`, `skipped` and `words`, as `lapwing._app.choosing.MethodChoice`.
 
     Returns
     -------

@@ -139,7 +139,7 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
-class Tip(NamedTuple):
+class Tooltip(NamedTuple):
     """What a point says of itself.
 
     Attributes
@@ -209,7 +209,7 @@ class _Tips:
     def hint(self) -> str:
         return self._lines("hint", "Point at a row to see what it is.", "")
 
-    def wrap(self, tip: Tip, look: str, marks: str) -> str:
+    def wrap(self, tip: Tooltip, look: str, marks: str) -> str:
         """A group for the marks of a point."""
         reach = f' role="img" aria-label="{escape(f"{tip.name}: {tip.words}")}"'
         reach = f'tabindex="0"{reach}' if tip.listed else 'tabindex="-1"'
@@ -233,7 +233,7 @@ def draw_map(
     ringed: Sequence[bool] = (),
     names: Sequence[str] = (),
     shaded: bool = False,
-    tips: Sequence[Tip | None] = (),
+    tips: Sequence[Tooltip | None] = (),
     title: str,
     text: str,
 ) -> str:
@@ -427,7 +427,7 @@ def draw_scatter(
     x: Sequence[float],
     y: Sequence[float],
     *,
-    tips: Sequence[Tip],
+    tips: Sequence[Tooltip],
     title: str,
     text: str,
 ) -> str:

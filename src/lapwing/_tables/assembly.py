@@ -19,7 +19,7 @@ from lapwing._tables.inference import (
     FREE_TEXT,
     MAX_VALUES,
     TEXTS_AS_NUMBERS,
-    Habits,
+    ReadingDefaults,
     Unusable,
     date_evidence,
     decimal_of,
@@ -136,12 +136,12 @@ def read_columns(
         verdicts = [judge_strictly(name, cells) for name, cells in columns.cells.items()]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
-        obstacles = _strict_obstacles(unusable, where)
-        return _assemble(columns, readings, [], obstacles, where, strict=True)
+        input_errors = _strict_errors(unusable, where)
+        return _assemble(columns, readings, [], input_errors, where, strict=True)
     habits, words = habits_of(columns, options), missing_words(strict=False)
     verdicts = [judge_leniently(name, cells, habits) for name, cells in columns.cells.items()]
-    readings, left_out, obstacles = _insist(verdicts, insisted, where)
-    raw = _assemble(columns, readings, left_out, obstacles, where, strict=False)
+    readings, left_out, input_errors = _insist(verdicts, insisted, where)
+    raw = _assemble(columns, readings, left_out, input_errors, where, strict=False)
     doubts = {
         reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
         for reading in readings
@@ -155,14 +155,14 @@ def read_columns(
     return replace(raw, decimal=habits.decimal, notes=tuple(notes))
 
 
-def habits_of(columns: RawColumns, options: ReadOptions) -> Habits:
+def habits_of(columns: RawColumns, options: ReadOptions) -> ReadingDefaults:
     """See what is usual in a table, for columns that allow two meanings."""
     decimal = options.decimal
     if decimal == "auto":
         decimal = file_evidence(columns.cells).decimal or columns.decimal
     order = {"day": "dmy", "month": "mdy", "auto": ""}[options.dates]
     order = order or date_evidence(columns.cells) or ("mdy" if decimal == "." else "dmy")
-    return Habits(decimal, options.decimal != "auto", order)
+    return ReadingDefaults(decimal, options.decimal != "auto", order)
 
 
 def apply_readings(
@@ -170,7 +170,7 @@ def apply_readings(
 ) -> RawTable:
     """Make features of a new table as was done at the fit."""
     if options.decimal != "auto":
-        asked = Habits(options.decimal, fixed=True)
+        asked = ReadingDefaults(options.decimal, fixed=True)
         readings = [
             replace(reading, decimal=decimal_of(columns.cells[reading.column], asked))
             if isinstance(reading, NumberReading)
@@ -183,14 +183,14 @@ def apply_readings(
         if isinstance(reading, NumberReading)
         and _mixes_marks(reading, columns.cells[reading.column])
     ]
-    obstacles = []
+    input_errors = []
     if mixed:
-        obstacles.append(
+        input_errors.append(
             f"{where}: {quoted(mixed)} was read with decimal commas when the model was fitted, and "
             "here it has decimal points as well as points that may be either. Say which with "
             "--decimal . or --decimal ,."
         )
-    return _assemble(columns, readings, [], obstacles, where, strict=options.strict)
+    return _assemble(columns, readings, [], input_errors, where, strict=options.strict)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -205,7 +205,7 @@ def _insist(
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
     readings: list[Reading] = []
     left_out: list[Unusable] = []
-    obstacles: list[str] = []
+    input_errors: list[str] = []
     texts: list[str] = []
     for verdict in verdicts:
         if not isinstance(verdict, Unusable):
@@ -221,17 +221,17 @@ def _insist(
             cure = f"Leave it out of --keep and --features, or {drop}"
             if verdict.refused:
                 cure = f"{verdict.refused}, or {drop}"
-            obstacles.append(
+            input_errors.append(
                 f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}."
             )
     if texts:  # one message: how texts become numbers is the same for all
         each, them = ("column", "it") if len(texts) == 1 else ("columns", "them")
         drops = " ".join(f"--drop {shlex.quote(name)}" for name in texts)
-        obstacles.append(
+        input_errors.append(
             f"{where}: {each} {quoted(texts)} cannot be used: {FREE_TEXT}. {TEXTS_AS_NUMBERS}. "
             f"To fit without {them}: {drops}."
         )
-    return readings, left_out, obstacles
+    return readings, left_out, input_errors
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def _assemble(
     columns: RawColumns,
     readings: Sequence[Reading],
     left_out: Sequence[Unusable],
-    obstacles: Sequence[str],
+    input_errors: Sequence[str],
     where: str,
     *,
     strict: bool,
@@ -268,7 +268,10 @@ def _assemble(
     names = tuple(name for one in done for name in one.reading.names)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:  # "since (days)" may be a column of the file as well
-        obstacles = [*obstacles, f"{where}: {quoted(twice)} names two features; rename the column."]
+        input_errors = [
+            *input_errors,
+            f"{where}: {quoted(twice)} names two features; rename the column.",
+        ]
     return RawTable(
         _matrix(numeric, columns),
         names,
@@ -279,7 +282,7 @@ def _assemble(
         columns.default_marker,
         tuple(readings),
         tuple(notes),
-        tuple(obstacles),
+        tuple(input_errors),
         columns.remarks,
         {one.reading.column: one.bad for one in done if one.bad is not None},
         columns.ignored,
@@ -322,14 +325,14 @@ def _note(one: _Read) -> ColumnNote:
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
 
 
-def _strict_obstacles(unusable: Sequence[Unusable], where: str) -> list[str]:
-    obstacles = []
+def _strict_errors(unusable: Sequence[Unusable], where: str) -> list[str]:
+    input_errors = []
     for one in unusable:
         name = one.column
         if one.bad is not None:
-            obstacles.append(text_in_the_way(name, one.bad, where))
+            input_errors.append(text_in_the_way(name, one.bad, where))
         elif not one.n_values:
-            obstacles.append(
+            input_errors.append(
                 f"{where}: column {name!r} {one.reason}. Write it as numbers, or leave it out with "
                 f"--drop {name}."
             )
@@ -338,10 +341,10 @@ def _strict_obstacles(unusable: Sequence[Unusable], where: str) -> list[str]:
         names = [one.column for one in many]
         verb = "is not numeric" if len(names) == 1 else "are not numeric"
         drops = " ".join(f"--drop {name!r}" for name in names[:8])
-        obstacles.append(
+        input_errors.append(
             f"{where}: {quoted(names)} {verb} (the first row of {names[0]!r} holds "
             f"{shorten(many[0].first)!r}) and not few-valued: text is one-hot encoded for up to "
             f"{MAX_VALUES} values, each in two rows or more on average. Leave out with {drops}, "
             f"name the rows with --id, or write as numbers."
         )
-    return obstacles
+    return input_errors

@@ -32,7 +32,7 @@ def _named_markers(values: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Advice:
+class LabelAdvice:
     """How messages say what to do about labels; the command line gives whole commands.
 
     Attributes
@@ -89,7 +89,7 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
     n = raw.X.shape[0]
     if n == 0:
         raise ValueError(f"{where} has no rows.")
-    found = list(raw.obstacles)
+    found = list(raw.input_errors)
     if not raw.feature_names and not found:
         found.append(_no_feature(raw, where))
     names = numeric_names(raw)
@@ -189,7 +189,7 @@ def warn_of_markers(
     labeled: NDArray[np.bool_],
     what: str,
     hint: str,
-    advice: Advice,
+    advice: LabelAdvice,
     *,
     meant: bool,
 ) -> None:
@@ -245,7 +245,7 @@ def warn_of_markers(
     warn(f"{rows_with} {count}. {cure}", LapwingWarning)
 
 
-def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: Advice) -> None:
+def warn_of_numbers(y: NDArray[Any], what: str, hint: str, advice: LabelAdvice) -> None:
     """Warn of numbers to be predicted that every row has; the parameters of `warn_of_markers`."""
     usual = usual_number(y)
     if usual is None:
@@ -331,7 +331,7 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     return shown if found else ""
 
 
-def refuse_quantities(labels: NDArray[Any], what: str, advice: Advice) -> None:
+def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> None:
     """Ask whether labels that look like quantities are numbers to predict or classes.
 
     Raises

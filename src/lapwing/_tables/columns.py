@@ -156,7 +156,7 @@ class RawTable:
     default_marker: str = ""
     readings: tuple[Reading, ...] = ()
     notes: tuple[ColumnNote, ...] = ()
-    obstacles: tuple[str, ...] = ()
+    input_errors: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     bad: Mapping[str, BadCells] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()

@@ -92,7 +92,7 @@ class Unusable:
 
 
 @dataclass(frozen=True)
-class Habits:
+class ReadingDefaults:
     """What is taken where a column allows two meanings.
 
     Attributes
@@ -216,7 +216,7 @@ def _plain(text: str) -> float | None:
 # --- as it is meant -------------------------------------------------------------------------------
 
 
-def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusable:
+def judge_leniently(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | Unusable:
     """Find what a column is, as a person would who looks at it.
 
     Parameters
@@ -238,7 +238,7 @@ def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusab
     column = _Column(name, cells, Counter(cells.texts.tolist()))
     if column.n_filled == 0:
         return Unusable(name, "no row has a value")
-    reading = _as_numbers(column, habits) or _as_dates(column, habits) or _as_text(column)
+    reading = _as_numbers(column, defaults) or _as_dates(column, defaults) or _as_text(column)
     if column.n_filled < _MIN_FILLED * column.n:
         have = "has" if column.n_filled == 1 else "have"
         few = f"only {column.n_filled} of {column.n} rows {have} a value"
@@ -252,12 +252,12 @@ def judge_leniently(name: str, cells: Cells, habits: Habits) -> Reading | Unusab
     return reading
 
 
-def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
+def _as_numbers(column: _Column, defaults: ReadingDefaults) -> Reading | Unusable | None:
     counts = column.counts
     codes = sum(k for text, k in counts.items() if re.fullmatch(r"0\d+", text))
     if codes:  # 00037 is a place or a part, and not 37
         return None
-    decimal = decimal_of(column.cells, habits)
+    decimal = decimal_of(column.cells, defaults)
     amounts = {text: read_amount(text, decimal) for text in counts}
     unit, several = _unit_of(column, amounts)
     read = {
@@ -277,12 +277,12 @@ def _as_numbers(column: _Column, habits: Habits) -> Reading | Unusable | None:
     unitless = unitless or bool(np.any(np.nan_to_num(column.cells.numbers)))
     if unitless and unit in ("%", "‰"):
         return Unusable(column.name, f"some numbers are in {unit} and others are not")
-    mixed = "" if habits.fixed else _mixed_marks(column)
+    mixed = "" if defaults.fixed else _mixed_marks(column)
     if mixed:
         return Unusable(column.name, mixed, forced=reading)
     n_bad = column.n_filled - n_read
     if n_bad > _MAX_BAD * column.n_filled:
-        if _as_dates(column, habits) is not None:
+        if _as_dates(column, defaults) is not None:
             return None
         text = next(text for text in counts if read[text] is None)
         reason = (
@@ -312,20 +312,20 @@ def _unit_of(column: _Column, amounts: Mapping[str, Amount | None]) -> tuple[str
     return max(known, key=lambda unit: units[unit]), several
 
 
-def decimal_of(cells: Cells, habits: Habits) -> str:
+def decimal_of(cells: Cells, defaults: ReadingDefaults) -> str:
     """Find the decimal mark of the texts of a column.
 
     Texts that can be read in one way alone decide, in each column for itself. The user's mark, or
     that of the whole table, is for columns whose texts do not tell.
     """
     if not cells.texts.size:
-        return habits.decimal or "."
+        return defaults.decimal or "."
     evidence = gather_evidence(set(cells.texts.tolist()))
     # Plain numbers with a fraction are none of 1.234: those keep their spelling.
     evidence += Evidence(point=int(np.count_nonzero(fractions_of(cells))))
-    if habits.fixed and evidence.point and evidence.comma:
-        return habits.decimal
-    return evidence.decimal or habits.decimal or "."
+    if defaults.fixed and evidence.point and evidence.comma:
+        return defaults.decimal
+    return evidence.decimal or defaults.decimal or "."
 
 
 def _mixed_marks(column: _Column) -> str:
@@ -356,11 +356,11 @@ def fractions_of(cells: Cells) -> NDArray[np.float64]:
     return fractions
 
 
-def _as_dates(column: _Column, habits: Habits) -> Reading | None:
+def _as_dates(column: _Column, defaults: ReadingDefaults) -> Reading | None:
     counts = column.counts
     if column.n_numbers > _MAX_BAD * column.n_filled or not counts:
         return None
-    order, _, _ = dates.choose_order(counts, habits.dates)
+    order, _, _ = dates.choose_order(counts, defaults.dates)
     reading = DateReading(column.name, order)
     _, bad = reading.moments(column.cells)
     if bad is not None and bad.count > _MAX_BAD * column.n_filled:

@@ -9,7 +9,7 @@ from lapwing._tables.encoders import BadCells
 from lapwing._tables.words import shorten
 
 
-class Obstacles:
+class InputErrors:
     """Messages that are gathered, to be raised as one error.
 
     Parameters

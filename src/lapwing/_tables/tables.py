@@ -18,7 +18,7 @@ from lapwing._tables.answers import fill_in
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
 from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
-    Advice,
+    LabelAdvice,
     check_ids,
     feature_obstacles,
     kinds_of,
@@ -53,14 +53,14 @@ from lapwing._tables.encoders import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.input_errors import Obstacles, text_in_the_way
+from lapwing._tables.input_errors import InputErrors, text_in_the_way
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
-USUAL_ADVICE = Advice()
+USUAL_ADVICE = LabelAdvice()
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -227,7 +227,7 @@ class Table:
         }
 
 
-def read_table(path: Paths, options: ReadOptions, *, advice: Advice = USUAL_ADVICE) -> Table:
+def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL_ADVICE) -> Table:
     """Read one or more files and check them.
 
     Parameters
@@ -265,7 +265,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: Advice = USUAL_ADVI
     originals, raw = raw.originals, replace(raw, cells={})
     raw, where = _with_labels(raw, options.labels_file)
     name = raw.source
-    found = Obstacles(name)
+    found = InputErrors(name)
     found.messages += feature_obstacles(raw, name, missing=options.missing, new=False)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():
@@ -337,7 +337,7 @@ def _warn_of_odd_labels(
     options: ReadOptions,
     what: str,
     hint: str,
-    advice: Advice,
+    advice: LabelAdvice,
 ) -> None:
     if not coded.labeled.any():
         return  # nothing is odd about no label
@@ -437,7 +437,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
             f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
             LapwingWarning,
         )
-    found = Obstacles(where)
+    found = InputErrors(where)
     found.messages += feature_obstacles(raw, where, missing=fitted.missing, new=True)
     ids: NDArray[Any] = np.empty(0)
     with found.gather():

@@ -22,7 +22,7 @@ from lapwing.classes.markers import (
     settle,
     unlabeled_among,
 )
-from lapwing.classes.slips import doubt_labels, refuse_slips
+from lapwing.classes.slips import check_labels, label_warning
 from lapwing.exceptions import LapwingWarning
 
 _LARGEST = 1e100  # target of a regression: products of larger ones overflow
@@ -102,7 +102,7 @@ def code_classes(y: Any, marker: Any = AUTO) -> ClassLabels:
     known = _labels(y[~mask], marker)
     classes, codes, counts = np.unique(known, return_inverse=True, return_counts=True)
     n_unlabeled = int(mask.sum())
-    refuse_slips(classes, counts, n_unlabeled, found, marker)
+    check_labels(classes, counts, n_unlabeled, found, marker)
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only, {plain(classes[0])!r}, beside the unlabelled marker "
@@ -112,7 +112,7 @@ def code_classes(y: Any, marker: Any = AUTO) -> ClassLabels:
     coded = np.full(len(y), -1, dtype=np.intp)
     coded[~mask] = codes
     return ClassLabels(
-        classes, coded, found, doubt_labels(classes, counts, n_unlabeled, found, marker)
+        classes, coded, found, label_warning(classes, counts, n_unlabeled, found, marker)
     )
 
 

@@ -43,7 +43,7 @@ _MOST_COMPARED = 200  # classes
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def refuse_slips(
+def check_labels(
     classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
 ) -> None:
     """Refuse labels of which some must be markers, or markers of which some must be labels.
@@ -107,10 +107,10 @@ def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
         )
 
 
-def doubt_labels(
+def label_warning(
     classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
 ) -> LapwingWarning | None:
-    """What may be wrong with how labels were read, or None; the parameters of `refuse_slips`."""
+    """What may be wrong with how labels were read, or None; the parameters of `check_labels`."""
     if not n_unlabeled:
         return NothingUnlabeledWarning(
             f"No row of y is unlabelled (unlabeled={marker!r}), so nothing is learnt from "
@@ -146,7 +146,7 @@ def doubt_labels(
     return None
 
 
-def doubt_targets(targets: Array, labeled: Array) -> LapwingWarning | None:
+def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
     """What may be wrong with the targets of a regression, or None."""
     if not labeled.all():
         return None
@@ -162,7 +162,7 @@ def doubt_targets(targets: Array, labeled: Array) -> LapwingWarning | None:
     )
 
 
-def doubt_none_left(y: Array, marker: Any) -> LapwingWarning:
+def nothing_unlabeled_warning(y: Array, marker: Any) -> LapwingWarning:
     """What to tell where rows to label are asked for, and every row of y has a label."""
     labels = list(dict.fromkeys(y.tolist()))
     texts = all(isinstance(label, str) for label in labels)
@@ -308,7 +308,7 @@ def _rows(n: int) -> str:
 
 
 @contextmanager
-def doubts_left_out() -> Iterator[None]:
+def label_warnings_ignored() -> Iterator[None]:
     """Leave out what is warned of how labels were read: the caller has told it in other words."""
     with warnings.catch_warnings():
         for doubt in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):

@@ -24,7 +24,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.transport import Plan, transport
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.problem import distinct_rows
 
 _NAMES = ("labels", "uniform", "unknown")
@@ -99,7 +99,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     prior = as_parts(prior, c, "prior")
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # digits go into differences, not into the level
-    targets = whole_volumes(prior, n, np.bincount(elect(F), minlength=c))
+    targets = whole_volumes(prior, n, np.bincount(predict_codes(F), minlength=c))
     first, inverse = distinct_rows(F)
     points, mass = F[first], np.bincount(inverse).astype(np.float64)
     if F.shape[1] == 1:
@@ -111,7 +111,7 @@ def prior_offsets(F: Any, prior: Any) -> ClassOffsets:
     shifted = F + offsets
     dual = (shifted.max(axis=1) if c == F.shape[1] else np.maximum(shifted[:, 0], 0)).sum()
     dual -= targets @ offsets if c == F.shape[1] else targets[1] * offsets[0]
-    volumes = np.bincount(elect(shifted), minlength=c).astype(np.float64)
+    volumes = np.bincount(predict_codes(shifted), minlength=c).astype(np.float64)
     return ClassOffsets(offsets, volumes, targets, float((dual - value) / n), n_iter, converged)
 
 

@@ -30,7 +30,7 @@ def coded_columns(codes: Array, n_classes: int) -> Array:
     return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
 
 
-def elect(scores: Array) -> Array:
+def predict_codes(scores: Array) -> Array:
     """Class codes (n,) from scores (n, c): the sign of one column, the first argmax of several.
 
     A score of zero elects the positive class (errata X5).
@@ -44,7 +44,7 @@ def electing(values: Array, codes: Array) -> Array:
     Any arithmetic may round that digit away: take this step last.
     """
     found = values.copy()
-    behind = np.flatnonzero(elect(values) != codes)
+    behind = np.flatnonzero(predict_codes(values) != codes)
     mine, dtype = codes[behind], values.dtype
     if values.shape[1] == 1:
         found[behind, 0] = np.where(mine == 1, 1, -1) * np.finfo(dtype).eps

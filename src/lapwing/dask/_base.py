@@ -19,7 +19,7 @@ from lapwing._host.modules import require
 from lapwing.classes.labels import as_targets, decode, read_known
 from lapwing.classes.markers import missing_mask, read_column
 from lapwing.classes.probabilities import class_probabilities
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import (
     check_length,
     chunks_of,
@@ -30,7 +30,7 @@ from lapwing.dask._data import (
     read_points,
     table_of,
 )
-from lapwing.dask._row_blocks import Tall
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import Session
 from lapwing.estimators.template import is_fitted_name, only_labeled
 
@@ -90,7 +90,7 @@ class DaskEstimator(BaseEstimator):
             setattr(self, name, lazy)
         return self
 
-    def _answers(self, values: Tall) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         """Fitted attributes that stay on the cluster, from the decision values of all points."""
         raise NotImplementedError
 
@@ -140,7 +140,7 @@ class DaskClassifier(DaskEstimator):
     classes_: Array
     probability_sharpness_: float
 
-    def _answers(self, values: Tall) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         labels = partial(_classes, classes=self.classes_)
         shares = partial(class_probabilities, sharpness=self.probability_sharpness_)
         return {
@@ -233,7 +233,7 @@ class DaskRegressor(DaskEstimator):
 
     _regression = True
 
-    def _answers(self, values: Tall) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         return {"transduction_": answers(values, _first_column, np.empty(0, dtype=values.dtype))}
 
     def predict(self, X: Any) -> Any:
@@ -282,14 +282,14 @@ class DaskRegressor(DaskEstimator):
 
 
 def _classes(values: Array, classes: Array) -> Array:
-    return decode(elect(values), classes)
+    return decode(predict_codes(values), classes)
 
 
 def _first_column(values: Array) -> Array:
     return values[:, 0]
 
 
-def answers(values: Tall, task: Callable[[Array], Array], like: Array) -> Any:
+def answers(values: RowBlocks, task: Callable[[Array], Array], like: Array) -> Any:
     """A Dask array of what a task makes of the values of each block.
 
     Parameters
@@ -303,7 +303,7 @@ def answers(values: Tall, task: Callable[[Array], Array], like: Array) -> Any:
     return _array([delayed(part) for part in values.parts], values.sizes, like)
 
 
-def lazily(values: Tall) -> Any:
+def lazily(values: RowBlocks) -> Any:
     """The values themselves as a Dask array."""
     return answers(values, _same, np.empty((0, values.n_columns), dtype=values.dtype))
 

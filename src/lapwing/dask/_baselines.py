@@ -12,7 +12,7 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster
-from lapwing.dask._row_blocks import ColumnsOnCluster, Tall
+from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.estimators.baselines import AnchorGraphClassifier, EigenfunctionClassifier
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
@@ -42,12 +42,12 @@ class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
         return Prepared(targets, problem, AnchorLaplacian(Z, int(recipe.power)), anchors)
 
 
-def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, Tall]:
+def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, RowBlocks]:
     """Choose anchors from a sample, and weigh all points over them; see `AnchorGraph.weigh`."""
     recipe._check()
     rows, session = X.rows, X.rows.session
 
-    def weigh_over(anchors: Anchors) -> tuple[Anchors, Tall]:
+    def weigh_over(anchors: Anchors) -> tuple[Anchors, RowBlocks]:
         found = rows.map(_nearest, session.constant(anchors))
         h = recipe.bandwidth
         if h is None:

@@ -14,8 +14,8 @@ from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing.classes.labels import as_targets
 from lapwing.classes.markers import is_auto, missing_mask, objects, read_column, unlabeled_mask
-from lapwing.dask._row_blocks import Tall
-from lapwing.dask._session import Each, Session
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart, Session
 from lapwing.exceptions import DaskWarning
 
 _SAMPLE_BYTES = 2**22  # of rows that are looked at where all would tell no more
@@ -39,7 +39,7 @@ class Points:
         Float64.
     """
 
-    rows: Tall
+    rows: RowBlocks
     names: Array | None
     largest: float
     mean: Array
@@ -121,14 +121,14 @@ def read_points(session: Session, X: Any) -> Points:
         raise ValueError(f"X must have two dimensions, one row a point; it has {X.ndim}.")
     _warn_of_chunks(X)
     chunks = session.client.compute(delayed)
-    blocks = session.each(_numbers, len(chunks), Each(chunks))
-    found = session.gather(session.each(_look, len(blocks), Each(blocks)))
+    blocks = session.each(_numbers, len(chunks), PerPart(chunks))
+    found = session.gather(session.each(_look, len(blocks), PerPart(blocks)))
     widths = {f.shape[1] for f in found}
     if len(widths) > 1:
         raise ValueError(f"The chunks of X have different numbers of features, {sorted(widths)}.")
     dtypes = {f.dtype for f in found if f.shape[0]} or {f.dtype for f in found}
     dtype = np.result_type(*dtypes)
-    rows = Tall(session, tuple(blocks), tuple(f.shape[0] for f in found), widths.pop(), dtype)
+    rows = RowBlocks(session, tuple(blocks), tuple(f.shape[0] for f in found), widths.pop(), dtype)
     if len(dtypes) > 1:
         rows = rows.map(_as_type, dtype)
     n = rows.shape[0]
@@ -147,7 +147,7 @@ def read_points(session: Session, X: Any) -> Points:
     return Points(rows, names, largest, np.asarray(sum(f.sums for f in found) / n))
 
 
-class _Look(NamedTuple):
+class _BlockInfo(NamedTuple):
     shape: tuple[int, int]
     dtype: Any
     wrong: int | None  # first row that is not finite
@@ -177,13 +177,13 @@ def _numbers(chunk: Any) -> Array:
     return np.ascontiguousarray(block)
 
 
-def _look(block: Array) -> _Look:
+def _look(block: Array) -> _BlockInfo:
     finite = np.isfinite(block).all(axis=1)
     wrong = None if finite.all() else int(np.argmin(finite))
     largest = float(np.abs(block).max(initial=0.0)) if wrong is None else np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         sums = block.sum(axis=0, dtype=np.float64)
-    return _Look(block.shape, block.dtype, wrong, largest, sums)
+    return _BlockInfo(block.shape, block.dtype, wrong, largest, sums)
 
 
 def _squares_around(block: Array, mean: Array) -> Array:
@@ -309,7 +309,9 @@ def _pass(session: Session, y: Any, marker: Any, regression: bool) -> list[_Foun
     if not is_collection(y):
         return [_known(y, marker, regression)]
     chunks = session.client.compute(chunks_of(one_column(y), "y"))
-    return session.gather(session.each(_known, len(chunks), Each(list(chunks)), marker, regression))
+    return session.gather(
+        session.each(_known, len(chunks), PerPart(list(chunks)), marker, regression)
+    )
 
 
 def one_column(y: Any) -> Any:

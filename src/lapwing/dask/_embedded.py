@@ -12,16 +12,16 @@ from typing import Any, cast
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import check_recipe, knn_affinity
-from lapwing.dask._row_blocks import Tall, parted, regrouped
-from lapwing.dask._session import Each
+from lapwing.dask._row_blocks import RowBlocks, parted, regrouped
+from lapwing.dask._session import PerPart
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
 from lapwing.estimators.choice import eigenpair_slack
-from lapwing.estimators.embedded import EmbeddedSolution, Formed, Posed
+from lapwing.estimators.embedded import EmbeddedSolution, PreparedSolver, ScaledProblem
 from lapwing.estimators.prepared import Prepared, Solution, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, default_graph
 from lapwing.graphs.base import is_normalized
@@ -39,7 +39,7 @@ _POINTS_PER_MEAN = 50
 class _EmbeddedOnCluster(OnCluster):
     """What both engines do otherwise than for points in memory."""
 
-    def arranged(self: Any, X: Points) -> tuple[Points, Callable[[Tall], Tall]]:
+    def arranged(self: Any, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
         # Each block of rows meets each other one: as few of them as there are threads.
         n, d = X.shape
         most = -(-n * d * np.dtype(X.dtype).itemsize // _GROUP_BYTES)
@@ -89,16 +89,16 @@ class _EmbeddedOnCluster(OnCluster):
         landmarks = _landmarks(recipe, problem.X)
         return _ClusterSpace.of(kernel, problem.X, landmarks)
 
-    def _form(self: Any, posed: Posed) -> tuple[Posed, Formed]:
+    def _form(self: Any, posed: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
         problem = posed.measured
         side = _feature_side(problem)
         method = EMBEDDED_METHODS[self._loss().name, "features"]
-        return posed, Formed(method, problem.space, side)
+        return posed, PreparedSolver(method, problem.space, side)
 
     def _checked(
         self: Any, objective: EmbeddedObjective, result: EmbeddedResult, prepared: Prepared
     ) -> EmbeddedResult:
-        virtual = cast("Tall", result.virtual)
+        virtual = cast("RowBlocks", result.virtual)
         told = np.zeros(1) if virtual.finite() else np.full(1, np.nan)
         diagnostics.check_finite_answers(result.coef, result.intercept, told)
         return result
@@ -110,7 +110,7 @@ class _EmbeddedOnCluster(OnCluster):
             self._warn_smoothed_away(prepared, prepared.eigenpairs)
 
     def _is_constant(self: Any, prepared: Prepared, solution: Any) -> bool:
-        problem, values = prepared.problem, cast("Tall", solution.values)
+        problem, values = prepared.problem, cast("RowBlocks", solution.values)
         single = values.n_columns > 0 and np.count_nonzero(
             values.total(_elected, max(2, values.n_columns))
         )
@@ -183,7 +183,7 @@ def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
     shared = session.constant((space.kernel, space.basis, space.local.lift))
     system = FeatureSystem(cast("Any", space), side, problem.fit_intercept)
     H = space.X.rows.total(
-        _normal_block, cast("Tall", side.basis), shared, problem.C, problem.fit_intercept
+        _normal_block, cast("RowBlocks", side.basis), shared, problem.C, problem.fit_intercept
     )
     m = space.n_coef
     H.flat[: m * (len(H) + 1) : len(H) + 1] += 1  # the norm of h, once
@@ -216,7 +216,7 @@ def _no_term(z: Array) -> Array:
 
 
 def _elected(values: Array, n_classes: int) -> Array:
-    return np.bincount(elect(values), minlength=n_classes)
+    return np.bincount(predict_codes(values), minlength=n_classes)
 
 
 def _warn_unlabeled_components(prepared: Prepared) -> None:
@@ -227,7 +227,7 @@ def _warn_unlabeled_components(prepared: Prepared) -> None:
 
     def first_rows() -> Array:
         labels = components.labels
-        starts = Each(labels.starts[:-1].tolist())
+        starts = PerPart(labels.starts[:-1].tolist())
         return np.asarray(np.min(labels.collect(_first_rows, starts, n), axis=0))
 
     diagnostics.tell_unlabeled_components(components.sizes, without, first_rows, laplacian.power)

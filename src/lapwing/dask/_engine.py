@@ -18,9 +18,9 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import Labels, Points
-from lapwing.dask._row_blocks import ColumnsOnCluster, Tall
+from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
@@ -32,7 +32,7 @@ from lapwing.problem import check_weights
 _LOG = logging.getLogger("lapwing")
 
 
-class _Told:
+class _LoggedStages:
     """Stages of a fit, whose times are told to the log."""
 
     @contextmanager
@@ -42,7 +42,7 @@ class _Told:
         _LOG.info("%s: %.1f s", name, time.monotonic() - start)
 
 
-class _Same:
+class _IdentityRows:
     """Rows of points that are the rows of X."""
 
     def __getitem__(self, index: Any) -> Any:
@@ -70,7 +70,7 @@ class ClusterProblem:
     targets: Array
     weights: Array
 
-    rows = _Same()
+    rows = _IdentityRows()
 
     @property
     def n_points(self) -> int:
@@ -93,7 +93,7 @@ class ClusterProblem:
 class OnCluster:
     """What engines share; first among the bases, before the estimator."""
 
-    def fit_points(self: Any, X: Points, y: Labels) -> Tall:
+    def fit_points(self: Any, X: Points, y: Labels) -> RowBlocks:
         """Fit, set the attributes, and give the decision values of all points."""
         check_parameters(self)
         self._check_wishes()
@@ -102,18 +102,18 @@ class OnCluster:
         if X.names is not None:
             self.feature_names_in_ = X.names
         targets: Targets = self._read_targets(y.column)
-        diagnostics.warn_doubt(targets.doubt)
+        diagnostics.warn_labels(targets.doubt)
         self._set(targets.attributes)
-        graph, stages = self._graph(), _Told()
+        graph, stages = self._graph(), _LoggedStages()
         problem = self._problem(X, y, targets)
         prepared = self._prepare(targets, problem, graph, stages)
         solution = self._solve(prepared, stages)
         with stages.stage("answers"):
             self._tell(X, prepared, solution)
-        values: Tall = solution.values
+        values: RowBlocks = solution.values
         return values
 
-    def arranged(self, X: Points) -> tuple[Points, Callable[[Tall], Tall]]:
+    def arranged(self, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
         """Points in the blocks that the fit works on, and how values get those of X back."""
         return X, lambda values: values
 
@@ -133,7 +133,7 @@ class OnCluster:
 
     def _tell(self: Any, X: Points, prepared: Prepared, solution: Solution) -> None:
         self._set(solution.function.attributes)
-        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, Tall)})
+        self._set({k: v for k, v in solution.attributes.items() if not isinstance(v, RowBlocks)})
         self._answer(X, prepared.problem, solution)
         self._diagnose(prepared, solution)
 
@@ -159,7 +159,7 @@ class ClassifierOnCluster(OnCluster):
     _holds_prior = False
 
     def _answer(self: Any, X: Any, problem: Any, solution: Solution) -> Any:
-        values: Tall = solution.values  # type: ignore[assignment]
+        values: RowBlocks = solution.values  # type: ignore[assignment]
         known = values.at(problem.index)
         n_classes = len(self.classes_)
         counts = values.total(_class_counts, known, n_classes)
@@ -171,7 +171,9 @@ class ClassifierOnCluster(OnCluster):
         self._sharpen_from(values, known, problem, solution)
         return values
 
-    def _sharpen_from(self: Any, values: Tall, known: Any, problem: Any, solution: Any) -> None:
+    def _sharpen_from(
+        self: Any, values: RowBlocks, known: Any, problem: Any, solution: Any
+    ) -> None:
         """As `SemiSupervisedClassifier._sharpen`, with the median found on the workers."""
         own = usual_gap(values[problem.index])
         gap = own
@@ -180,7 +182,7 @@ class ClassifierOnCluster(OnCluster):
             gap = float(quantiles(gaps, problem.n_unlabeled, [0.5])[0][0, 0])
             if gap == 0:
                 gap = float(values.total(_gap_sum, known)) / problem.n_unlabeled
-        left_out, codes = solution.left_out(), elect(problem.targets)
+        left_out, codes = solution.left_out(), predict_codes(problem.targets)
         if left_out is not None:
             removable = np.bincount(codes)[codes] > 1
             left_out, codes = left_out[removable], codes[removable]
@@ -197,7 +199,7 @@ def _unlabeled(block: Array, known: tuple[Array, Array]) -> Array:
 
 
 def _class_counts(block: Array, known: tuple[Array, Array], n_classes: int) -> Array:
-    return np.bincount(elect(_unlabeled(block, known)), minlength=n_classes)
+    return np.bincount(predict_codes(_unlabeled(block, known)), minlength=n_classes)
 
 
 def _gaps(block: Array, known: tuple[Array, Array]) -> Array:

@@ -9,7 +9,7 @@ from lapwing.dask._base import DaskClassifier, DaskRegressor, lazily
 from lapwing.dask._baselines import AnchorEngine, EigenfunctionEngine
 from lapwing.dask._embedded import EmbeddedClassifierEngine, EmbeddedRegressorEngine
 from lapwing.dask._low_density import LowDensityEngine
-from lapwing.dask._row_blocks import Tall
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import (
     S3VC,
     AnchorGraphClassifier,
@@ -373,7 +373,7 @@ class DaskLapERLSClassifier(DaskClassifier):
         self.unlabeled = unlabeled
         self.client = client
 
-    def _answers(self, values: Tall) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         return {**super()._answers(values), "virtual_labels_": lazily(values)}
 
 
@@ -460,5 +460,5 @@ class DaskLapERLSRegressor(DaskRegressor):
         self.fit_intercept = fit_intercept
         self.client = client
 
-    def _answers(self, values: Tall) -> Mapping[str, Any]:
+    def _answers(self, values: RowBlocks) -> Mapping[str, Any]:
         return {**super()._answers(values), "virtual_labels_": lazily(values)}

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array
-from lapwing.dask._row_blocks import Tall
-from lapwing.dask._session import Each
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart
 from lapwing.graphs import Eigenpairs, Laplacian, ScaledLaplacian, smallest_eigenpairs
 from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import Filter, block_width, filtered
@@ -39,7 +39,7 @@ class ClusterLaplacian:
         Precision of L.
     """
 
-    affinity: Tall
+    affinity: RowBlocks
     normalized: bool
     power: int
     dtype: Any
@@ -49,14 +49,14 @@ class ClusterLaplacian:
         return self.affinity.shape[0]
 
     @cached_property
-    def degrees(self) -> Tall:
+    def degrees(self) -> RowBlocks:
         """Sums of the weights at each point (n, 1)."""
         return self.affinity.map(_degrees, n_columns=1, dtype=np.float64)
 
     @cached_property
-    def matrix(self) -> Tall:
+    def matrix(self) -> RowBlocks:
         """L, as W."""
-        places = Each(list(range(len(self.affinity.parts))))
+        places = PerPart(list(range(len(self.affinity.parts))))
         every = list(self.degrees.parts)
         return self.affinity.map(
             _laplacian_rows, every, places, self.normalized, np.dtype(self.dtype), dtype=self.dtype
@@ -72,13 +72,13 @@ class ClusterLaplacian:
         with np.errstate(over="ignore"):
             return float(norm**self.power)
 
-    def product(self, F: Tall) -> Tall:
+    def product(self, F: RowBlocks) -> RowBlocks:
         """L F."""
         return self.matrix.map(
             _multiplied, list(F.parts), n_columns=F.n_columns, dtype=np.dtype(F.dtype)
         )
 
-    def apply(self, F: Tall) -> Tall:
+    def apply(self, F: RowBlocks) -> RowBlocks:
         """L^p F."""
         for _ in range(self.power):
             F = self.product(F)
@@ -104,14 +104,14 @@ class Components:
     sizes : ndarray of shape (n_components,)
     """
 
-    labels: Tall
+    labels: RowBlocks
     sizes: Array
 
 
 def _components(laplacian: ClusterLaplacian) -> Components:
     """Those within each block first, then joined by the edges between blocks."""
     W, session = laplacian.affinity, laplacian.affinity.session
-    places = Each(list(range(len(W.parts))))
+    places = PerPart(list(range(len(W.parts))))
     own = W.map(_own_components, places, n_columns=1, dtype=np.int64)
     joints = W.map(_joints, list(own.parts), places)
     merged = session.each(_merged, 1, list(own.parts), list(joints.parts))[0]
@@ -267,7 +267,7 @@ def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
     pairs = smallest_eigenpairs(local, k)
     cuts = [pairs.vectors[a:z] for a, z in zip(W.starts[:-1], W.starts[1:], strict=True)]
     parts = tuple(W.session.constant(cut) for cut in cuts)
-    vectors = Tall(W.session, parts, W.sizes, k, np.dtype(laplacian.dtype))
+    vectors = RowBlocks(W.session, parts, W.sizes, k, np.dtype(laplacian.dtype))
     return replace(pairs, vectors=cast("Any", vectors))
 
 
@@ -283,11 +283,11 @@ class _Null:
         Where a component's vector is: that of the largest one first.
     """
 
-    labels: Tall
-    entries: Tall
+    labels: RowBlocks
+    entries: RowBlocks
     place: Array
 
-    def remove(self, X: Tall) -> Tall:
+    def remove(self, X: RowBlocks) -> RowBlocks:
         """X less its parts along the null vectors."""
         n = len(self.place)
         along = X.total(_along_null, self.labels, self.entries, n)
@@ -345,7 +345,7 @@ def _with_known(
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """The Laplacian as the filtered iteration asks for it; blocks of vectors are `Tall`."""
+    """The Laplacian as the filtered iteration asks for it; blocks of vectors are `RowBlocks`."""
 
     laplacian: ClusterLaplacian
     null: _Null
@@ -355,16 +355,16 @@ class _Products:
         dtype: np.dtype[Any] = np.dtype(self.laplacian.dtype)
         return dtype
 
-    def start(self, seed: int, width: int) -> Tall:
+    def start(self, seed: int, width: int) -> RowBlocks:
         labels = self.null.labels
         seeds = np.random.SeedSequence(seed).spawn(len(labels.parts))
         return labels.map(
-            _random, Each(seeds), width, self.dtype, n_columns=width, dtype=self.dtype
+            _random, PerPart(seeds), width, self.dtype, n_columns=width, dtype=self.dtype
         )
 
-    def filter(self, p: Filter, X: Tall) -> Tall:
+    def filter(self, p: Filter, X: RowBlocks) -> RowBlocks:
         c, e = self.dtype.type(p.centre), self.dtype.type(p.half)
-        before: Tall | None = None
+        before: RowBlocks | None = None
         now = X
         for _ in range(p.degree):
             after = self.laplacian.matrix.map(
@@ -373,7 +373,7 @@ class _Products:
             before, now = now, after
         return now
 
-    def orthonormal(self, X: Tall, locked: Tall | None, done: int) -> Tall:
+    def orthonormal(self, X: RowBlocks, locked: RowBlocks | None, done: int) -> RowBlocks:
         for _ in range(2):
             X = self.null.remove(X)
             if locked is not None:
@@ -393,7 +393,7 @@ class _Products:
             X = X @ U.astype(self.dtype)
         return X
 
-    def rayleigh_ritz(self, X: Tall) -> tuple[Array, Array, Tall]:
+    def rayleigh_ritz(self, X: RowBlocks) -> tuple[Array, Array, RowBlocks]:
         Z = self.laplacian.product(X)
         H = X.total(_gram64, Z)
         s, U = sla.eigh((H + H.T) / 2, overwrite_a=True, check_finite=False)
@@ -401,15 +401,17 @@ class _Products:
         X = X.map(_turned, made)
         return s, np.sqrt(X.total(_residual_squares, Z, made)), X
 
-    def room(self, k: int) -> Tall | None:
+    def room(self, k: int) -> RowBlocks | None:
         return None
 
-    def lock(self, locked: Tall | None, done: int, X: Tall, good: int) -> Tall | None:
+    def lock(
+        self, locked: RowBlocks | None, done: int, X: RowBlocks, good: int
+    ) -> RowBlocks | None:
         if not good:
             return locked
         return X.map(_appended, locked, good, n_columns=done + good)
 
-    def rest(self, X: Tall, good: int) -> Tall:
+    def rest(self, X: RowBlocks, good: int) -> RowBlocks:
         return X.map(_columns_from, good, n_columns=X.n_columns - good) if good else X
 
 
@@ -457,7 +459,7 @@ def _arranged(X: Array, order: Array, signs: Array) -> Array:
     return np.asarray(X[:, order] * signs.astype(X.dtype))
 
 
-def _signs(X: Tall) -> Array:
+def _signs(X: RowBlocks) -> Array:
     """By which the entry of largest magnitude of each column becomes positive."""
     found = np.stack(X.collect(_largest_entries))
     largest = np.take_along_axis(found, np.argmax(np.abs(found), axis=0)[None], 0)[0]
@@ -470,7 +472,7 @@ def _largest_entries(X: Array) -> Array:
     return np.asarray(X[np.argmax(np.abs(X), axis=0), np.arange(X.shape[1])], dtype=np.float64)
 
 
-def _residual(laplacian: ClusterLaplacian, values: Array, vectors: Tall) -> float:
+def _residual(laplacian: ClusterLaplacian, values: Array, vectors: RowBlocks) -> float:
     identity = np.eye(len(values), dtype=vectors.dtype), values.astype(vectors.dtype)
     squares = vectors.total(_residual_squares, laplacian.product(vectors), identity)
     return float(np.sqrt(squares.max(initial=0.0)))

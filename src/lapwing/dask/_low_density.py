@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
-from lapwing.dask._row_blocks import Tall
-from lapwing.dask._session import Each
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart
 from lapwing.estimators import S3VC, diagnostics
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.losses.base import UnlabeledLoss
@@ -75,7 +75,7 @@ class _ClusterSpace:
     def dtype(self) -> Any:
         return self.X.dtype
 
-    def values(self, coef: Array) -> Tall:
+    def values(self, coef: Array) -> RowBlocks:
         return self.X.rows @ coef
 
     def function(self, coef: Array, intercept: Array) -> LinearFunction:
@@ -96,8 +96,8 @@ class _ClusterFeatures(CenteredFeatures):
     """
 
     labeled: CenteredFeatures = field(kw_only=True)
-    points: Tall = field(kw_only=True)
-    known: Each = field(kw_only=True)
+    points: RowBlocks = field(kw_only=True)
+    known: PerPart = field(kw_only=True)
 
     def rows(self, rows: Array) -> CenteredFeatures:
         return self.labeled.rows(rows)
@@ -229,7 +229,7 @@ class _ClusterObservations(Observations):
     @classmethod
     def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
         index, rows = np.arange(len(problem.index)), problem.index
-        codes, X = elect(problem.targets), problem.X
+        codes, X = predict_codes(problem.targets), problem.X
         labeled = LinearSpace(X[rows])
         return cls(
             index, codes, problem.weights, index[:0], np.ones(1), n_classes, X, rows, labeled

@@ -23,8 +23,8 @@ from sklearn.utils import check_random_state
 from lapwing._arrays import Array, row_blocks
 from lapwing._host.warn import warn
 from lapwing.dask._data import Points
-from lapwing.dask._row_blocks import Tall
-from lapwing.dask._session import Each
+from lapwing.dask._row_blocks import RowBlocks
+from lapwing.dask._session import PerPart
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.base import CSR, tidy
@@ -75,7 +75,7 @@ def check_recipe(recipe: Any) -> KNNGraph:
     return recipe
 
 
-def knn_affinity(recipe: KNNGraph, X: Points) -> tuple[Tall, float]:
+def knn_affinity(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, float]:
     """The affinity of a recipe, each block the rows of W as one matrix a block of columns.
 
     Returns
@@ -96,13 +96,18 @@ def knn_affinity(recipe: KNNGraph, X: Points) -> tuple[Tall, float]:
     return _symmetric(edges, t, bool(recipe.mutual)), recall
 
 
-def _search(recipe: KNNGraph, X: Points, k: int) -> tuple[Tall, float]:
+def _search(recipe: KNNGraph, X: Points, k: int) -> tuple[RowBlocks, float]:
     rows, session = X.rows, X.rows.session
     n, g = X.shape[0], len(X.rows.parts)
     approximate = _approximates(recipe, X)
     seeds = check_random_state(recipe.random_state).randint(2**31 - 1, size=g).tolist()
     shards = rows.map(
-        _shard, Each(rows.starts[:-1].tolist()), Each(seeds), approximate, k, recipe.target_recall
+        _shard,
+        PerPart(rows.starts[:-1].tolist()),
+        PerPart(seeds),
+        approximate,
+        k,
+        recipe.target_recall,
     )
     found: Any = [None] * g
     for shift in range(g):  # every shard is asked by another block at a time
@@ -110,15 +115,15 @@ def _search(recipe: KNNGraph, X: Points, k: int) -> tuple[Tall, float]:
         found = session.each(
             _better,
             g,
-            Each(rows.parts),
-            Each(rows.starts[:-1].tolist()),
-            Each([rows.parts[j] for j in others]),
-            Each([shards.parts[j] for j in others]),
-            Each(list(found)),
+            PerPart(rows.parts),
+            PerPart(rows.starts[:-1].tolist()),
+            PerPart([rows.parts[j] for j in others]),
+            PerPart([shards.parts[j] for j in others]),
+            PerPart(list(found)),
             k,
         )
-    candidates = Tall(session, tuple(found), rows.sizes, k, rows.dtype)
-    edges = candidates.map(_edges_of, Each(rows.starts[:-1].tolist()), k, n)
+    candidates = RowBlocks(session, tuple(found), rows.sizes, k, rows.dtype)
+    edges = candidates.map(_edges_of, PerPart(rows.starts[:-1].tolist()), k, n)
     if not approximate:
         return edges, 1.0
     return edges, _recall(recipe, X, candidates, k)
@@ -240,13 +245,13 @@ def _count_and_length(edges: Edges) -> tuple[int, float]:
     return len(edges.lengths), float(edges.lengths.sum())
 
 
-def _recall(recipe: KNNGraph, X: Points, candidates: Tall, k: int) -> float:
+def _recall(recipe: KNNGraph, X: Points, candidates: RowBlocks, k: int) -> float:
     """Share of the true neighbours of some points that are among the candidates."""
     n, starts = X.shape[0], X.rows.starts
     sample = np.sort(np.random.default_rng(0).choice(n, min(ann.RECALL_SAMPLE, n), replace=False))
     points = X[sample]
     true = np.concatenate(
-        X.rows.collect(_nearest_lengths, Each(starts[:-1].tolist()), sample, points, k), axis=1
+        X.rows.collect(_nearest_lengths, PerPart(starts[:-1].tolist()), sample, points, k), axis=1
     )
     farthest = np.sort(true, axis=1)[:, k - 1 : k] * (1 + TIE)
     found = np.empty((len(sample), k))
@@ -286,14 +291,14 @@ def _shortest(candidates: _Candidates, at: tuple[Array, Array], k: int) -> Array
     return np.asarray(np.sort(candidates.lengths[at[1]], axis=1)[:, :k])
 
 
-def _symmetric(edges: Tall, t: float | None, mutual: bool) -> Tall:
+def _symmetric(edges: RowBlocks, t: float | None, mutual: bool) -> RowBlocks:
     """Weights of edges that go one way or the other: rows of W, a matrix a block of columns."""
     session, starts, g = edges.session, edges.starts, len(edges.parts)
     outgoing = edges.map(_weighted, starts, t)
     incoming = [
         [session.each(_piece, 1, outgoing.parts[j], i)[0] for j in range(g)] for i in range(g)
     ]
-    return outgoing.map(_joined, Each(incoming), mutual)
+    return outgoing.map(_joined, PerPart(incoming), mutual)
 
 
 def _weighted(edges: Edges, starts: Array, t: float | None) -> list[CSR]:

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.dask._session import Each, Session
+from lapwing.dask._session import PerPart, Session
 
 
 @dataclass(frozen=True, eq=False)
-class Tall:
+class RowBlocks:
     """A matrix (n, n_columns) in row blocks.
 
     Attributes
@@ -59,7 +59,7 @@ class Tall:
         *others: Any,
         n_columns: int | None = None,
         dtype: Any = None,
-    ) -> Tall:
+    ) -> RowBlocks:
         """A matrix whose blocks a task makes of these.
 
         Parameters
@@ -86,8 +86,8 @@ class Tall:
         return self.session.gather(self._each(task, *others))
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
-        arguments = [Each(o.parts) if isinstance(o, Tall) else o for o in others]
-        return self.session.each(task, len(self.parts), Each(self.parts), *arguments)
+        arguments = [PerPart(o.parts) if isinstance(o, RowBlocks) else o for o in others]
+        return self.session.each(task, len(self.parts), PerPart(self.parts), *arguments)
 
     def __getitem__(self, index: Any) -> Any:
         """Some rows, at the client, in the order of the index."""
@@ -96,7 +96,9 @@ class Tall:
         used = np.unique(part)
         local = [index[part == i] - self.starts[i] for i in used]
         blocks = self.session.gather(
-            self.session.each(_rows, len(used), Each([self.parts[i] for i in used]), Each(local))
+            self.session.each(
+                _rows, len(used), PerPart([self.parts[i] for i in used]), PerPart(local)
+            )
         )
         if not blocks:
             return np.empty((0, self.n_columns), dtype=self.dtype)
@@ -104,31 +106,31 @@ class Tall:
         order = np.concatenate([np.flatnonzero(part == i) for i in used])
         return stacked[np.argsort(order, kind="stable")]
 
-    def at(self, index: Array) -> Each:
+    def at(self, index: Array) -> PerPart:
         """The rows of an index by block: places in the index, and rows within the block."""
         part = np.searchsorted(self.starts, index, side="right") - 1
         found = [np.flatnonzero(part == i) for i in range(len(self.parts))]
-        return Each([(f, index[f] - self.starts[i]) for i, f in enumerate(found)])
+        return PerPart([(f, index[f] - self.starts[i]) for i, f in enumerate(found)])
 
-    def __matmul__(self, small: Array) -> Tall:
+    def __matmul__(self, small: Array) -> RowBlocks:
         dtype = np.result_type(self.dtype, small.dtype)
         return self.map(_times, self.session.constant(small), n_columns=small.shape[1], dtype=dtype)
 
-    def __mul__(self, row: Any) -> Tall:
+    def __mul__(self, row: Any) -> RowBlocks:
         return self._with(np.multiply, row)
 
-    def __add__(self, row: Any) -> Tall:
+    def __add__(self, row: Any) -> RowBlocks:
         return self._with(np.add, row)
 
-    def __sub__(self, other: Any) -> Tall:
+    def __sub__(self, other: Any) -> RowBlocks:
         return self._with(np.subtract, other)
 
-    def _with(self, operation: Callable[..., Any], other: Any) -> Tall:
-        kind = other.dtype if isinstance(other, Tall) else np.asarray(other)
+    def _with(self, operation: Callable[..., Any], other: Any) -> RowBlocks:
+        kind = other.dtype if isinstance(other, RowBlocks) else np.asarray(other)
         dtype = np.result_type(self.dtype, kind)
         return self.map(partial(_combined, operation), other, dtype=dtype)
 
-    def astype(self, dtype: Any, copy: bool = False) -> Tall:
+    def astype(self, dtype: Any, copy: bool = False) -> RowBlocks:
         """The same in another precision."""
         if np.dtype(dtype) == self.dtype:
             return self
@@ -148,23 +150,23 @@ class Tall:
 class Transposed:
     """The transpose, of which there are products only."""
 
-    matrix: Tall
+    matrix: RowBlocks
 
-    def __matmul__(self, other: Tall) -> Any:
+    def __matmul__(self, other: RowBlocks) -> Any:
         return self.matrix.total(_gram, other)
 
     def tocsr(self) -> Transposed:
         return self
 
 
-def regrouped(matrix: Tall, n_parts: int) -> tuple[Tall, list[list[int]]]:
+def regrouped(matrix: RowBlocks, n_parts: int) -> tuple[RowBlocks, list[list[int]]]:
     """The same with at most so many blocks, and the old blocks of each.
 
     Empty blocks go with their neighbours.
     """
     groups = _groups(matrix.sizes, n_parts)
     parts = [[matrix.parts[i] for i in group] for group in groups]
-    stacked = matrix.session.each(_stacked, len(groups), Each(parts))
+    stacked = matrix.session.each(_stacked, len(groups), PerPart(parts))
     sizes = tuple(sum(matrix.sizes[i] for i in group) for group in groups)
     return replace(matrix, parts=stacked, sizes=sizes), groups
 
@@ -188,7 +190,7 @@ def _groups(sizes: Sequence[int], n_parts: int) -> list[list[int]]:
     return kept
 
 
-def parted(matrix: Tall, sizes: Sequence[int], groups: list[list[int]]) -> Tall:
+def parted(matrix: RowBlocks, sizes: Sequence[int], groups: list[list[int]]) -> RowBlocks:
     """The blocks of before `regrouped`."""
     cut: list[Any] = [None] * len(sizes)
     holders, slices = [], []
@@ -200,7 +202,7 @@ def parted(matrix: Tall, sizes: Sequence[int], groups: list[list[int]]) -> Tall:
             slices.append(slice(start, start + sizes[i]))
             places.append(i)
             start += sizes[i]
-    made = matrix.session.each(_rows, len(places), Each(holders), Each(slices))
+    made = matrix.session.each(_rows, len(places), PerPart(holders), PerPart(slices))
     for i, future in zip(places, made, strict=True):
         cut[i] = future
     return replace(matrix, parts=tuple(cut), sizes=tuple(sizes))
@@ -248,10 +250,10 @@ class ColumnsOnCluster:
     rows : Tall
     view : callable (block, *others) -> ndarray of shape (b, q)
     others : tuple
-        As for `Tall.map`.
+        As for `RowBlocks.map`.
     """
 
-    rows: Tall
+    rows: RowBlocks
     view: Callable[..., Array]
     others: tuple[Any, ...] = ()
 

@@ -19,7 +19,7 @@ _LOOK = 1.0  # seconds between two looks at the cluster
 _PURPOSE = "lapwing.dask"
 
 
-class Each(NamedTuple):
+class PerPart(NamedTuple):
     """Arguments that differ from part to part."""
 
     values: Sequence[Any]
@@ -88,7 +88,7 @@ class Session:
         """
         if not n_parts:
             return ()
-        columns = [a.values if isinstance(a, Each) else [a] * n_parts for a in arguments]
+        columns = [a.values if isinstance(a, PerPart) else [a] * n_parts for a in arguments]
         return tuple(self._sent(lambda: self.client.map(task, *columns, pure=False)))
 
     def total(self, futures: Sequence[Any]) -> Any:
@@ -98,7 +98,7 @@ class Session:
         """
         while len(futures) > 1:
             groups = [list(futures[i : i + _FAN_IN]) for i in range(0, len(futures), _FAN_IN)]
-            futures = self.each(added, len(groups), Each(groups))
+            futures = self.each(added, len(groups), PerPart(groups))
         return self.gather(futures)[0]
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing.classes.voting import elect, electing, n_columns, of_each_class
+from lapwing.classes.voting import electing, n_columns, of_each_class, predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
@@ -47,7 +47,7 @@ _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class GraphContext:
     """What the points are parted and predicted on, whatever their labels.
 
     Attributes
@@ -263,8 +263,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             diffusion = Diffusion.of(laplacian)
             _check_weights(diffusion)
         with progress.stage("landmarks"):
-            ground = Ground(diffusion, self._make_space(problem), self._neighbors(problem))
-        return Prepared(targets, problem, laplacian, ground)
+            context = GraphContext(diffusion, self._make_space(problem), self._neighbors(problem))
+        return Prepared(targets, problem, laplacian, context)
 
     def _make_space(self, problem: Problem) -> Space:
         kernel = self._make_kernel(problem)
@@ -351,7 +351,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:
         values = super()._answer(X, problem, solution)
         assert isinstance(solution, BalancedSolution)
-        volumes = np.bincount(elect(values), minlength=len(self.classes_))
+        volumes = np.bincount(predict_codes(values), minlength=len(self.classes_))
         self.class_volumes_ = volumes / volumes.sum()
         shares = solution.partition.shares[problem.vertex]
         left_out = problem.vertex < 0
@@ -371,8 +371,8 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
             volumes = np.bincount(solution.partition.codes, posed.sizes, posed.n_classes)
             targets = posed.sizes.sum() * posed.prior
             missed = diagnostics.warn_missed_prior(volumes, targets, self.classes_)
-            if solution.partition.doubt is not None and not missed:
-                diagnostics.warn_contradicted_prior(*solution.partition.doubt, posed.prior)
+            if solution.partition.prior_evidence is not None and not missed:
+                diagnostics.warn_contradicted_prior(*solution.partition.prior_evidence, posed.prior)
         if len(posed.free):
             cut = float(solution.attributes["edge_cut_"])
             diagnostics.warn_no_class_structure(cut, len(self.classes_))

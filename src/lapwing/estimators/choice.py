@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import available_memory
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.losses.base import Loss
 from lapwing.losses.registry import shown
 from lapwing.objectives.embedded import EmbeddedObjective
@@ -307,7 +307,7 @@ def stopping_rule(
 
 
 def _n_errors(scores: Array, codes: Array) -> float:
-    return float(np.count_nonzero(elect(scores) != codes))
+    return float(np.count_nonzero(predict_codes(scores) != codes))
 
 
 def _squared_error(scores: Array, targets: Array) -> float:
@@ -328,7 +328,11 @@ def hold_out(
         If not one observation can be spared.
     """
     rng = check_random_state(random_state)
-    groups = np.zeros(len(objective.index), dtype=int) if regression else elect(objective.targets)
+    groups = (
+        np.zeros(len(objective.index), dtype=int)
+        if regression
+        else predict_codes(objective.targets)
+    )
     held: list[Array] = []
     for group in np.unique(groups):
         members = rng.permutation(np.flatnonzero(groups == group))
@@ -353,4 +357,4 @@ def hold_out(
         values: Array = state.values[points]
         return values
 
-    return rest, Validation(scores, targets if regression else elect(targets))
+    return rest, Validation(scores, targets if regression else predict_codes(targets))

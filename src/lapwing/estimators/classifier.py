@@ -29,7 +29,13 @@ from lapwing.classes.probabilities import (
     fit_sharpness,
 )
 from lapwing.classes.volumes import prior_offsets, read_prior
-from lapwing.classes.voting import as_decisions, coded_columns, elect, electing, of_each_class
+from lapwing.classes.voting import (
+    as_decisions,
+    coded_columns,
+    electing,
+    of_each_class,
+    predict_codes,
+)
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
 from lapwing.estimators.prepared import Prepared, Solution, Targets
@@ -53,7 +59,7 @@ def check_classes(targets: Targets, problem: Problem) -> None:
         Naming the classes.
     """
     classes = targets.attributes["classes_"]
-    found = np.bincount(elect(problem.targets), minlength=len(classes)) > 0
+    found = np.bincount(predict_codes(problem.targets), minlength=len(classes)) > 0
     if not found.all():
         raise ValueError(
             f"sample_weight is zero on every labelled row of the classes "
@@ -92,7 +98,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         prior = prepared.targets.attributes.get("class_prior_")
         if prior is not None:
             values = values + prior_offsets(values, prior).offsets
-        shown = elect(values)[prepared.problem.rows]
+        shown = predict_codes(values)[prepared.problem.rows]
         return refined(prepared, solution, shown, partial(self._follow, prepared, solution))
 
     def _prior(self, labels: ClassLabels) -> Array | None:
@@ -129,7 +135,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         def shifted(scores: Array) -> Array:
             return scores if offsets is None else scores + offsets
 
-        left_out, codes = solution.left_out(), elect(problem.targets)
+        left_out, codes = solution.left_out(), predict_codes(problem.targets)
         if left_out is not None:
             # Without the only label of a class another problem would be solved.
             removable = np.bincount(codes)[codes] > 1
@@ -159,7 +165,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
         return values + found.offsets
 
     def _transduce(self, values: Array) -> Array:
-        return decode(elect(values), self.classes_)
+        return decode(predict_codes(values), self.classes_)
 
     def decision_function(self, X: Any) -> Array:
         """Decision values of points.

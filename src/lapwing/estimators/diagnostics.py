@@ -51,7 +51,7 @@ _OUTLYING = 30
 _REACHED = 0.5
 
 
-def warn_doubt(doubt: LapwingWarning | None) -> None:
+def warn_labels(doubt: LapwingWarning | None) -> None:
     """Warn of how y was read, if there is anything to tell."""
     if doubt is not None:
         warn(str(doubt), type(doubt))

@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._rows import Rows, is_rows
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,
@@ -71,21 +71,21 @@ from lapwing.spaces import (
 _LOG = logging.getLogger("lapwing")
 
 
-class Posed(NamedTuple):
+class ScaledProblem(NamedTuple):
     """A problem, and the same with its targets in units of their own."""
 
     objective: EmbeddedObjective
     units: Units
     measured: EmbeddedObjective
 
-    def on(self, space: Space) -> Posed:
+    def on(self, space: Space) -> ScaledProblem:
         """The same with the space held otherwise."""
         if space is self.measured.space:
             return self  # with the graph side that it has formed
         return self._replace(measured=self.measured.with_space(space))
 
 
-class Formed(NamedTuple):
+class PreparedSolver(NamedTuple):
     """A solver with what it forms of a problem."""
 
     method: EmbeddedMethod
@@ -99,14 +99,14 @@ class EmbeddedSolution(Solution):
 
     result: EmbeddedResult
     solver: str
-    posed: Posed
-    formed: Formed
+    scaled_problem: ScaledProblem
+    formed: PreparedSolver
 
     def left_out(self) -> Array | None:
         if self.formed.method.knows_labels:
             return None
-        found = left_out_values(self.formed.system, self.posed.measured.side)
-        values = self.posed.units.plain(found.values)
+        found = left_out_values(self.formed.system, self.scaled_problem.measured.side)
+        values = self.scaled_problem.units.plain(found.values)
         return np.where(found.told[:, None], values, np.nan)
 
 
@@ -123,20 +123,20 @@ class EmbeddedRefits(Refits):
     left_out_at_once = True
 
     estimator: EmbeddedEstimator
-    formed: Formed
+    formed: PreparedSolver
 
     def solve(self, prepared: Prepared) -> EmbeddedSolution:
-        posed = self.estimator._posed(prepared).on(self.formed.space)
-        return self.estimator._solved(prepared, posed, self.formed)
+        scaled_problem = self.estimator._posed(prepared).on(self.formed.space)
+        return self.estimator._solved(prepared, scaled_problem, self.formed)
 
     def values(self, prepared: Prepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
     def left_out(self) -> Array:
         problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
-        posed = self.estimator._posed(self.prepared)
-        found = left_out_values(self.formed.system, posed.measured.side)
-        values = np.where(wanted[:, None], posed.units.plain(found.values), np.nan)
+        scaled_problem = self.estimator._posed(self.prepared)
+        found = left_out_values(self.formed.system, scaled_problem.measured.side)
+        values = np.where(wanted[:, None], scaled_problem.units.plain(found.values), np.nan)
         again = wanted & ~found.told
         for i in np.flatnonzero(again).tolist():
             values[i] = self._virtual_labels(without(self.prepared, i), problem.index[[i]])[0]
@@ -147,9 +147,11 @@ class EmbeddedRefits(Refits):
         return self.estimator._regression
 
     def _virtual_labels(self, prepared: Prepared, points: Any) -> Array:
-        posed = self.estimator._posed(prepared)
-        side = posed.measured.side
-        values = posed.units.plain(side.values_at(points, self.formed.system.graph_coef(side)))
+        scaled_problem = self.estimator._posed(prepared)
+        side = scaled_problem.measured.side
+        values = scaled_problem.units.plain(
+            side.values_at(points, self.formed.system.graph_coef(side))
+        )
         diagnostics.check_finite_answers(values)
         return values.astype(prepared.problem.X.dtype, copy=False)
 
@@ -320,57 +322,57 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         *,
         previous: Mapping[str, Any] | None = None,
     ) -> EmbeddedSolution:
-        posed = self._posed(prepared)
+        scaled_problem = self._posed(prepared)
         with progress.stage("features"):
-            posed, formed = self._form(posed)
+            scaled_problem, formed = self._form(scaled_problem)
         with progress.stage("solve", None) as tick:
-            return self._solved(prepared, posed, formed, lambda: tick(lambda: {}))
+            return self._solved(prepared, scaled_problem, formed, lambda: tick(lambda: {}))
 
     def _refits(self, prepared: Prepared) -> Refits:
-        posed = self._posed(prepared)
-        if self._plan(posed)[1].knows_labels:
+        scaled_problem = self._posed(prepared)
+        if self._plan(scaled_problem)[1].knows_labels:
             return super()._refits(prepared)
-        return EmbeddedRefits(self, prepared, self._form(posed)[1])
+        return EmbeddedRefits(self, prepared, self._form(scaled_problem)[1])
 
-    def _posed(self, prepared: Prepared) -> Posed:
+    def _posed(self, prepared: Prepared) -> ScaledProblem:
         objective = self._objective(prepared)
         free = self._levels_are_free(prepared)
         # Targets such as 1e6 + small ones lose their digits to the level; C, epsilon and the
         # answers are turned into these units and back.
         units = Units.of(objective.targets, objective.weights, centred=free)
-        return Posed(objective, units, objective.measured(units))
+        return ScaledProblem(objective, units, objective.measured(units))
 
-    def _plan(self, posed: Posed) -> tuple[EmbeddingChoice, EmbeddedMethod]:
+    def _plan(self, scaled_problem: ScaledProblem) -> tuple[EmbeddingChoice, EmbeddedMethod]:
         loss = self._loss()
-        plan = choose_embedding(loss, posed.measured)
+        plan = choose_embedding(loss, scaled_problem.measured)
         return plan, EMBEDDED_METHODS[loss.name, plan.solver]
 
-    def _form(self, posed: Posed) -> tuple[Posed, Formed]:
+    def _form(self, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
         """What takes memory and passes over the points."""
-        plan, method = self._plan(posed)
+        plan, method = self._plan(scaled_problem)
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
         if plan.stored:
-            posed = posed.on(posed.measured.space.stored())
-        problem = posed.measured
+            scaled_problem = scaled_problem.on(scaled_problem.measured.space.stored())
+        problem = scaled_problem.measured
         if plan.solver == "matrix":
             self._check_matrix(problem.space)
-        return posed, Formed(method, problem.space, method.form(problem))
+        return scaled_problem, PreparedSolver(method, problem.space, method.form(problem))
 
     def _solved(
         self,
         prepared: Prepared,
-        posed: Posed,
-        formed: Formed,
+        scaled_problem: ScaledProblem,
+        formed: PreparedSolver,
         on_iteration: Callable[[], bool] = lambda: False,
     ) -> EmbeddedSolution:
-        problem, units, loss = posed.measured, posed.units, self._loss()
+        problem, units, loss = scaled_problem.measured, scaled_problem.units, self._loss()
         settings = EmbeddedSettings(loss, units, self.tol, self.max_iter, on_iteration)
         result = formed.method.minimize(problem, formed.system, settings)
         if result.alpha is not None:
             self._warn_empty(problem, result.alpha, loss)
         result = result.in_units(units.level, units.scale)
-        result = self._checked(posed.objective, result, prepared)
-        return self._solution(prepared, result, posed, formed)
+        result = self._checked(scaled_problem.objective, result, prepared)
+        return self._solution(prepared, result, scaled_problem, formed)
 
     def _follow(self, prepared: Prepared, solution: Solution, values: Array) -> FittedFunction:
         """F of the objective for virtual labels that are given."""
@@ -420,7 +422,11 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return result
 
     def _solution(
-        self, prepared: Prepared, result: EmbeddedResult, posed: Posed, formed: Formed
+        self,
+        prepared: Prepared,
+        result: EmbeddedResult,
+        scaled_problem: ScaledProblem,
+        formed: PreparedSolver,
     ) -> EmbeddedSolution:
         function = prepared.space.function(result.coef, result.intercept)
         # The tube leaves points without a multiplier; new points need no kernel value with them.
@@ -443,7 +449,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
             },
             result,
             formed.method.name,
-            posed,
+            scaled_problem,
             formed,
         )
 
@@ -463,7 +469,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
     def _is_constant(self, prepared: Prepared, solution: Solution) -> bool:
         """Whether it was told already that answers do not vary."""
         values, problem = solution.values[prepared.problem.index], prepared.problem
-        single = len(np.unique(elect(solution.values))) == 1
+        single = len(np.unique(predict_codes(solution.values))) == 1
         return single or diagnostics.hardly_vary(
             values, problem.targets, regression=self._regression
         )

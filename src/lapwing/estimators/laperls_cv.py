@@ -17,7 +17,14 @@ from lapwing.estimators.choice import LONG, SPEED, eigenpair_slack, eigenvectors
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.estimators.laperls import LapERLSClassifier
-from lapwing.estimators.path import PathEstimator, PathSolution, Scored, Width, nearest, width_of
+from lapwing.estimators.path import (
+    KernelWidth,
+    PathEstimator,
+    PathSolution,
+    Scored,
+    nearest,
+    width_of,
+)
 from lapwing.estimators.prepared import Prepared, Solution, Stages, Targets, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
 from lapwing.problem import Problem
@@ -79,19 +86,19 @@ class EmbeddedPath(PathEstimator):
         numbers = (usual if isinstance(r, str) else int(r) for r in self.n_eigenvectors)
         return list(dict.fromkeys(min(r, most) for r in numbers))
 
-    def _widths(self, problem: Problem) -> tuple[Width, ...]:
+    def _widths(self, problem: Problem) -> tuple[KernelWidth, ...]:
         """The spaces."""
         if self._estimator()._linear():
-            return (Width({}, None, self._estimator()._make_space(problem)),)
+            return (KernelWidth({}, None, self._estimator()._make_space(problem)),)
         found = []
         for kernel in self._kernels(problem):
             assert kernel is not None
             params = {"gamma": kernel.gamma} if kernel.has_width else {}
             space = self._estimator(**params)._make_space(problem)
-            found.append(Width(params, kernel, space))
+            found.append(KernelWidth(params, kernel, space))
         return tuple(found)
 
-    def _forecast(self, widths: tuple[Width, ...], spectra: tuple[Spectrum, ...]) -> None:
+    def _forecast(self, widths: tuple[KernelWidth, ...], spectra: tuple[Spectrum, ...]) -> None:
         """Say before a long path begins how long it will be, and what is faster."""
         n, m = widths[0].space.n_points, widths[0].space.n_coef
         n_factors = len(widths) * len(self.Cs)

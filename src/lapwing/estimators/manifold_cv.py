@@ -16,7 +16,14 @@ from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG, SPEED
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.lapsvm import LapRLSClassifier, LapRLSRegressor, LapSVC
-from lapwing.estimators.path import Graphed, PathEstimator, Scored, Width, nearest, width_of
+from lapwing.estimators.path import (
+    KernelWidth,
+    PathEstimator,
+    RecipeGraph,
+    Scored,
+    nearest,
+    width_of,
+)
 from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.kernels import Kernel
@@ -49,7 +56,9 @@ class ManifoldPath(PathEstimator):
         self._forecast(widths, graphs)
         return Prepared(targets, problem, graphs, widths)
 
-    def _forecast(self, widths: tuple[Width, ...], graphs: tuple[Graphed, ...] | None) -> None:
+    def _forecast(
+        self, widths: tuple[KernelWidth, ...], graphs: tuple[RecipeGraph, ...] | None
+    ) -> None:
         """Say before a long path begins how long it will be, and what is faster."""
         smoothing = np.array([gamma_I for gamma_I in self.gamma_Is if gamma_I > 0])
         ratios = n_ratios(np.asarray(self.gamma_As, dtype=np.float64), smoothing)
@@ -59,21 +68,21 @@ class ManifoldPath(PathEstimator):
         if seconds > LONG:
             diagnostics.warn_long_path(type(self).__name__, size, n_factors, seconds)
 
-    def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[Width, ...]:
+    def _widths(self, kernels: list[Kernel | None], problem: Problem) -> tuple[KernelWidth, ...]:
         """The spaces; matrices are held only where there is one."""
         widths = []
         for kernel in kernels:
             if kernel is None:
                 diagnostics.check_linear_scale(problem.X)
-                widths.append(Width({}, None, LinearSpace(problem.X)))
+                widths.append(KernelWidth({}, None, LinearSpace(problem.X)))
                 continue
             params = {"gamma": kernel.gamma} if kernel.has_width else {}
             space = FullKernelSpace.computed(kernel, problem.X, problem.rows)
-            width = Width(params, kernel, space)
+            width = KernelWidth(params, kernel, space)
             widths.append(width if len(kernels) > 1 else self._held(width))
         return tuple(widths)
 
-    def _held(self, width: Width) -> Width:
+    def _held(self, width: KernelWidth) -> KernelWidth:
         """With its matrix in memory, checked if it may be none of a kernel."""
         space = width.space.stored()
         if space is width.space:
@@ -102,10 +111,10 @@ class ManifoldPath(PathEstimator):
             yield from (Scored(params, left_out, seconds) for params, left_out in found)
 
     def _paths(
-        self, F: Array, prepared: Prepared, width: Width
-    ) -> Iterator[tuple[Graphed, DeformedPath]]:
+        self, F: Array, prepared: Prepared, width: KernelWidth
+    ) -> Iterator[tuple[RecipeGraph, DeformedPath]]:
         """The path of every graph; powers of one Laplacian go on from each other."""
-        graphs: dict[int, list[Graphed]] = {}
+        graphs: dict[int, list[RecipeGraph]] = {}
         for graph in prepared.laplacian or ():
             graphs.setdefault(id(graph.laplacian.affinity), []).append(graph)
         plain = self._estimator(gamma_I=1.0)

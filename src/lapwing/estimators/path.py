@@ -16,11 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, WantedGraph, removable
 from lapwing.estimators.template import SemiSupervisedEstimator
-from lapwing.estimators.updates import Kept, Updatable
+from lapwing.estimators.updates import Updatable, UpdateState
 from lapwing.graphs import AffinityGraph, GraphRecipe, Laplacian, as_graph
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
@@ -31,7 +31,7 @@ from lapwing.spaces import Space
 _WIDTHS = (1.0, 4.0)
 
 
-class Width(NamedTuple):
+class KernelWidth(NamedTuple):
     """Functions of a kernel, and what the plain estimator is told of it."""
 
     params: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Width(NamedTuple):
     usual: bool = False  # whether it is the nearest to the plain estimator's own
 
 
-class Graphed(NamedTuple):
+class RecipeGraph(NamedTuple):
     """A recipe with what it makes of the points."""
 
     recipe: GraphRecipe
@@ -49,7 +49,7 @@ class Graphed(NamedTuple):
 
 def laplacians_of(
     recipes: Iterable[Any], make: Callable[[GraphRecipe], Laplacian]
-) -> tuple[Graphed, ...]:
+) -> tuple[RecipeGraph, ...]:
     """Laplacians of graphs; those that differ in the power only are one search.
 
     Parameters
@@ -58,13 +58,13 @@ def laplacians_of(
         They stay as they are: a search writes what it found into copies.
     make : callable (recipe) -> Laplacian
     """
-    found: list[Graphed] = []
+    found: list[RecipeGraph] = []
     for recipe in map(as_graph, recipes):
         twin = next((known for known in found if same_edges(known.recipe, recipe)), None)
         laplacian = (
             make(copy(recipe)) if twin is None else replace(twin.laplacian, power=recipe.power)
         )
-        found.append(Graphed(recipe, laplacian))
+        found.append(RecipeGraph(recipe, laplacian))
     return tuple(found)
 
 
@@ -80,10 +80,10 @@ def same_edges(one: GraphRecipe, other: GraphRecipe) -> bool:
     )
 
 
-def width_of(prepared: Prepared, params: Mapping[str, Any]) -> Width:
+def width_of(prepared: Prepared, params: Mapping[str, Any]) -> KernelWidth:
     """The width of a setting."""
     gamma = params.get("gamma")
-    found: Width = next(each for each in prepared.space if each.params.get("gamma") == gamma)
+    found: KernelWidth = next(each for each in prepared.space if each.params.get("gamma") == gamma)
     return found
 
 
@@ -225,7 +225,7 @@ class PathEstimator(Updatable):
     def _graph_of_fit(self) -> Any:
         return self.best_params_.get("graph")
 
-    def _laplacians(self, problem: Problem) -> tuple[Graphed, ...]:
+    def _laplacians(self, problem: Problem) -> tuple[RecipeGraph, ...]:
         """All graphs."""
         recipes = self.graphs
         if recipes is None:
@@ -245,7 +245,9 @@ class PathEstimator(Updatable):
             found.append(replace(kernel, gamma=float(factor * kernel.gamma)))
         return found
 
-    def _with_usual(self, widths: Sequence[Width], problem: Problem) -> tuple[Width, ...]:
+    def _with_usual(
+        self, widths: Sequence[KernelWidth], problem: Problem
+    ) -> tuple[KernelWidth, ...]:
         """The widths, with the one told that is nearest to the plain estimator's."""
         place = 0
         if widths[0].params:
@@ -254,8 +256,8 @@ class PathEstimator(Updatable):
             place = gammas.index(nearest(gammas, kernel.gamma))
         return tuple(each._replace(usual=k == place) for k, each in enumerate(widths))
 
-    def _usual_width(self, prepared: Prepared) -> Width:
-        found: Width = next(each for each in prepared.space if each.usual)
+    def _usual_width(self, prepared: Prepared) -> KernelWidth:
+        found: KernelWidth = next(each for each in prepared.space if each.usual)
         return found
 
     def _solve(
@@ -288,7 +290,7 @@ class PathEstimator(Updatable):
         self.__dict__.pop("_kept", None)  # of the fit before
         solution = self._solve(prepared, progress, **wishes)
         if self.updatable:
-            self._kept = Kept(ChosenRefits.of_solution(solution), X)
+            self._kept = UpdateState(ChosenRefits.of_solution(solution), X)
         return solution
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
@@ -334,13 +336,13 @@ class Scores:
         """Compare left-out scores with the targets, by the weights of the observations."""
         settings, losses, wrong, seconds = [], [], [], []
         shares = problem.weights / problem.weights.sum()
-        truth = None if regression else elect(problem.targets)
+        truth = None if regression else predict_codes(problem.targets)
         for params, left_out, taken in scored:
             settings.append(params)
             losses.append(((judged(left_out) - problem.targets) ** 2).mean(axis=1))
             seconds.append(taken)
             if truth is not None:
-                wrong.append(float(shares @ (elect(left_out) != truth)))
+                wrong.append(float(shares @ (predict_codes(left_out) != truth)))
         squared = np.array(losses)
         errors = squared @ shares
         unsolved = ~np.isfinite(errors)

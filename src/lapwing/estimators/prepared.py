@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
@@ -263,7 +263,7 @@ def removable(prepared: Prepared, regression: bool) -> Array:
     targets = prepared.problem.targets
     if regression:
         return np.full(len(targets), len(targets) > 1)
-    codes = elect(targets)
+    codes = predict_codes(targets)
     return np.asarray(np.bincount(codes)[codes] > 1)
 
 
@@ -284,7 +284,7 @@ def relabeled(prepared: Prepared, labeled: Array, columns: Array, weights: Array
     return replace(prepared, targets=targets, problem=problem)
 
 
-class Held(NamedTuple):
+class PointsInMemory(NamedTuple):
     """Points of a file that were read whole."""
 
     values: Array
@@ -331,7 +331,7 @@ def read_points(X: Any, *, in_blocks: Any, name: str) -> Any:
         "Use an estimator that reads row blocks: LapERLSClassifier or LapERLSRegressor, "
         "AnchorGraphClassifier, EigenfunctionClassifier.",
     )
-    return Held(all_of(rows), header_of(rows))
+    return PointsInMemory(all_of(rows), header_of(rows))
 
 
 def check_one_entry_a_row(X: Any, y: Any, *, regression: bool) -> None:

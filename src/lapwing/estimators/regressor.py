@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
 from lapwing.classes.labels import as_targets, read_targets
-from lapwing.classes.slips import doubt_targets
+from lapwing.classes.slips import target_warning
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
 from lapwing.estimators.prepared import Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled
@@ -23,7 +23,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
 
     def _read_targets(self, y: Any) -> Targets:
         targets, labeled = read_targets(y)
-        doubt = doubt_targets(targets, labeled)
+        doubt = target_warning(targets, labeled)
         return Targets(targets[:, None], labeled, np.ones(len(targets)), {}, doubt)
 
     def _answer(self, X: Any, problem: Problem, solution: Solution) -> Array:

@@ -17,7 +17,7 @@ from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import Rows, is_rows
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
-from lapwing.classes.voting import elect, n_columns, votes
+from lapwing.classes.voting import n_columns, predict_codes, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG
@@ -125,7 +125,7 @@ class LowDensityRefits(Refits):
             return self
         if observe(problem, len(classes)).few_unlabeled:  # which binds no shares of labels
             return self
-        weights = np.bincount(elect(problem.targets), problem.weights, len(classes))
+        weights = np.bincount(predict_codes(problem.targets), problem.weights, len(classes))
         shares = dict(zip(classes.tolist(), (weights / weights.sum()).tolist(), strict=True))
         return replace(self, estimator=clone(self.estimator).set_params(balance=shares))
 

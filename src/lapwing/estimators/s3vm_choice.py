@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators.classifier import check_classes
 from lapwing.estimators.prepared import Targets
 from lapwing.losses.base import TargetKind, UnlabeledLoss
@@ -181,7 +181,7 @@ def observe(problem: Problem, n_classes: int) -> Observations:
     unlabeled = np.unique(problem.vertex[rows])
     return Observations(
         problem.index,
-        elect(problem.targets),
+        predict_codes(problem.targets),
         problem.weights,
         unlabeled,
         total[unlabeled],

@@ -32,12 +32,12 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._host.threads import single_blas_thread
 from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
 from lapwing.estimators.prepared import (
     SILENT,
-    Held,
+    PointsInMemory,
     Prepared,
     Progress,
     Refits,
@@ -306,7 +306,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         X = self._read_points(X, reset=True)
         check_one_entry_a_row(X, y, regression=self._regression)
         targets = self._read_targets(y)
-        diagnostics.warn_doubt(targets.doubt)
+        diagnostics.warn_labels(targets.doubt)
         diagnostics.warn_calibrated_marker(len(targets.labeled) - int(targets.labeled.sum()))
         return X, targets
 
@@ -327,7 +327,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
             "ensure_min_samples": 2 if reset else 1,
             "ensure_all_finite": False,  # `refuse_gaps` says where, and what to do
         }
-        if isinstance(X, Held):
+        if isinstance(X, PointsInMemory):
             validate_data(self, X.header, reset=reset, skip_check_array=True)
             X = check_array(X.values, estimator=self, input_name="X", **checks)
         else:
@@ -453,7 +453,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, BaseEstimator):
         )
         if not (told or self._regression):
             shifted = predicted + getattr(self, "class_offsets_", 0)
-            diagnostics.warn_single_class_of_function(elect(shifted), self.classes_)
+            diagnostics.warn_single_class_of_function(predict_codes(shifted), self.classes_)
 
     def _shift(self, values: Array) -> Array:
         """Decision values of all rows, shifted where classes are held to a prior."""

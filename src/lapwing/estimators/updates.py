@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
 from lapwing.classes.markers import is_auto, objects, read_column, settle
-from lapwing.classes.voting import clearest_first, elect, of_each_class
+from lapwing.classes.voting import clearest_first, of_each_class, predict_codes
 from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, Prepared, Refits, Solution, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -24,7 +24,7 @@ from lapwing.graphs.design import design_of, most_telling
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class UpdateState:
     """What an updatable fit keeps.
 
     Attributes
@@ -45,7 +45,7 @@ class Updatable(SemiSupervisedEstimator):
     """An estimator that takes labels after its fit."""
 
     updatable: bool
-    _kept: Kept | None = None
+    _kept: UpdateState | None = None
 
     def add_labels(self, rows: Any, labels: Any) -> Self:
         """Give labels to rows of the fit, and fit again to all labels.
@@ -192,8 +192,8 @@ class Updatable(SemiSupervisedEstimator):
             return np.asarray(rows[:0])
         values = kept.refits.left_out() + getattr(self, "class_offsets_", 0.0)
         known = np.asarray(~np.isnan(values).any(axis=1))
-        codes = elect(np.where(known[:, None], values, 0.0))
-        return clearest_first(rows, known & (codes != elect(problem.targets)), values)
+        codes = predict_codes(np.where(known[:, None], values, 0.0))
+        return clearest_first(rows, known & (codes != predict_codes(problem.targets)), values)
 
     def _as_it_is(self) -> Self:
         """A copy that labels given to this one later do not change; both share what was kept."""
@@ -213,7 +213,7 @@ class Updatable(SemiSupervisedEstimator):
         if not self.updatable:
             return super()._first_solution(X, prepared, progress, **wishes)
         refits = self._refits(prepared)
-        self._kept = Kept(refits, X)
+        self._kept = UpdateState(refits, X)
         with progress.stage("solve"):
             return refits.solve(prepared)
 
@@ -223,7 +223,7 @@ class Updatable(SemiSupervisedEstimator):
         state.pop("_kept", None)
         return state
 
-    def _what_was_kept(self, asking: str) -> Kept:
+    def _what_was_kept(self, asking: str) -> UpdateState:
         check_is_fitted(self)
         if self._kept is None:
             raise ValueError(
@@ -253,7 +253,7 @@ class Updatable(SemiSupervisedEstimator):
             return np.where(targets.labeled, targets.columns[:, 0], np.nan)
         classes = targets.attributes["classes_"]
         marker = None if is_auto(self.unlabeled) else self.unlabeled
-        codes = elect(targets.columns)
+        codes = predict_codes(targets.columns)
         given = classes[codes].tolist()
         return objects(
             label if known else marker for label, known in zip(given, targets.labeled, strict=True)

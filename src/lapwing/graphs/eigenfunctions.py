@@ -33,7 +33,7 @@ from lapwing._host.warn import warn
 from lapwing._rows import blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.magnitude import check_magnitude
-from lapwing.graphs.order_statistics import InPasses, quantiles
+from lapwing.graphs.order_statistics import StreamedColumns, quantiles
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies of them are alive
 _MOST_BINS = 2000  # half a second a direction
@@ -393,7 +393,7 @@ def _histograms_in_passes(X: Any, rotation: Rotation, n_bins: int, clip: float) 
     def along() -> Iterator[Array]:
         return (rows for _, rows in coordinates(X, rotation, every))
 
-    (low, high), ends = quantiles(InPasses(along), n, [clip, 1 - clip])
+    (low, high), ends = quantiles(StreamedColumns(along), n, [clip, 1 - clip])
     starts, widths = bins_between((low, high), ends, rotation.deviations, n_bins)
     counts = np.zeros((q, n_bins))
     for rows in along():

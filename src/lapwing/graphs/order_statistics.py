@@ -34,7 +34,7 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True)
-class InPasses:
+class StreamedColumns:
     """Columns of which each pass makes the blocks anew.
 
     Attributes

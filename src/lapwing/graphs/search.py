@@ -359,7 +359,7 @@ class Nearest(NamedTuple):
     open: Array  # rows all of whose candidates beyond k tie: there may be more such points
 
 
-class Tying(Protocol):
+class PointsWithTies(Protocol):
     """Points in which ties can be looked for."""
 
     @property
@@ -416,7 +416,7 @@ def nearest_of(
     return Nearest(lengths[:, :k], indices[:, :k], pairs, rows[more])
 
 
-def complete(points: Tying, found: Nearest, k: int) -> Nearest:
+def complete(points: PointsWithTies, found: Nearest, k: int) -> Nearest:
     """Look at all points for the rows that are open.
 
     Parameters

@@ -41,7 +41,7 @@ from lapwing.model_selection.candidates import (
     warn_of_failures,
     with_sizes,
 )
-from lapwing.model_selection.evidence import Effort, Evidence, Tried, try_out
+from lapwing.model_selection.evidence import Effort, Evidence, TrialResult, try_out
 from lapwing.model_selection.reproducibility import call_witness
 from lapwing.model_selection.verdicts import TIE_DIGITS, Setting, caveats, finds_nothing, verdict
 from lapwing.problem import value_order
@@ -294,13 +294,13 @@ def compare(
     0.0
     """
     effort = Effort(n_draws, max_left_out, 0)
-    asked = Asked(candidates, effort, max_samples, unlabeled, random_state, class_prior)
+    asked = CompareSettings(candidates, effort, max_samples, unlabeled, random_state, class_prior)
     found = compared(X, y, sample_weight, asked, SILENT).comparison
     warn_of_failures(found.failed, stacklevel=2)
     return found
 
 
-class Asked(NamedTuple):
+class CompareSettings(NamedTuple):
     """What `compare` was asked; the seed of the effort is drawn.
 
     `efforts` overrides the effort for candidates by name; `untried` names those left out.
@@ -323,7 +323,9 @@ class Compared(NamedTuple):
     sharpness: Sharpness
 
 
-def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages) -> Compared:
+def compared(
+    X: Any, y: Any, sample_weight: Any, asked: CompareSettings, progress: Stages
+) -> Compared:
     """Compare, and tell of each candidate when it has been tried."""
     for name, value, least in (
         ("n_draws", asked.effort.n_draws, 1),
@@ -371,7 +373,7 @@ def compared(X: Any, y: Any, sample_weight: Any, asked: Asked, progress: Stages)
     return Compared(comparison, chosen.sharpness)
 
 
-def _candidates(X: Any, labels: ClassLabels, asked: Asked) -> Sequence[Candidate]:
+def _candidates(X: Any, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:
     """Those that are given, as they are, or the defaults with the sizes of the classes."""
     if asked.candidates is None:
         found = default_candidates(X, asked.unlabeled, len(labels.classes))
@@ -451,24 +453,24 @@ def _try_all(
     data: Data,
     sizes: Array | None,
     progress: Stages,
-) -> tuple[list[Tried], dict[str, str]]:
+) -> tuple[list[TrialResult], dict[str, str]]:
     """Evidence of all that can be fitted; what is warned of the data is told once.
 
     Those that are fitted again for other labels come last: each of these fits takes as long as all
     that is asked of the others, and by then it may be clear that they cannot be chosen.
     """
-    tried: dict[str, Tried] = {}
+    tried: dict[str, TrialResult] = {}
     errors: dict[str, Exception] = {}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
-        witness = call_witness(candidates, *data)
+        predictive_check = call_witness(candidates, *data)
         for one, effort in sorted(
             zip(candidates, efforts, strict=True), key=lambda pair: fits_again(pair[0])
         ):
             bar = _bar(list(tried.values())) if fits_again(one) else math.inf
             with progress.stage(one.name):
                 try:
-                    tried[one.name] = try_out(one, *data, effort, bar, witness, sizes)
+                    tried[one.name] = try_out(one, *data, effort, bar, predictive_check, sizes)
                 except Exception as error:
                     errors[one.name] = error
                     continue
@@ -483,7 +485,7 @@ def _try_all(
     return kept, {name: told(error) for name, error in errors.items()}
 
 
-def _bar(tried: Sequence[Tried]) -> float:
+def _bar(tried: Sequence[TrialResult]) -> float:
     """The estimated error that a candidate must not exceed to be chosen."""
     return min((t.evidence.error for t in tried if t.evidence.admitted), default=math.inf)
 
@@ -503,8 +505,8 @@ def in_order(
     return rows
 
 
-def _with_agreement(tried: Sequence[Tried]) -> list[Evidence]:
-    def share(one: Tried, other: Tried) -> float:
+def _with_agreement(tried: Sequence[TrialResult]) -> list[Evidence]:
+    def share(one: TrialResult, other: TrialResult) -> float:
         both = (one.codes >= 0) & (other.codes >= 0)
         return float((one.codes[both] == other.codes[both]).mean())
 

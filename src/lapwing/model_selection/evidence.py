@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from lapwing._arrays import Array
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.model_selection.candidates import (
     Candidate,
     guessing,
@@ -24,7 +24,7 @@ from lapwing.model_selection.candidates import (
     sizes_told,
 )
 from lapwing.model_selection.probabilities import LeftOut, leave_out_rounds, relative_sharpness
-from lapwing.model_selection.reproducibility import Trial, Witness, start
+from lapwing.model_selection.reproducibility import PredictiveCheck, Trial, start
 from lapwing.model_selection.reproducibility import of_trial as reproduce
 
 # An answer that gives a class less than so much of its share has lost it, and one that contradicts
@@ -125,7 +125,7 @@ class Evidence:
         return not self.objection
 
 
-class Looked(NamedTuple):
+class LabelsOnlyResult(NamedTuple):
     """What the labels alone tell of a trial."""
 
     left_out: LeftOut
@@ -137,7 +137,7 @@ class Looked(NamedTuple):
     contradiction: float  # what the labels alone say against the answer
 
 
-class Tried(NamedTuple):
+class TrialResult(NamedTuple):
     """What trying a candidate found."""
 
     evidence: Evidence
@@ -154,9 +154,9 @@ def try_out(
     sample_weight: Any,
     effort: Effort,
     bar: float = math.inf,
-    witness: Witness | None = None,
+    predictive_check: PredictiveCheck | None = None,
     sizes: Array | None = None,
-) -> Tried:
+) -> TrialResult:
     """Gather the evidence of a candidate; all of it stands on one preparation of the points.
 
     Its answer is not asked to be repeated, nor is the witness asked, where its estimated error
@@ -168,12 +168,12 @@ def try_out(
     problem = trial.prepared.problem
     codes = np.where(problem.vertex >= 0, trial.answers(trial.values)[problem.vertex], -1)
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
-    labels = elect(trial.prepared.targets.columns[given])
+    labels = predict_codes(trial.prepared.targets.columns[given])
     n_classes = len(trial.classes)
     # A label of weight 2 is as good as two labels; weights of other rows need not mean anything.
     weights = np.where(codes >= 0, 1.0, 0.0)
     weights[given] = problem.row_weights[given]
-    against = None if witness is None else partial(witness.against, codes)
+    against = None if predictive_check is None else partial(predictive_check.against, codes)
     found = look(trial, effort, bar, against, sizes)
     left_out = found.left_out
     missed = left_out.missed[left_out.told]
@@ -203,7 +203,7 @@ def try_out(
         contradiction=found.contradiction,
     )
     sharpness = relative_sharpness(trial, left_out)
-    return Tried(evidence, codes, found.n_missed, found.n_left_out, sharpness)
+    return TrialResult(evidence, codes, found.n_missed, found.n_left_out, sharpness)
 
 
 def look(
@@ -212,7 +212,7 @@ def look(
     bar: float = math.inf,
     against: Callable[[int], float] | None = None,
     sizes: Array | None = None,
-) -> Looked:
+) -> LabelsOnlyResult:
     """Leave labels out, and draw others, of a trial that has begun.
 
     Parameters
@@ -238,7 +238,9 @@ def look(
         estimate = estimate_error(
             repeated, n_missed, n_left_out, contradiction=contradiction, sizes=sizes
         )
-    return Looked(left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction)
+    return LabelsOnlyResult(
+        left_out, repeated, spread, n_missed, n_left_out, estimate, contradiction
+    )
 
 
 def objection_to(
@@ -275,7 +277,7 @@ def objection_to(
 
 def _leave_out(trial: Trial, effort: Effort) -> LeftOut:
     """Rounds until all labels have been left out; of fits that cost much, not more than asked."""
-    counts = np.bincount(elect(trial.prepared.problem.targets))
+    counts = np.bincount(predict_codes(trial.prepared.problem.targets))
     n_rounds = _ROUNDS
     if not trial.refits.left_out_at_once:
         n_rounds = min(int(counts.max()), -(-effort.max_left_out // len(counts)))

@@ -21,7 +21,7 @@ from lapwing.estimators.prepared import Progress
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures
-from lapwing.model_selection.comparison import Asked, Comparison, compared
+from lapwing.model_selection.comparison import CompareSettings, Comparison, compared
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.probabilities import sharpen_untested
 
@@ -167,7 +167,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
             )
         points = self._read_points(X)
         effort = Effort(self.n_draws, self.max_left_out, 0)
-        asked = Asked(
+        asked = CompareSettings(
             self.candidates,
             effort,
             self.max_samples,

@@ -10,7 +10,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._words import listed
 from lapwing.classes.labels import decode
-from lapwing.classes.voting import as_decisions, clearest_first, elect
+from lapwing.classes.voting import as_decisions, clearest_first, predict_codes
 from lapwing.model_selection.candidates import label_rows
 from lapwing.model_selection.reproducibility import Trial, start
 
@@ -149,8 +149,8 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
         return LeaveOneOut(rows, labels, predicted, found[:, 0], left_out, error, np.nan, rows[:0])
     offsets = trial.offsets(trial.values)
     found = found + offsets
-    codes = elect(np.where(left_out[:, None], found, trial.values[problem.index] + offsets))
-    truth = elect(problem.targets)
+    codes = predict_codes(np.where(left_out[:, None], found, trial.values[problem.index] + offsets))
+    truth = predict_codes(problem.targets)
     wrong = left_out & (codes != truth)
     n = float(label_rows(len(trial.classes), trial.sizes)[truth[left_out]].sum())
     error = min(float(wrong.sum()) / n, 1.0) if n else np.nan

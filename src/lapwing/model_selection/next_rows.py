@@ -21,9 +21,14 @@ from lapwing.classes.markers import (
     read_column,
     unlabeled_among,
 )
-from lapwing.classes.slips import doubt_none_left
+from lapwing.classes.slips import nothing_unlabeled_warning
 from lapwing.estimators.parameters import is_count
-from lapwing.estimators.prepared import Held, check_one_entry_a_row, check_rows, read_points
+from lapwing.estimators.prepared import (
+    PointsInMemory,
+    check_one_entry_a_row,
+    check_rows,
+    read_points,
+)
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
 from lapwing.graphs.base import check_points
@@ -213,7 +218,7 @@ def _read(X: Any) -> Any:
     X = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
     if is_rows(X):
         check_rows(X)
-    return check_points(X.values if isinstance(X, Held) else X, "rows_to_label")
+    return check_points(X.values if isinstance(X, PointsInMemory) else X, "rows_to_label")
 
 
 def _as_the_graph_reads(points: Any, graph: Any) -> Any:
@@ -285,6 +290,6 @@ def _labeled_in(y: Any, points: Any, marker: Any, model: Any) -> Array:
     else:
         mask = unlabeled_among(column, model.unlabeled, model.classes_)
     if not mask.any():
-        doubt = doubt_none_left(column, marker)
+        doubt = nothing_unlabeled_warning(column, marker)
         warn(str(doubt), type(doubt))
     return np.asarray(~mask)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
@@ -122,7 +122,7 @@ def calibrate(
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial, y)
-        counts = np.bincount(elect(trial.prepared.problem.targets))
+        counts = np.bincount(predict_codes(trial.prepared.problem.targets))
         n_rounds = min(int(counts.max()), -(-max_left_out // len(counts)))
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         found = relative_sharpness(trial, leave_out_rounds(trial, n_rounds, seed))
@@ -403,7 +403,7 @@ def leave_out_rounds(trial: Trial, n_rounds: int, seed: int) -> LeftOut:
     What a fit takes the shares of the classes to be stays as it is with all labels.
     """
     problem = trial.prepared.problem
-    codes = elect(problem.targets)
+    codes = predict_codes(problem.targets)
     refits = trial.refits.holding_shares()
     possible = removable(trial.prepared, False)
     times, missed = np.zeros(len(codes)), np.zeros(len(codes))

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
 from lapwing.classes.volumes import prior_offsets
-from lapwing.classes.voting import coded_columns, elect
+from lapwing.classes.voting import coded_columns, predict_codes
 from lapwing.estimators.prepared import Prepared, Refits, relabeled
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, known_sizes
@@ -183,7 +183,10 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: Any) -> list[_Pool]:
     if trial.regression:
         groups = [(rows, len(labeled))]
     else:
-        answered, given = answer[problem.vertex[rows]], elect(trial.prepared.targets.columns)
+        answered, given = (
+            answer[problem.vertex[rows]],
+            predict_codes(trial.prepared.targets.columns),
+        )
         groups = []
         for code in range(len(trial.classes)):
             own = labeled[given[labeled] == code]
@@ -234,7 +237,7 @@ def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared:
         columns[rows] = said[:, None]
         weights[rows] = problem.row_weights[given].mean()
         return relabeled(prepared, labeled, columns, weights)
-    codes = elect(columns[given])
+    codes = predict_codes(columns[given])
     columns[rows] = coded_columns(said, len(trial.classes))
     for code in range(len(trial.classes)):
         weights[rows[said == code]] = problem.row_weights[given[codes == code]].mean()
@@ -315,7 +318,7 @@ class Trial:
     @property
     def sizes(self) -> Array | None:
         """Parts of the classes that the estimator was told, which the labels do not say."""
-        codes = elect(self.prepared.problem.targets)
+        codes = predict_codes(self.prepared.problem.targets)
         return known_sizes(self.refits.estimator, codes, self.classes)
 
     @cached_property
@@ -344,7 +347,7 @@ class Trial:
         """Class codes, or values (n,) of a regression, of all points."""
         if self.regression:
             return values[:, 0]
-        return elect(values + self.offsets(values))
+        return predict_codes(values + self.offsets(values))
 
 
 def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
@@ -378,7 +381,7 @@ def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Witness:
+class PredictiveCheck:
     """The labels alone.
 
     Attributes
@@ -423,12 +426,12 @@ class Witness:
 
 def call_witness(
     candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any
-) -> Witness | None:
+) -> PredictiveCheck | None:
     """The first candidate of the labels alone; None without one, or if it cannot be fitted."""
     for candidate in candidates:
         if candidate.assumption == LABELS_ALONE:
             try:
-                return Witness(start(candidate.estimator, X, y, sample_weight))
+                return PredictiveCheck(start(candidate.estimator, X, y, sample_weight))
             except Exception:  # it is told where the candidate itself is tried
                 return None
     return None

@@ -26,7 +26,7 @@ from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
 from lapwing.classes.labels import as_targets, read_known
 from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabeled_mask
-from lapwing.classes.slips import refuse_slips
+from lapwing.classes.slips import check_labels
 from lapwing.estimators.template import only_labeled
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold, read_labels
 
@@ -183,7 +183,7 @@ def _refuse_markers(labels: Array, classes: Array, marker: Any) -> None:
     strangers = [label for label in labels.tolist() if label not in known]
     if strangers:
         values, counts = np.unique(strangers, return_counts=True)
-        refuse_slips(values, counts, 0, (), marker)
+        check_labels(values, counts, 0, (), marker)
 
 
 class HeldOut(NamedTuple):

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 from lapwing.problem import Problem
@@ -237,7 +237,7 @@ def volume_problem(
     """
     index, place = np.unique(problem.index, return_inverse=True)
     votes = np.zeros((len(index), len(prior)))
-    np.add.at(votes, (place.ravel(), elect(problem.targets)), problem.weights)
+    np.add.at(votes, (place.ravel(), predict_codes(problem.targets)), problem.weights)
     weights = votes.sum(axis=1)
     used = problem.vertex[problem.vertex >= 0]
     return VolumeProblem(

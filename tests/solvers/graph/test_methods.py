@@ -13,10 +13,10 @@ from lapwing.classes.voting import electing
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph import annealing as courses_module
+from lapwing.solvers.graph import annealing as annealing_module
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph.annealing import Balanced, Stage, descend
-from lapwing.solvers.graph.moves import regrown, smooth_functions, swap_pairs
+from lapwing.solvers.graph.moves import regrow, smooth_functions, swap_pairs
 from lapwing.solvers.graph.partition import assigned
 from lapwing.solvers.graph.refine import Refinement
 from lapwing.solvers.graph.registry import PARTITIONS
@@ -261,7 +261,7 @@ def test_a_class_that_lost_its_labels_is_grown_anew() -> None:
     stages = [Stage(Scale(s, c), 0.1, np.inf) for s, c in ((50.0, 0.6), (5.0, 0.9))]
     lost = lost_class(problem, codes)
     assert problem.disagreeing(lost.shares) == 1
-    anew = regrown(problem, lost, stages)
+    anew = regrow(problem, lost, stages)
     assert anew is not None
     assert (anew != codes).mean() < 0.02
 
@@ -270,7 +270,7 @@ def test_classes_whose_labels_agree_with_their_neighbours_stay() -> None:
     problem, codes = blob_problem((60, 60, 60), gap=7.0, prior=(1 / 3,) * 3)
     stages = [Stage(Scale(5.0, 0.9), 0.1, np.inf)]
     found = descend(problem, problem.whole(codes), stages, "test")
-    assert regrown(problem, found, stages) is None
+    assert regrow(problem, found, stages) is None
 
 
 @pytest.mark.parametrize("labels", [1, 3])
@@ -279,14 +279,14 @@ def test_volumes_of_harmonic_functions_are_followed_from_these(
 ) -> None:
     problem, _ = blob_problem(gap=1.0, labels=labels)
     harmonic = problem.whole(PARTITIONS["laplace"].solve(problem).scores.argmax(axis=1))
-    rule, begun = courses_module.descend, []
+    rule, begun = annealing_module.descend, []
 
     def watched(posed: VolumeProblem, shares: np.ndarray, *rest: Any) -> Balanced:
         if rest[-1] == "flow":
             begun.append((posed, shares))
         return rule(posed, shares, *rest)
 
-    monkeypatch.setattr(courses_module, "descend", watched)
+    monkeypatch.setattr(annealing_module, "descend", watched)
     PARTITIONS["flow"].solve(problem)
     from_them = [posed for posed, shares in begun if np.array_equal(shares, harmonic)]
     assert len(from_them) == (2 if labels > 1 else 0)
@@ -301,13 +301,13 @@ def test_harmonic_starts_are_taken_where_they_contradict_two_labels_fewer(
 ) -> None:
     rule, seen = flow_module._obedient, []
 
-    def watched(course: courses_module.Course) -> courses_module.Course:
-        told = rule(course)
-        seen.append((course.reached, told.reached))
+    def watched(run: annealing_module.Run) -> annealing_module.Run:
+        told = rule(run)
+        seen.append((run.reached, told.reached))
         return told
 
     monkeypatch.setattr(flow_module, "_obedient", watched)
-    monkeypatch.setattr(flow_module, "_sharpened", lambda course: course)
+    monkeypatch.setattr(flow_module, "_sharpened", lambda run: run)
     taken = set()
     for seed in range(4):
         problem = replace(blob_problem(gap=1.0, seed=seed, labels=6)[0], exact=True)
@@ -325,9 +325,9 @@ def test_a_refined_cut_is_taken_where_it_lowers_the_objective(
 ) -> None:
     rule, seen = flow_module._sharpened, []
 
-    def watched(course: courses_module.Course) -> courses_module.Course:
-        found = rule(course)
-        seen.append((course, found))
+    def watched(run: annealing_module.Run) -> annealing_module.Run:
+        found = rule(run)
+        seen.append((run, found))
         return found
 
     monkeypatch.setattr(flow_module, "_sharpened", watched)

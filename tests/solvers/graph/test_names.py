@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import CLAMP, Scale, VolumeProblem
-from lapwing.solvers.graph.annealing import SOFTNESS, Stage, courses_of
+from lapwing.solvers.graph.annealing import SOFTNESS, Stage, runs_of
 from lapwing.solvers.graph.linear import first_codes, reach_of, scales_of_contrast
-from lapwing.solvers.graph.moves import renamed, repaired
+from lapwing.solvers.graph.moves import apply_moves, relabelled
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 PRIOR = np.array([0.4, 0.3, 0.2, 0.1])
@@ -58,20 +58,20 @@ def test_names_have_the_least_objective_of_all(labels: int, softness: float) -> 
             other = Q[:, names].copy()
             other[problem.index] = problem.labels
             values.append(objective(problem, other, stage))
-        found = renamed(problem, Q, stage)
+        found = relabelled(problem, Q, stage)
         best = Q if found is None else found
         assert_array_equal(best[problem.index], problem.labels)
         assert_allclose(objective(problem, best, stage), min(values), rtol=1e-6)
         if found is not None:
             assert objective(problem, found, stage) < values[0]
-            assert renamed(problem, found, stage) is None
+            assert relabelled(problem, found, stage) is None
         changed.append(found is not None)
     assert any(changed)
 
 
 def test_right_names_stay() -> None:
     problem, codes = blob_problem()
-    assert renamed(problem, problem.whole(codes), Stage(Scale(2.0, 0.7), 0.1, 0.3)) is None
+    assert relabelled(problem, problem.whole(codes), Stage(Scale(2.0, 0.7), 0.1, 0.3)) is None
 
 
 def test_parts_under_each_others_names_are_found_in_a_flow() -> None:
@@ -80,11 +80,11 @@ def test_parts_under_each_others_names_are_found_in_a_flow() -> None:
     reach, _ = reach_of(problem)
     begun = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(begun), (0.3, 0.45, 0.6, 0.75, 0.85, 0.92))
-    course = courses_of(problem, reach, scales.scales)[0]
-    turned = replace(course.reached, shares=course.reached.shares[:, [1, 2, 0]], objective=9.0)
-    confused = replace(course, reached=turned)
+    run = runs_of(problem, reach, scales.scales)[0]
+    turned = replace(run.reached, shares=run.reached.shares[:, [1, 2, 0]], objective=9.0)
+    confused = replace(run, reached=turned)
     assert (turned.shares.argmax(axis=1) != codes).mean() > 0.9
-    found = repaired(confused)[0]
+    found = apply_moves(confused)[0]
     assert (found.codes != codes).mean() < 0.02
     told = [stage.name for trace in found.traces for stage in trace.history]
     assert told.count("after renaming")
@@ -96,16 +96,16 @@ def test_names_are_judged_by_volumes_that_are_held_as_well(monkeypatch: pytest.M
     reach, _ = reach_of(problem)
     begun = first_codes(problem, reach)
     scales = scales_of_contrast(problem, problem.whole(begun), (0.3, 0.45, 0.6, 0.75, 0.85, 0.92))
-    (course,) = courses_of(problem, reach, scales.scales)
+    (run,) = runs_of(problem, reach, scales.scales)
     asked = []
 
     def watched(problem: VolumeProblem, shares: np.ndarray, stage: Stage) -> np.ndarray | None:
         asked.append(stage)
-        return renamed(problem, shares, stage)
+        return relabelled(problem, shares, stage)
 
     monkeypatch.setattr("lapwing.solvers.graph.moves.renamed", watched)
-    (found,) = repaired(course)
+    (found,) = apply_moves(run)
     assert (found.codes != codes).mean() < 0.02
     assert asked
-    assert all(stage.scale == course.stages[-1].scale for stage in asked)
+    assert all(stage.scale == run.stages[-1].scale for stage in asked)
     assert {stage.softness for stage in asked} == {SOFTNESS[-1]}

@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing import LapERLSClassifier
 from lapwing.graphs.laplacian import near_order
-from lapwing.solvers.graph import registry as order_module
+from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes
 from tests.helpers.volumes import blob_problem
 
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_module, "_CACHED", 0)
+    monkeypatch.setattr(registry_module, "_CACHED", 0)
 
 
 def test_few_points_stay_where_they_are() -> None:
@@ -73,7 +73,7 @@ def test_neighbors_are_near() -> None:
 def test_every_method_gives_the_same_classes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, codes = blob_problem(gap=9.0)
     before = PARTITIONS[name].solve(problem)
-    monkeypatch.setattr(order_module, "_CACHED", 0)
+    monkeypatch.setattr(registry_module, "_CACHED", 0)
     given = []
     method = PARTITIONS[name]
     watched = replace(method, part=lambda posed: (given.append(posed), method.part(posed))[1])
@@ -92,7 +92,7 @@ def test_so_does_a_refined_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     model = LapERLSClassifier(class_prior="uniform", refine="cut")
     before = model.fit(X, y).transduction_
     values, cuts = model.decision_function(X), model.cut_history_
-    monkeypatch.setattr(order_module, "_CACHED", 0)
+    monkeypatch.setattr(registry_module, "_CACHED", 0)
     after = model.fit(X, y)
     assert model.refined_
     assert (after.transduction_ == before).mean() > 0.98

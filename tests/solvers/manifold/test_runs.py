@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import State
 from lapwing.solvers import Status, dual, newton, pcg
@@ -297,12 +297,14 @@ def test_theta_of_errata_l20():
 
 
 def test_a_score_of_zero_elects_the_positive_class():
-    np.testing.assert_array_equal(elect(np.array([[-0.1], [0.0], [-0.0], [2.0]])), [0, 1, 1, 1])
+    np.testing.assert_array_equal(
+        predict_codes(np.array([[-0.1], [0.0], [-0.0], [2.0]])), [0, 1, 1, 1]
+    )
 
 
 def test_several_columns_elect_their_first_maximum():
     scores = np.array([[0.1, 0.3, 0.3], [-1, -2, -3], [0, 0, 0]])
-    np.testing.assert_array_equal(elect(scores), [1, 0, 0])
+    np.testing.assert_array_equal(predict_codes(scores), [1, 0, 0])
 
 
 def test_the_first_stability_check_only_stores():

@@ -244,7 +244,7 @@ Credible = Callable[[Sequence[Array]], int]
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class Run:
     """Where descents have come to, and the problem with the prior that they were for.
 
     Attributes
@@ -263,24 +263,24 @@ class Course:
     stages: list[Stage]
     reached: Balanced
     traces: tuple[Trace, ...]
-    regrown: bool = False
+    regrow: bool = False
 
     @property
     def codes(self) -> Array:
         """Classes of all points."""
         return np.asarray(assigned(self.problem, self.reached.scores).argmax(axis=1))
 
-    def tried(self, found: Balanced, *, kept: bool) -> Course:
+    def tried(self, found: Balanced, *, kept: bool) -> Run:
         """The same after another descent, there or where it was."""
         reached = found if kept else self.reached
         return replace(self, reached=reached, traces=(*self.traces, found.trace))
 
-    def having_spent(self, n_iter: float) -> Course:
+    def having_spent(self, n_iter: float) -> Run:
         """The same after other products with the graph."""
         return replace(self, traces=(*self.traces, Trace((), round(n_iter))))
 
 
-def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> list[Course]:
+def runs_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) -> list[Run]:
     """The descent at known volumes, or those for several volumes and from several starts.
 
     Parameters
@@ -296,7 +296,7 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
         return [_followed(scales, problem, begun, 0)]
     poisson = problem.with_prior(_drawn(problem, reach.argmax(axis=1)), exact=False)
     followed = partial(_followed, scales)
-    jobs: list[Callable[[], list[Course]]] = [
+    jobs: list[Callable[[], list[Run]]] = [
         lambda: [followed(poisson, first_codes(poisson, reach), 0)],
         lambda: _from_harmonic(scales, problem),
         lambda: [followed(problem, begun, _MIDDLE_FROM)],
@@ -304,33 +304,33 @@ def courses_of(problem: VolumeProblem, reach: Array, scales: Sequence[Scale]) ->
     return list(chain.from_iterable(side_by_side(problem, lambda job: job(), jobs)))
 
 
-def _from_harmonic(scales: Sequence[Scale], problem: VolumeProblem) -> list[Course]:
+def _from_harmonic(scales: Sequence[Scale], problem: VolumeProblem) -> list[Run]:
     """From harmonic functions: at their own volumes where these say something, and evened.
 
     Volumes that may move leave those of harmonic functions for more equal ones, which cut less. So
     they are held as well, from a finer scale on: the partition stays, with a smoother boundary.
     """
     harmonic = laplace(problem)
-    courses = []
+    runs = []
     if several(problem):
         codes = harmonic.scores.argmax(axis=1)
         posed = problem.with_prior(_drawn(problem, codes), exact=False)
-        courses.append(_followed(scales, posed, codes, 0))
+        runs.append(_followed(scales, posed, codes, 0))
         if len(problem.free):
             held = problem.with_prior(_found(problem, codes), exact=True)
-            courses.append(_followed(scales, held, codes, _HELD_FROM))
+            runs.append(_followed(scales, held, codes, _HELD_FROM))
     even = first_codes(problem, scaled(harmonic.scores - harmonic.scores.mean(axis=0)))
-    course = _followed(scales, problem, even, _MIDDLE_FROM)
-    return [*courses, course.having_spent(harmonic.n_iter)]
+    run = _followed(scales, problem, even, _MIDDLE_FROM)
+    return [*runs, run.having_spent(harmonic.n_iter)]
 
 
-def best_courses(courses: Sequence[Course], credible: Credible, wanted: int) -> list[Course]:
+def best_runs(runs: Sequence[Run], credible: Credible, wanted: int) -> list[Run]:
     """At most so many that are believed most, in this order, each partition once."""
-    left, found = list(courses), list[Course]()
+    left, found = list(runs), list[Run]()
     for _ in range(min(wanted, len(left))):
-        course = left.pop(credible([course.codes for course in left]))
-        if all((course.codes != other.codes).mean() > _SAME for other in found):
-            found.append(course)
+        run = left.pop(credible([run.codes for run in left]))
+        if all((run.codes != other.codes).mean() > _SAME for other in found):
+            found.append(run)
     return found
 
 
@@ -354,10 +354,10 @@ def _found(problem: VolumeProblem, codes: Array) -> Array:
     return np.asarray(total / total.sum())
 
 
-def _followed(scales: Sequence[Scale], problem: VolumeProblem, codes: Array, first: int) -> Course:
+def _followed(scales: Sequence[Scale], problem: VolumeProblem, codes: Array, first: int) -> Run:
     stages = _stages(problem, scales)
     reached = descend(problem, problem.whole(codes), stages[first:], "flow")
-    return Course(problem, stages, reached, (reached.trace,))
+    return Run(problem, stages, reached, (reached.trace,))
 
 
 def _stages(problem: VolumeProblem, scales: Sequence[Scale]) -> list[Stage]:

@@ -43,10 +43,10 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.annealing import (
     SOFTNESS,
-    Course,
-    best_courses,
-    courses_of,
+    Run,
+    best_runs,
     descend,
+    runs_of,
     several,
     side_by_side,
 )
@@ -59,8 +59,8 @@ from lapwing.solvers.graph.linear import (
     scales_of_contrast,
     temperature_of,
 )
-from lapwing.solvers.graph.moves import repaired
-from lapwing.solvers.graph.partition import Doubt, Partition, assigned, soft_shares
+from lapwing.solvers.graph.moves import apply_moves
+from lapwing.solvers.graph.partition import Partition, PriorEvidence, assigned, soft_shares
 from lapwing.solvers.graph.refine import refine
 
 _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
@@ -79,16 +79,16 @@ def flow(problem: VolumeProblem) -> Partition:
     scales = scales_of_contrast(problem, problem.whole(begun), _CONTRASTS)
     left_out = count_left_out(problem, begun)
     credible = partial(most_credible, problem, left_out=left_out)
-    courses = courses_of(problem, reach, scales.scales)
-    chosen = best_courses(courses, credible, _REPAIRED)
-    mended = list(chain.from_iterable(side_by_side(problem, repaired, chosen)))
-    best = best_courses(mended, credible, 1)[0]
-    last, doubt = best, None
+    runs = runs_of(problem, reach, scales.scales)
+    chosen = best_runs(runs, credible, _REPAIRED)
+    mended = list(chain.from_iterable(side_by_side(problem, apply_moves, chosen)))
+    best = best_runs(mended, credible, 1)[0]
+    last, prior_evidence = best, None
     if problem.exact:  # else harmonic functions are among the courses, labels in what is credible
         last = _sharpened(_obedient(best))
-        doubt, last = _doubt(last, reach, left_out)
+        prior_evidence, last = _prior_evidence(last, reach, left_out)
     # Once each: courses that are mended go on from others.
-    followed = {id(each): each for c in (*courses, *mended, last) for each in c.traces}
+    followed = {id(each): each for c in (*runs, *mended, last) for each in c.traces}
     traces = followed.values()
     n_iter += scales.n_iter + left_out.n_iter + sum(trace.n_iter for trace in traces)
     problem, reached = last.problem, last.reached
@@ -101,56 +101,56 @@ def flow(problem: VolumeProblem) -> Partition:
         n_iter,
         Status.CONVERGED if reached.change <= _STILL else Status.MAX_ITER,
         reached.change,
-        doubt,
+        prior_evidence,
         left_out.counts,
     )
 
 
-def _obedient(course: Course) -> Course:
+def _obedient(run: Run) -> Run:
     """Where many labels are contradicted: the best of a partition and harmonic functions' ones."""
-    problem = course.problem
-    most = problem.disagreeing(course.reached.shares) - _CONTRADICTED
+    problem = run.problem
+    most = problem.disagreeing(run.reached.shares) - _CONTRADICTED
     if most < 0 or not several(problem):
-        return course
+        return run
     harmonic = laplace(problem)
     begin = problem.whole(harmonic.scores.argmax(axis=1))
     followed = [
-        descend(problem, begin, course.stages[first:], "from harmonic functions")
+        descend(problem, begin, run.stages[first:], "from harmonic functions")
         for first in _OBEDIENT_FROM
     ]
     found = min(followed, key=lambda each: (problem.disagreeing(each.shares), each.objective))
     taken = problem.disagreeing(found.shares) <= most
     for each in followed:
-        course = course.tried(each, kept=taken and each is found)
-    return course.having_spent(harmonic.n_iter)
+        run = run.tried(each, kept=taken and each is found)
+    return run.having_spent(harmonic.n_iter)
 
 
-def _sharpened(course: Course) -> Course:
+def _sharpened(run: Run) -> Run:
     """The cut refined: walks see what is between two points, and pairs are cut anew by the cut.
 
     With volumes that are not known there is nothing to hold while walks share the points out.
     """
-    problem = course.problem
-    found = refine(problem, problem.whole(course.codes), steps=_WALKS)
-    course = course.having_spent(found.n_products)
+    problem = run.problem
+    found = refine(problem, problem.whole(run.codes), steps=_WALKS)
+    run = run.having_spent(found.n_products)
     if not found.improved:
-        return course
+        return run
     begin = problem.whole(found.codes)
-    again = descend(problem, begin, course.stages[-1:], "after refinement")
-    return course.tried(again, kept=again.objective < course.reached.objective)
+    again = descend(problem, begin, run.stages[-1:], "after refinement")
+    return run.tried(again, kept=again.objective < run.reached.objective)
 
 
-def _doubt(course: Course, reach: Array, left_out: LeftOut) -> tuple[Doubt, Course]:
+def _prior_evidence(run: Run, reach: Array, left_out: LeftOut) -> tuple[PriorEvidence, Run]:
     """What speaks for volumes that are left free, from Poisson learning at the finest scales.
 
     From the partition itself they do not move: it was made for its volumes.
     """
-    given = course.problem
+    given = run.problem
     free = given.with_prior(believed_volumes(given.labels), exact=False)
     begin = free.whole(first_codes(free, reach))
-    stages = [replace(stage, softness=SOFTNESS[1]) for stage in course.stages[_DOUBTED_FROM:]]
+    stages = [replace(stage, softness=SOFTNESS[1]) for stage in run.stages[_DOUBTED_FROM:]]
     found = descend(free, begin, stages, "volumes left free")
     codes = np.asarray(assigned(free, found.scores).argmax(axis=1))
-    nats = against(free, course.codes, left_out) - against(free, codes, left_out)
+    nats = against(free, run.codes, left_out) - against(free, codes, left_out)
     volumes = free.volumes(free.members(codes))
-    return Doubt(volumes, nats), course.having_spent(found.trace.n_iter)
+    return PriorEvidence(volumes, nats), run.having_spent(found.trace.n_iter)

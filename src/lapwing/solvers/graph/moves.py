@@ -25,7 +25,7 @@ from scipy.special import rel_entr
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
-from lapwing.solvers.graph.annealing import SOFTNESS, Balanced, Course, Stage, descend, side_by_side
+from lapwing.solvers.graph.annealing import SOFTNESS, Balanced, Run, Stage, descend, side_by_side
 from lapwing.solvers.graph.linear import first_codes, reach_of, shifted_solve
 
 _PAIRS_FROM, _LAST_FROM = 2, 3
@@ -40,43 +40,43 @@ _SPARE = 3  # columns beside those that are wanted, which make the iteration con
 _SWAP_ROUNDS = 4
 
 
-def repaired(course: Course) -> list[Course]:
+def apply_moves(run: Run) -> list[Run]:
     """The partition of a course with what is wrong with it mended.
 
     Where volumes are not known and a class was grown anew, also without that: the objective alone
     would give a class half of a larger one, for it holds volumes near the prior more strongly than
     a cut weighs. Which is right, `lapwing.solvers.graph.evidence` says.
     """
-    grown = _mended(course, (_with_names, _with_regrowth))
-    if course.problem.exact or not grown.regrown:
+    grown = _moved(run, (_relabel, _regrow_classes))
+    if run.problem.exact or not grown.regrow:
         return [grown]
-    return [grown, _mended(course, (_with_names,))]
+    return [grown, _moved(run, (_relabel,))]
 
 
-def _mended(course: Course, small: Sequence[Callable[[Course], Course]]) -> Course:
+def _moved(run: Run, small: Sequence[Callable[[Run], Run]]) -> Run:
     """Small repairs, pairs cut anew, and small repairs where that changed anything."""
-    course = _in_turn(course, small)
-    swapped = swap_pairs(course.problem, course.reached.shares, _exact(course.stages[_PAIRS_FROM:]))
-    course = course.having_spent(swapped.n_iter)
+    run = _in_turn(run, small)
+    swapped = swap_pairs(run.problem, run.reached.shares, _exact(run.stages[_PAIRS_FROM:]))
+    run = run.having_spent(swapped.n_iter)
     if swapped.pairs:
-        begin = course.problem.whole(swapped.codes)
-        again = descend(course.problem, begin, course.stages[_LAST_FROM:], "after swaps")
-        course = course.tried(again, kept=again.objective < course.reached.objective)
-        course = _in_turn(course, small)
-    return course if course.problem.exact else _rested(course)
+        begin = run.problem.whole(swapped.codes)
+        again = descend(run.problem, begin, run.stages[_LAST_FROM:], "after swaps")
+        run = run.tried(again, kept=again.objective < run.reached.objective)
+        run = _in_turn(run, small)
+    return run if run.problem.exact else _rested(run)
 
 
-def _in_turn(course: Course, small: Sequence[Callable[[Course], Course]]) -> Course:
+def _in_turn(run: Run, small: Sequence[Callable[[Run], Run]]) -> Run:
     for repair in small:
-        course = repair(course)
-    return course
+        run = repair(run)
+    return run
 
 
-def _with_names(course: Course) -> Course:
+def _relabel(run: Run) -> Run:
     """Name the parts anew while that lowers the objective and contradicts no more labels."""
-    problem, stages = course.problem, course.stages
+    problem, stages = run.problem, run.stages
     for _ in range(_ROUNDS):
-        shares = renamed(problem, course.reached.shares, _soft(stages[-1]))
+        shares = relabelled(problem, run.reached.shares, _soft(stages[-1]))
         if shares is None:
             break
         # At the finest scale alone J falls for certain; the others may find more.
@@ -84,48 +84,48 @@ def _with_names(course: Course) -> Course:
             descend(problem, shares, stages[first:], "after renaming") for first in _NAMED_FROM
         ]
         again = min(followed, key=lambda each: each.objective)
-        kept = _better(course, again)
-        course = course.tried(again, kept=kept)
+        kept = _better(run, again)
+        run = run.tried(again, kept=kept)
         if not kept:
             break
-    return course
+    return run
 
 
-def _with_regrowth(course: Course) -> Course:
+def _regrow_classes(run: Run) -> Run:
     """Grow contradicted classes anew while J falls and no more labels are contradicted."""
-    problem, stages = course.problem, course.stages
+    problem, stages = run.problem, run.stages
     for _ in range(_ROUNDS):
-        codes = regrown(problem, course.reached, _exact(stages[_PAIRS_FROM:]))
+        codes = regrow(problem, run.reached, _exact(stages[_PAIRS_FROM:]))
         if codes is None:
             break
         again = descend(problem, problem.whole(codes), stages[_PAIRS_FROM:], "after regrowth")
-        kept = _better(course, again)
-        course = course.tried(again, kept=kept)
+        kept = _better(run, again)
+        run = run.tried(again, kept=kept)
         if not kept:
             break
-        course = replace(course, regrown=True)
-    return course
+        run = replace(run, regrow=True)
+    return run
 
 
-def _rested(course: Course) -> Course:
+def _rested(run: Run) -> Run:
     """Follow the finest scales from whole shares until the objective hardly falls any more."""
-    problem, stages = course.problem, course.stages
+    problem, stages = run.problem, run.stages
     for _ in range(_RESTS):
-        begin = problem.whole(course.reached.shares.argmax(axis=1))
+        begin = problem.whole(run.reached.shares.argmax(axis=1))
         again = descend(problem, begin, stages[_LAST_FROM:], "to rest")
-        before = course.reached.objective
+        before = run.reached.objective
         kept = before - again.objective > _RESTING * abs(before)
-        course = course.tried(again, kept=kept)
+        run = run.tried(again, kept=kept)
         if not kept:
             break
-    return course
+    return run
 
 
-def _better(course: Course, again: Balanced) -> bool:
+def _better(run: Run, again: Balanced) -> bool:
     """Whether J is lower and no more labels are contradicted."""
-    before = course.problem.disagreeing(course.reached.shares)
-    worse = course.problem.disagreeing(again.shares) > before
-    return again.objective < course.reached.objective and not worse
+    before = run.problem.disagreeing(run.reached.shares)
+    worse = run.problem.disagreeing(again.shares) > before
+    return again.objective < run.reached.objective and not worse
 
 
 def _soft(stage: Stage) -> Stage:
@@ -203,7 +203,7 @@ def present_pair(problem: VolumeProblem, codes: Array, pair: tuple[int, int]) ->
     return Pair(rows, present, pair_problem(problem, rows, pair, second))
 
 
-def regrown(problem: VolumeProblem, found: Balanced, stages: Sequence[Stage]) -> Array | None:
+def regrow(problem: VolumeProblem, found: Balanced, stages: Sequence[Stage]) -> Array | None:
     """Classes of all points with the first contradicted class grown anew; None if there is none.
 
     Parameters
@@ -248,7 +248,7 @@ def _contradicted(problem: VolumeProblem, codes: Array) -> list[tuple[int, int]]
     return found
 
 
-def renamed(problem: VolumeProblem, shares: Array, stage: Stage) -> Array | None:
+def relabelled(problem: VolumeProblem, shares: Array, stage: Stage) -> Array | None:
     """Shares by the names of least J at a stage; None if they have these.
 
     Parameters

@@ -38,7 +38,7 @@ class Descent:
     softness: float = float("nan")
 
 
-class Doubt(NamedTuple):
+class PriorEvidence(NamedTuple):
     """What a graph and its labels say about volumes that were given.
 
     Attributes
@@ -86,7 +86,7 @@ class Partition:
     n_iter: int
     status: Status
     optimality: float
-    doubt: Doubt | None = None
+    prior_evidence: PriorEvidence | None = None
     left_out: Array | None = None
 
     @cached_property

@@ -126,10 +126,10 @@ def refine(
     """
     begun = share_out(problem, scores)
     path = _descended(problem, _Path(begun, (_cut(problem, begun),)), steps)
-    mended = _mended(problem, path)
+    mended = _moved(problem, path)
     while mended is not None:
         path = _descended(problem, mended, _STEPS[_SHORT:])
-        mended = _mended(problem, path)
+        mended = _moved(problem, path)
     smooth = _surely(diffused(problem, path.codes, _SMOOTH), path.codes, problem)
     return Refinement(
         path.codes,
@@ -193,7 +193,7 @@ def _descended(problem: VolumeProblem, path: _Path, steps: tuple[int, ...]) -> _
     return path
 
 
-def _mended(problem: VolumeProblem, path: _Path) -> _Path | None:
+def _moved(problem: VolumeProblem, path: _Path) -> _Path | None:
     """A pair of classes cut anew, of those with the relatively largest cuts the first that pays."""
     if problem.n_classes == 2:
         return None

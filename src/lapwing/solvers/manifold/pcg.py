@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import elect
+from lapwing.classes.voting import predict_codes
 from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
@@ -263,7 +263,7 @@ def check_interval(n_points: int) -> int:
 
 def changed_fraction(new: Array, old: Array) -> float:
     """Fraction of points whose elected class changed: the authors' code, errata L21."""
-    return float(np.mean(elect(new) != elect(old)))
+    return float(np.mean(predict_codes(new) != predict_codes(old)))
 
 
 def relative_change(new: Array, old: Array) -> float:
