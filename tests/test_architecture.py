@@ -53,7 +53,7 @@ FORBIDDEN: dict[str, frozenset[str]] = {
     "solvers": frozenset(
         f"lapwing.{part}"
         for part in (
-            *("classes.column", "classes.labels", "classes.markers", "classes.slips"),
+            *("classes.label_checks", "classes.labels", "classes.markers"),
             *("graphs", "kernels", "problem"),
         )
     ),

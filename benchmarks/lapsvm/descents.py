@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.lapsvm.methods import errors_on_parts
 from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
-from lapwing.classes.voting import coded_columns
+from lapwing.classes.decoding import coded_columns
 from lapwing.graphs import Laplacian
 from lapwing.losses.labeled import SquaredHinge
 from lapwing.objectives.manifold import Objective

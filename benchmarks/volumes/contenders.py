@@ -17,8 +17,8 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.volumes import prior_offsets
-from lapwing.classes.voting import predict_codes
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs.diffusion import Diffusion

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lapwing.classes.label_checks import label_warnings_ignored, near_miss, target_warning
 from lapwing.classes.labels import code_classes, read_known, read_targets
-from lapwing.classes.slips import label_warnings_ignored, near_miss, target_warning
 from lapwing.exceptions import (
     NothingUnlabeledWarning,
     OutlierWarning,

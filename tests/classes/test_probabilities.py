@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
+from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.probabilities import (
     GRAPH_PRIOR,
     LOW_DENSITY_PRIOR,
@@ -15,7 +16,6 @@ from lapwing.classes.probabilities import (
     tempered,
     usual_gap,
 )
-from lapwing.classes.voting import of_each_class, predict_codes
 
 PRIOR = SharpnessPrior(centre=0.3, slope=0.6, classes=0.4, spread=0.8)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.classes.voting import (
+from lapwing.classes.decoding import (
     as_columns,
     as_decisions,
     class_pairs,

@@ -27,8 +27,8 @@ from lapwing import (
     LapSVC,
     LapSVCCV,
 )
+from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.probabilities import GRAPH_PRIOR, class_probabilities, fit_sharpness
-from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators.prepared import without
 from lapwing.estimators.template import prepare
 from lapwing.model_selection import leave_one_out

@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier
 
 from lapwing import S3VC, KNNGraph, LapRLSClassifier, LapSVC
 from lapwing._host.threads import share
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import s3vm
 from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve

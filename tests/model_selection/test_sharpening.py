@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import S3VC, BalancedGraphClassifier, FewLabelClassifier, LapESVC, LapSVC
+from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.probabilities import fit_sharpness
-from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.model_selection import Candidate, calibrate, sure_rows
 from tests.helpers.data import labeled_clusters
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import S3VC, FewLabelClassifier, LapRLSRegressor, LapSVC
-from lapwing.classes.voting import as_columns, of_each_class
+from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.model_selection import Candidate, sure_rows
 from tests.helpers.data import labeled_clusters
 

@@ -25,7 +25,7 @@ C = 3
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     few = partial(_arrays.row_blocks, budget=3 * 8 * N)
-    for module in ("spaces.full", "spaces.coordinates"):
+    for module in ("spaces.full", "spaces.systems"):
         monkeypatch.setattr(f"lapwing.{module}.row_blocks", few)
     monkeypatch.setattr("lapwing.spaces.systems.BLOCK_BYTES", 3 * 8 * N)
     for name in ("kernels.BLOCK_BYTES", "kernels._READ_BYTES", "spaces.block_operator._READ_BYTES"):

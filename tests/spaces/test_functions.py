@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing import AnchorGraph, spaces
-from lapwing.classes.voting import votes
+from lapwing.classes.decoding import votes
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
 from lapwing.kernels import make_kernel
 from lapwing.spaces import (

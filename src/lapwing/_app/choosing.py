@@ -22,10 +22,10 @@ from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._rows import is_rows
 from lapwing._tables.tables import Table
+from lapwing.classes.decoding import n_columns
+from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.slips import label_warnings_ignored
-from lapwing.classes.voting import n_columns
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph

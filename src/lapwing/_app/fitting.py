@@ -27,9 +27,9 @@ from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.decoding import as_columns, of_each_class
+from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.probabilities import class_probabilities
-from lapwing.classes.slips import label_warnings_ignored
-from lapwing.classes.voting import as_columns, of_each_class
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT, Stages

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from lapwing._report.html import clean, count, number, open_page, percent, plural, shorten
 from lapwing._version import __version__
 from lapwing._words import listed
-from lapwing.classes.slips import words_for_none
+from lapwing.classes.label_checks import words_for_none
 
 # The last says what is so without judging it.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}

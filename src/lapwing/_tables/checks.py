@@ -18,7 +18,7 @@ from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
 from lapwing._tables.encoders import DateReading, NumberReading
 from lapwing._tables.input_errors import text_in_the_way
 from lapwing._words import listed, quoted
-from lapwing.classes.slips import (
+from lapwing.classes.label_checks import (
     near_miss,
     nought_among_signs,
     usual_number,

@@ -17,7 +17,7 @@ from lapwing._host.warn import warn
 from lapwing._tables.cells import gather_evidence, plain_number, read_amount
 from lapwing._tables.words import NO_LABEL
 from lapwing._words import listed
-from lapwing.classes.slips import words_for_none
+from lapwing.classes.label_checks import words_for_none
 from lapwing.exceptions import LapwingWarning
 
 # One number in the ways in which programs write it. 007 and 1_0 are names.

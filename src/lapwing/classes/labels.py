@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lapwing._arrays import Array
 from lapwing._words import quoted
+from lapwing.classes.label_checks import check_labels, label_warning
 from lapwing.classes.markers import (
     AUTO,
     find_unlabeled,
@@ -22,7 +23,6 @@ from lapwing.classes.markers import (
     settle,
     unlabeled_among,
 )
-from lapwing.classes.slips import check_labels, label_warning
 from lapwing.exceptions import LapwingWarning
 
 _LARGEST = 1e100  # target of a regression: products of larger ones overflow

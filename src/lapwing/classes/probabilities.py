@@ -32,7 +32,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from lapwing._arrays import Array, row_blocks
-from lapwing.classes.voting import of_each_class, predict_codes
+from lapwing.classes.decoding import of_each_class, predict_codes
 
 _REACH = 8.0  # spreads from the prior's centre: how far an optimum is looked for
 _LARGEST = 690.0  # of a logarithm: the sharpness itself stays a number

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.transport import Plan, transport
-from lapwing.classes.voting import predict_codes
 from lapwing.problem import distinct_rows
 
 _NAMES = ("labels", "uniform", "unknown")

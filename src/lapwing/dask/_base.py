@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.modules import require
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import as_targets, decode, read_known
 from lapwing.classes.markers import missing_mask, read_column
 from lapwing.classes.probabilities import class_probabilities
-from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import (
     check_length,
     chunks_of,

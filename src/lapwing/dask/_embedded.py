@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster

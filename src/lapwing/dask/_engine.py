@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
-from lapwing.classes.voting import predict_codes
 from lapwing.dask._data import Labels, Points
 from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
 from lapwing.estimators import diagnostics

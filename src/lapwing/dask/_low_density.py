@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
 from lapwing.dask._row_blocks import RowBlocks

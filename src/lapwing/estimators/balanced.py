@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing.classes.voting import electing, n_columns, of_each_class, predict_codes
+from lapwing.classes.decoding import electing, n_columns, of_each_class, predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier

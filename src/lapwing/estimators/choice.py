@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import available_memory
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.losses.base import Loss
 from lapwing.losses.registry import shown
 from lapwing.objectives.embedded import EmbeddedObjective

@@ -14,6 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing.classes.decoding import (
+    as_decisions,
+    coded_columns,
+    electing,
+    of_each_class,
+    predict_codes,
+)
 from lapwing.classes.labels import (
     ClassLabels,
     check_class_weights,
@@ -29,13 +36,6 @@ from lapwing.classes.probabilities import (
     fit_sharpness,
 )
 from lapwing.classes.volumes import prior_offsets, read_prior
-from lapwing.classes.voting import (
-    as_decisions,
-    coded_columns,
-    electing,
-    of_each_class,
-    predict_codes,
-)
 from lapwing.estimators import diagnostics
 from lapwing.estimators.manifold import StoppableEstimator
 from lapwing.estimators.prepared import Prepared, Solution, Targets

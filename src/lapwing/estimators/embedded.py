@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._rows import Rows, is_rows
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.choice import (
     LONG,

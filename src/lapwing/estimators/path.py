@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, WantedGraph, removable
 from lapwing.estimators.template import SemiSupervisedEstimator

@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from lapwing._arrays import Array
+from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets
-from lapwing.classes.slips import target_warning
 from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
 from lapwing.estimators.prepared import Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator, only_labeled

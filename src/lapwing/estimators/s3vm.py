@@ -16,8 +16,8 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import Rows, is_rows
+from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
-from lapwing.classes.voting import n_columns, predict_codes, votes
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import LONG

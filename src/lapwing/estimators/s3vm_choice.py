@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators.classifier import check_classes
 from lapwing.estimators.prepared import Targets
 from lapwing.losses.base import TargetKind, UnlabeledLoss

@@ -32,7 +32,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._features import reading_features, refuse_gaps
 from lapwing._host.threads import single_blas_thread
 from lapwing._rows import PickedRows, Rows, header_of, is_rows, rows_else, rows_of
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics
 from lapwing.estimators.parameters import Rule, check_parameters
 from lapwing.estimators.prepared import (

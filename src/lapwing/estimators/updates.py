@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
+from lapwing.classes.decoding import clearest_first, of_each_class, predict_codes
 from lapwing.classes.markers import is_auto, objects, read_column, settle
-from lapwing.classes.voting import clearest_first, of_each_class, predict_codes
 from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, Prepared, Refits, Solution, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator

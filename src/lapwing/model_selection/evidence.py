@@ -14,8 +14,8 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import Sharpness
-from lapwing.classes.voting import predict_codes
 from lapwing.model_selection.candidates import (
     Candidate,
     guessing,

@@ -9,8 +9,8 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._words import listed
+from lapwing.classes.decoding import as_decisions, clearest_first, predict_codes
 from lapwing.classes.labels import decode
-from lapwing.classes.voting import as_decisions, clearest_first, predict_codes
 from lapwing.model_selection.candidates import label_rows
 from lapwing.model_selection.reproducibility import Trial, start
 

@@ -14,6 +14,7 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import all_of, is_rows
+from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import (
     find_unlabeled,
     is_auto,
@@ -21,7 +22,6 @@ from lapwing.classes.markers import (
     read_column,
     unlabeled_among,
 )
-from lapwing.classes.slips import nothing_unlabeled_warning
 from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import (
     PointsInMemory,

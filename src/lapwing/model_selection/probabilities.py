@@ -20,9 +20,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
-from lapwing.classes.voting import predict_codes
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable

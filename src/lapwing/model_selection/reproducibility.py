@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import coded_columns, predict_codes
 from lapwing.classes.volumes import prior_offsets
-from lapwing.classes.voting import coded_columns, predict_codes
 from lapwing.estimators.prepared import Prepared, Refits, relabeled
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, known_sizes

@@ -24,9 +24,9 @@ from sklearn.utils.validation import _num_samples
 
 from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
+from lapwing.classes.label_checks import check_labels
 from lapwing.classes.labels import as_targets, read_known
 from lapwing.classes.markers import is_auto, missing_mask, read_column, unlabeled_mask
-from lapwing.classes.slips import check_labels
 from lapwing.estimators.template import only_labeled
 from lapwing.model_selection.splitters import LabeledKFold, LabeledStratifiedKFold, read_labels
 

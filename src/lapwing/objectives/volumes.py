@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.graphs.base import CSR
 from lapwing.linalg import column_dot
 from lapwing.problem import Problem

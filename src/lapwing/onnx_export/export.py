@@ -20,7 +20,7 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._version import __version__
-from lapwing.classes.voting import vote_matrix
+from lapwing.classes.decoding import vote_matrix
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
 from lapwing.onnx_export.steps import Builder, Columns, OnnxExportError, apply_step, text_columns

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from lapwing._host.modules import require
-from lapwing.classes.voting import as_columns, n_columns, of_each_class
+from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
     MARKERS,
     PALE,

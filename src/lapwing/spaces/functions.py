@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import Array
 from lapwing._rows import blocks_of, is_rows
-from lapwing.classes.voting import class_pairs, votes
+from lapwing.classes.decoding import class_pairs, votes
 from lapwing.kernels import Kernel
 
 # Of the sum of the terms' sizes: what the order of sums and an eigensolver leave open. Scores of

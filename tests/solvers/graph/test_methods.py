@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lapwing.classes.voting import electing
+from lapwing.classes.decoding import electing
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.base import Status

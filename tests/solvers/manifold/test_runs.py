@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
 from lapwing.objectives.manifold import State
 from lapwing.solvers import Status, dual, newton, pcg

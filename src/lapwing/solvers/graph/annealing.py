@@ -236,7 +236,7 @@ def _balanced(
 SOFTNESS = (SOFTEST, 0.3)  # at the coarsest and at the finest scale
 _MIDDLE_FROM = 2
 _HELD_FROM = 3
-_SAME = 1e-3  # part of the points: courses that differ in fewer end alike
+_SAME = 1e-3  # part of the points: runs that differ in fewer end alike
 _TRUST = 0.8  # in the volumes that were reached: a class may be hidden behind its neighbours
 
 Credible = Callable[[Sequence[Array]], int]

@@ -64,7 +64,7 @@ from lapwing.solvers.graph.partition import Partition, PriorEvidence, assigned, 
 from lapwing.solvers.graph.refine import refine
 
 _CONTRASTS = (0.3, 0.45, 0.6, 0.75, 0.85, 0.92)
-_REPAIRED = 2  # courses
+_REPAIRED = 2  # runs
 _OBEDIENT_FROM = (2, 4)
 _CONTRADICTED = 2  # labels: one alone may lie at a boundary
 _WALKS = (10, 6, 4, 2)  # steps; from 40 on, as for answers of other methods, it is no better
@@ -84,10 +84,10 @@ def flow(problem: VolumeProblem) -> Partition:
     mended = list(chain.from_iterable(side_by_side(problem, apply_moves, chosen)))
     best = best_runs(mended, credible, 1)[0]
     last, prior_evidence = best, None
-    if problem.exact:  # else harmonic functions are among the courses, labels in what is credible
+    if problem.exact:  # else harmonic functions are among the runs, labels in what is credible
         last = _sharpened(_obedient(best))
         prior_evidence, last = _prior_evidence(last, reach, left_out)
-    # Once each: courses that are mended go on from others.
+    # Once each: runs that are mended go on from others.
     followed = {id(each): each for c in (*runs, *mended, last) for each in c.traces}
     traces = followed.values()
     n_iter += scales.n_iter + left_out.n_iter + sum(trace.n_iter for trace in traces)

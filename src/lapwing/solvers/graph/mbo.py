@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import electing
+from lapwing.classes.decoding import electing
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved

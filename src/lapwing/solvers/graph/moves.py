@@ -41,7 +41,7 @@ _SWAP_ROUNDS = 4
 
 
 def apply_moves(run: Run) -> list[Run]:
-    """The partition of a course with what is wrong with it mended.
+    """Apply the moves to the partition of a run.
 
     Where volumes are not known and a class was grown anew, also without that: the objective alone
     would give a class half of a larger one, for it holds volumes near the prior more strongly than

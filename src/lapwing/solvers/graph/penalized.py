@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.classes.voting import of_each_class
+from lapwing.classes.decoding import of_each_class
 
 # Beyond so many observations a coordinate, leaving all of them out would take longer than the fit.
 _FEW = 500

@@ -35,9 +35,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing._arrays import Array
+from lapwing.classes.decoding import electing
 from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
-from lapwing.classes.voting import electing
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.moves import (

@@ -25,7 +25,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing.classes.voting import class_pairs, n_columns, posteriors, votes
+from lapwing.classes.decoding import class_pairs, n_columns, posteriors, votes
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Status

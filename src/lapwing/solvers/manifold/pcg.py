@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.classes.voting import predict_codes
+from lapwing.classes.decoding import predict_codes
 from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on

@@ -134,7 +134,7 @@ def test_a_partition_that_two_courses_found_is_mended_once() -> None:
 
 
 def having(run: Run, changed: int) -> Run:
-    """The same course, but some points without a label have another class."""
+    """The same run, but some points without a label have another class."""
     scores = run.reached.scores.copy()
     rows = run.problem.free[:changed]
     scores[rows] = np.roll(scores[rows], 1, axis=1)
