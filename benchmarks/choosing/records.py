@@ -16,7 +16,7 @@ from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
-from lapwing.model_selection.reproducibility import call_witness
+from lapwing.model_selection.reproducibility import fit_predictive_check
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,10 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     candidates = default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
-        witness = call_witness(candidates, *given)
-        tries = [try_out(candidate, *given, effort, witness=witness) for candidate in candidates]
+        check = fit_predictive_check(candidates, *given)
+        tries = [
+            try_out(candidate, *given, effort, predictive_check=check) for candidate in candidates
+        ]
     for candidate, tried in zip(candidates, tries, strict=True):
         evidence = tried.evidence
         found.append(

@@ -27,8 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import Landmarks, LapERLSClassifier, LapSVC
-from lapwing._app import console, fitting, forecast, workflow
-from lapwing._app import console as saying
+from lapwing._app import choosing, console, fitting, forecast, workflow
 from lapwing._app import requests as fit_requests
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS, find_method
@@ -760,7 +759,7 @@ def test_a_fit_is_forecast_for_all_its_classes(
 
     request = SimpleNamespace(chosen=SimpleNamespace(regression=regression, forecast=note))
     told: Any = (table, request)
-    assert saying.seconds(*told) == 7
+    assert choosing.seconds(*told) == 7
     assert sizes == [FitSize(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
 
 
@@ -1117,7 +1116,7 @@ def test_names_are_neither_markup_nor_escapes(hostile: Path, main: Main, tmp_pat
 
 
 def test_json_holds_no_control_character_of_terminals() -> None:
-    text = saying.json_text({"a\x9b": "\x7f\x1bé"})
+    text = console.json_text({"a\x9b": "\x7f\x1bé"})
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
     assert json.loads(text) == {"a\x9b": "\x7f\x1bé"}
 

@@ -676,8 +676,8 @@ def test_one_next_step(changes: dict[str, Any], expected: str) -> None:
 def test_every_point_says_what_it_is(two_moons: Any) -> None:
     fit, truth = two_moons
     data = collect(fit, truth=truth)
-    html = render(data)
-    drawn = html.partition('<figure id="map">')[2].partition("</figure>")[0]
+    page = render(data)
+    drawn = page.partition('<figure id="map">')[2].partition("</figure>")[0]
     names = re.findall(r'<tspan class="who" x="360">row (\d+)</tspan>', drawn)
     assert sorted(map(int, names)) == list(range(1, 121))
     # The keyboard stops at the listed ones alone.

@@ -5,7 +5,6 @@ Every loop over rows takes several turns here.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,9 @@ C = 3
 
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = partial(_arrays.row_blocks, budget=3 * 8 * N)
+    def few(n: int, row_bytes: int, budget: int = 0) -> Any:
+        return _arrays.row_blocks(n, row_bytes, budget=3 * 8 * N)
+
     for module in ("spaces.full", "spaces.systems"):
         monkeypatch.setattr(f"lapwing.{module}.row_blocks", few)
     monkeypatch.setattr("lapwing.spaces.systems.BLOCK_BYTES", 3 * 8 * N)

@@ -42,7 +42,7 @@ from lapwing.model_selection.candidates import (
     with_sizes,
 )
 from lapwing.model_selection.evidence import Effort, Evidence, TrialResult, try_out
-from lapwing.model_selection.reproducibility import call_witness
+from lapwing.model_selection.reproducibility import fit_predictive_check
 from lapwing.model_selection.verdicts import TIE_DIGITS, Setting, caveats, finds_nothing, verdict
 from lapwing.problem import value_order
 
@@ -463,7 +463,7 @@ def _try_all(
     errors: dict[str, Exception] = {}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LapwingWarning)
-        predictive_check = call_witness(candidates, *data)
+        predictive_check = fit_predictive_check(candidates, *data)
         for one, effort in sorted(
             zip(candidates, efforts, strict=True), key=lambda pair: fits_again(pair[0])
         ):

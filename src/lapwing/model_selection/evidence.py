@@ -159,8 +159,8 @@ def try_out(
 ) -> TrialResult:
     """Gather the evidence of a candidate; all of it stands on one preparation of the points.
 
-    Its answer is not asked to be repeated, nor is the witness asked, where its estimated error
-    would be above the bar even if no row changed. Sizes of the classes that are known weigh what
+    Neither the reproducibility of its answer nor the predictive check is computed where its
+    estimated error would be above the bar even if no row changed. Sizes of the classes that are known weigh what
     is missed, see `lapwing.model_selection.candidates`.
     """
     begun = time.perf_counter()
@@ -222,7 +222,7 @@ def look(
     bar : float, default=inf
         As in `try_out`.
     against : callable (seed) -> float, optional
-        What a witness says against the answer.
+        What the predictive check says against the answer.
     sizes : ndarray of shape (n_classes,), optional
         Parts of the classes, where they are known.
     """

@@ -382,7 +382,7 @@ def start(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Trial:
 
 @dataclass(frozen=True, eq=False)
 class PredictiveCheck:
-    """The labels alone.
+    """Check of an answer against a fit to the labels alone.
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ class PredictiveCheck:
     trial: Trial
 
     def against(self, codes: Array, seed: int) -> float:
-        """Share of the rows by which the witness contradicts an answer more than a right one.
+        """Share of the rows by which the check contradicts an answer more than a right one.
 
         In the mean over the classes of the answer, beyond one standard deviation of what chance
         draws; 0 where nothing speaks against it.
@@ -424,10 +424,10 @@ class PredictiveCheck:
         return np.asarray(np.where(there, each, 0.0).sum(axis=1)[count > 0] / count[count > 0])
 
 
-def call_witness(
+def fit_predictive_check(
     candidates: Sequence[Candidate], X: Any, y: Any, sample_weight: Any
 ) -> PredictiveCheck | None:
-    """The first candidate of the labels alone; None without one, or if it cannot be fitted."""
+    """Fit the first candidate of the labels alone; None without one, or if that fails."""
     for candidate in candidates:
         if candidate.assumption == LABELS_ALONE:
             try:

@@ -152,7 +152,7 @@ def test_the_most_credible_of_what_was_mended_is_kept_and_nothing_told_twice(
         seen.extend(found)
         return found
 
-    monkeypatch.setattr(flow_module, "repaired", watched)
+    monkeypatch.setattr(flow_module, "apply_moves", watched)
     partition = PARTITIONS["flow"].solve(problem)
     left_out = count_left_out(problem, first_codes(problem, reach_of(problem)[0]))
     best = most_credible(problem, [run.codes for run in seen], left_out)
@@ -185,8 +185,8 @@ def test_a_class_grown_anew_is_kept_beside_the_same_without_it(
         return found
 
     monkeypatch.setattr(repairs_module, "descend", lowered)
-    monkeypatch.setattr(repairs_module, "regrown", lambda *_: None if grown else codes)
-    monkeypatch.setattr(repairs_module, "renamed", lambda *_: None)
+    monkeypatch.setattr(repairs_module, "regrow", lambda *_: None if grown else codes)
+    monkeypatch.setattr(repairs_module, "relabelled", lambda *_: None)
     found = apply_moves(begin)
     assert found[0].reached is grown[0]
     assert [run.regrow for run in found] == ([True] if exact else [True, False])

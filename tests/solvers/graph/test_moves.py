@@ -103,7 +103,7 @@ def test_names_are_judged_by_volumes_that_are_held_as_well(monkeypatch: pytest.M
         asked.append(stage)
         return relabelled(problem, shares, stage)
 
-    monkeypatch.setattr("lapwing.solvers.graph.moves.renamed", watched)
+    monkeypatch.setattr("lapwing.solvers.graph.moves.relabelled", watched)
     (found,) = apply_moves(run)
     assert (found.codes != codes).mean() < 0.02
     assert asked

@@ -12,7 +12,7 @@ from lapwing import S3VC, LapSVC
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
-from lapwing.model_selection.reproducibility import PredictiveCheck, call_witness
+from lapwing.model_selection.reproducibility import PredictiveCheck, fit_predictive_check
 
 SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
 GAP = Candidate("gap", S3VC(), CLUSTERS)
@@ -32,7 +32,7 @@ def crossed(n: int = 120, n_labels: int = 3) -> tuple[Any, Any, Any, Any]:
 
 
 def predictive_check(X: Any, y: Any) -> PredictiveCheck:
-    found = call_witness([GAP, SVM], X, y, None)
+    found = fit_predictive_check([GAP, SVM], X, y, None)
     assert found is not None
     return found
 
@@ -73,10 +73,10 @@ def test_rows_that_are_left_out_of_the_fit_do_not_count() -> None:
     weights = np.ones(len(y))
     gone = np.flatnonzero(y == 0)[0]
     weights[gone] = 0
-    found = call_witness([SVM], X, y, weights)
+    found = fit_predictive_check([SVM], X, y, weights)
     assert found is not None
     kept = np.arange(len(y)) != gone
-    without = call_witness([SVM], X[kept], y[kept], weights[kept])
+    without = fit_predictive_check([SVM], X[kept], y[kept], weights[kept])
     assert without is not None
     # Whatever the answer of the row is.
     for code in (-1, 0, 1):
@@ -99,13 +99,13 @@ def test_nothing_is_said_where_the_draws_take_every_row() -> None:
 
 def test_without_labels_alone_there_is_none() -> None:
     X, y, _, _ = crossed()
-    assert call_witness([GAP], X, y, None) is None
+    assert fit_predictive_check([GAP], X, y, None) is None
 
 
 def test_labels_alone_that_cannot_be_fitted_are_told_by_compare() -> None:
     X, y, _, _ = crossed()
     broken = Candidate("broken", LapSVC(gamma_A=-1, gamma_I=0), LABELS_ALONE)
-    assert call_witness([broken], X, y, None) is None
+    assert fit_predictive_check([broken], X, y, None) is None
 
 
 def test_compare_asks_it_of_every_candidate() -> None:
