@@ -160,8 +160,8 @@ def try_out(
     """Gather the evidence of a candidate; all of it stands on one preparation of the points.
 
     Neither the reproducibility of its answer nor the predictive check is computed where its
-    estimated error would be above the bar even if no row changed. Sizes of the classes that are known weigh what
-    is missed, see `lapwing.model_selection.candidates`.
+    estimated error would be above the bar even if no row changed. Sizes of the classes that are
+    known weigh what is missed, see `lapwing.model_selection.candidates`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
