@@ -76,10 +76,10 @@ EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "S3VC, rest": (S3VC(C=5.0, multi_class="ovr"), {"C": 2.0, "method": "continuation"}),
     "S3VC, landmarks": (S3VC(C=5.0, space=Landmarks(30)), {"C": 2.0, "method": "gradient"}),
     "S3VC, linear": (S3VC("linear", C=5.0), {"C": 2.0, "unlabeled_loss": "gaussian", "s": 1.0}),
-    "LapESVC": (LapESVC(), {"C": 2.0, "lam": 5.0, "mu": 3.0, "epsilon": 0.1}),
+    "LapESVC": (LapESVC(), {"C": 2.0, "lam": 50.0, "mu": 3.0, "epsilon": 0.1}),
     "LapESVR": (LapESVR(), {"C": 2.0, "lam": 50.0, "mu": 0.3, "epsilon": 0.1}),
     "LapESVR, landmarks": (LapESVR(space=Landmarks(30)), {"C": 2.0, "lam": 50.0, "mu": 0.3}),
-    "LapERLSClassifier": (LapERLSClassifier(), {"C": 2.0, "lam": 5.0, "mu": 3.0}),
+    "LapERLSClassifier": (LapERLSClassifier(), {"C": 2.0, "lam": 50.0, "mu": 3.0}),
     "LapERLSClassifierCV": (
         LapERLSClassifierCV(gammas=["scale"], graphs=[KNNGraph(5), KNNGraph(5, power=1)]),
         {"Cs": [2.0], "lams": [50.0], "mus": [0.0, 3.0]},
@@ -103,10 +103,10 @@ every_example = pytest.mark.parametrize("name", EXAMPLES)
 def data_for(estimator: Any) -> tuple[Any, Any, Any, Any]:
     """Points, two sets of labels for them, and weights that are not 0."""
     if is_classifier(estimator):
-        X, y, truth = labeled_clusters(N_CLASSES, n=48, n_labels=5)
+        X, y, truth = labeled_clusters(N_CLASSES, n=60, n_labels=5)
         other = np.full_like(y, -1)
     else:
-        X, y, truth = labeled_curve(n=45)
+        X, y, truth = labeled_curve()
         other = np.full_like(y, np.nan)
     X[11] = X[10]  # one vertex of two rows
     rows = np.random.default_rng(5).permutation(len(y))[:24]
