@@ -86,6 +86,21 @@ def test_skipped_lines_are_of_csv_files(tmp_path: Path) -> None:
         read_table(tmp_path / "t.npz", ReadOptions(label="y", skip_lines=1))
 
 
+def test_the_user_says_what_separates_the_cells(tmp_path: Path) -> None:
+    """More commas than semicolons in the names: they are read as the separators."""
+    names = "id;length, in mm, wet;width, in mm, wet;kind\n"
+    text = names + ROWS.replace(",", ";")
+    with pytest.raises(ValueError, match="no column 'kind'"):
+        read_table(written(tmp_path, text), ReadOptions(label="kind"))
+    found = read_table(written(tmp_path, text), ReadOptions(label="kind", id="id", separator=";"))
+    assert found.feature_names == ("length, in mm, wet", "width, in mm, wet")
+    with pytest.raises(ValueError, match=r"--separator '#' is none of auto, ,, ;, \|, tab"):
+        ReadOptions(separator="#")
+    np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([1, 2, -1, -1]))
+    with pytest.raises(ValueError, match=r"t\.npz: --separator is about CSV files\. Leave it out"):
+        read_table(tmp_path / "t.npz", ReadOptions(label="y", separator=";"))
+
+
 def test_formulas_of_a_text_are_the_text(tmp_path: Path) -> None:
     lines = [
         f'="r{i}",="{i}.25","=""00{i % 3}""",="{"ab"[i % 2] if i < 6 else ""}"' for i in range(9)

@@ -188,6 +188,12 @@ class TableRequest:
         panel=TABLE,
         limits=(0, None),
     )
+    separator: str = option(
+        "auto",
+        help="What stands between the cells of a CSV file: auto (found), a comma, a semicolon, | "
+        "or tab.",
+        panel=TABLE,
+    )
     quiet: bool = option(
         False, help="Show no progress and no summary.", panel=SAY, short="-q", side=True
     )
@@ -230,7 +236,11 @@ class TableRequest:
     def read_options(self) -> ReadOptions:
         """How the table is read."""
         return ReadOptions(
-            id=self.id_column, decimal=self.decimal, sheet=self.sheet, skip_lines=self.skip_lines
+            id=self.id_column,
+            decimal=self.decimal,
+            sheet=self.sheet,
+            skip_lines=self.skip_lines,
+            separator=self.separator,
         )
 
     @classmethod
@@ -332,6 +342,7 @@ class LabeledRequest(TableRequest):
             dates=self.dates,
             sheet=self.sheet,
             skip_lines=self.skip_lines,
+            separator=self.separator,
         )
 
     @property

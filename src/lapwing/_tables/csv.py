@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from lapwing._tables.cells import Cells, as_text, keeps_its_spelling, plain_number
 from lapwing._tables.columns import ColumnRoles, RawColumns, Selection
 from lapwing._tables.inference import file_evidence, fractions_of
-from lapwing._tables.options import Dialect, ReadOptions
+from lapwing._tables.options import SEPARATORS, Dialect, ReadOptions
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
 
@@ -118,12 +118,12 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     encoding = find_encoding(source, utf8_only=options.strict)
     with source.open() as opened:
         marked = opened.read(3) == codecs.BOM_UTF8
-    told, first, filled = "", options.skip_lines or 0, []
+    told, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
             said = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
             if said is not None:
-                told = said[1]
+                told = told or said[1]
             elif before >= first and line.strip(_EMPTY):
                 filled.append((before, line))
                 if len(filled) == _LOOK:

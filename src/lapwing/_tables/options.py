@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 DECIMALS = ("auto", ".", ",")
 DATE_ORDERS = ("auto", "day", "month")
+SEPARATORS = {"auto": "", ",": ",", ";": ";", "|": "|", "tab": "\t"}
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class ReadOptions:
         The sheet of a spreadsheet; None means the first that holds something.
     skip_lines : int or None
         Lines of a CSV file above the names of its columns; None finds them.
+    separator : {'auto', ',', ';', '|', 'tab'}
+        What stands between the cells of a CSV file; 'auto' finds it.
     rows : tuple of int, or None
         Of a Parquet file, the first row that is read and how many; None means all.
     columns : tuple of str
@@ -83,6 +86,7 @@ class ReadOptions:
     dates: str = "auto"
     sheet: str | None = None
     skip_lines: int | None = None
+    separator: str = "auto"
     rows: tuple[int, int] | None = None
     columns: tuple[str, ...] = ()
 
@@ -91,6 +95,7 @@ class ReadOptions:
         for name, value, known in (
             ("--decimal", self.decimal, DECIMALS),
             ("--dates", self.dates, DATE_ORDERS),
+            ("--separator", self.separator, tuple(SEPARATORS)),
         ):
             if value not in known:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}.")

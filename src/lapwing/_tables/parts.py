@@ -158,6 +158,8 @@ def _read_one(source: Source, selection: Selection) -> Part:
             f"{source}: --skip-lines is about CSV files. Leave it out: spreadsheets are read from "
             "the row of the names on, and other formats have no lines above it."
         )
+    if selection.options.separator != "auto" and reader is not read_csv:
+        raise ValueError(f"{source}: --separator is about CSV files. Leave it out.")
     part = reader(source, selection)
     if isinstance(part, RawColumns) and not selection.options.strict:
         return take_out_units(part)
