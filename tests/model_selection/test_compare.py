@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import S3VC, FewLabelClassifier, LapERLSClassifier, LapESVC, LapRLSRegressor, LapSVC
+from lapwing.classes.label_checks import look_like_quantities
 from lapwing.datasets import mask_labels
 from lapwing.exceptions import FeatureScaleWarning, LapwingWarning
 from lapwing.model_selection import (
@@ -856,3 +857,29 @@ def test_what_was_not_compared_is_not_said_to_be_of_no_help() -> None:
     said = verdict([alone(), row(error=0.2)], asked)
     assert "do not help" not in said
     assert "not compared: S3VC()." in said
+
+
+def test_numbers_to_predict_are_no_classes() -> None:
+    """A comparison would fit each of forty classes, for minutes and to no use."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((90, 3)), np.full(90, np.nan)
+    y[:40] = rng.permutation(300)[:40]
+    message = r"y holds 40 different whole numbers in 40 labels.*such as LapRLSRegressor"
+    for run in (compare, FewLabelClassifier().fit):
+        with pytest.raises(ValueError, match=message):
+            run(X, y)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "n_labeled", "quantities"),
+    [
+        (range(9), 9, False),  # few: grades
+        (range(1, 41), 40, False),  # codes of many classes
+        (range(0, 400, 10), 40, True),
+        (range(0, 400, 10), 200, False),  # five rows of each
+        (range(500, 531), 100, True),  # many, and no codes from 0 or 1 on
+        (range(500, 530), 100, False),
+    ],
+)
+def test_quantities_differ_from_codes(numbers: range, n_labeled: int, quantities: bool) -> None:
+    assert look_like_quantities(list(numbers), n_labeled) is quantities

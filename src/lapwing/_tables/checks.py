@@ -19,6 +19,7 @@ from lapwing._tables.encoders import DateReading, NumberReading
 from lapwing._tables.input_errors import text_in_the_way
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
+    look_like_quantities,
     near_miss,
     nought_among_signs,
     usual_number,
@@ -50,7 +51,7 @@ class LabelAdvice:
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1
-_MANY_NUMBERS = 10
+_MANY_AMOUNTS = 10
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -304,9 +305,7 @@ def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
 def describe_quantities(labels: NDArray[Any]) -> str:
     """Say that labels look like quantities and not like classes; empty if they do not.
 
-    Quantities are seldom twice the same, and whole numbers lie in a range twice their number, as
-    codes of classes follow each other. Of many whole numbers it is enough that none is seen often
-    and that they are no codes from 0 or 1 on.
+    For whole numbers see `look_like_quantities`; others have a unit, and are seldom twice the same.
 
     Parameters
     ----------
@@ -315,18 +314,17 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     """
     names = sorted(set(map(str, labels.tolist())))
     n = len(names)
-    if n < _MANY_NUMBERS or 5 * n <= len(labels):
+    if n < _MANY_AMOUNTS or 5 * n <= len(labels):
         return ""
-    seldom, many = 2 * n > len(labels), n > 3 * _MANY_NUMBERS
     numbers = [plain_number(name) for name in names]
     whole = [number for number in numbers if number is not None and number % 1 == 0]
     if len(whole) == n:
-        spread = max(whole) - min(whole) >= 2 * n
-        codes = not spread and min(whole) in (0, 1)
-        found = (seldom and spread) or (many and not codes)
+        found = look_like_quantities(whole, len(labels))
         return f"the {len(labels)} labels are {n} different whole numbers" if found else ""
     amounts = [read_amount(name, ".") or read_amount(name, ",") for name in names]
-    found = seldom and all(one is not None and kind_of_unit(one.unit) for one in amounts)
+    found = 2 * n > len(labels) and all(
+        one is not None and kind_of_unit(one.unit) for one in amounts
+    )
     shown = f"the {len(labels)} labels are {n} different amounts, such as {names[0]!r}"
     return shown if found else ""
 

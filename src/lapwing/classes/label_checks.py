@@ -1,4 +1,4 @@
-"""Markers that cannot be meant: refused where the answer would be wrong, else told.
+"""Checks of labels: markers and numbers that cannot be meant are refused, others warned of.
 
 A fit on labels that are none, or on a class that is the marker, works and is wrong without a sign.
 What is refused has one cure in the message; what may be meant is a warning.
@@ -38,6 +38,7 @@ _META = (
     "marker: fit this estimator itself."
 )
 _DOMINANT, _FEW = 0.8, 0.1  # of the rows
+_MANY_NUMBERS = 10  # fewer different ones may be grades or scores
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
@@ -144,6 +145,44 @@ def label_warning(
             f"{counts.max()} rows are of class {label!r}. {_if_no_label(label, len(counts))}"
         )
     return None
+
+
+def look_like_quantities(numbers: Sequence[float], n_labeled: int) -> bool:
+    """Whether whole numbers as labels look like quantities and not like codes of classes.
+
+    Quantities are seldom twice the same, and lie in a range twice their number, as codes of classes
+    follow each other. Of many numbers it is enough that none is seen often and that they are no
+    codes from 0 or 1 on.
+
+    Parameters
+    ----------
+    numbers : sequence of float
+        Different labels.
+    n_labeled : int
+        Rows that have one.
+    """
+    n = len(numbers)
+    if n < _MANY_NUMBERS or 5 * n <= n_labeled:
+        return False
+    spread = max(numbers) - min(numbers) >= 2 * n
+    codes = not spread and min(numbers) in (0, 1)
+    return (2 * n > n_labeled and spread) or (n > 3 * _MANY_NUMBERS and not codes)
+
+
+def refuse_quantities(classes: Array, n_labeled: int) -> None:
+    """Refuse numbers to predict where classes are compared: a fit of each would take very long.
+
+    Raises
+    ------
+    ValueError
+        If the classes are whole numbers that look like quantities.
+    """
+    if classes.dtype.kind in "iuf" and look_like_quantities(classes.tolist(), n_labeled):
+        raise ValueError(
+            f"y holds {len(classes)} different whole numbers in {n_labeled} labels. To predict "
+            "numbers take a regression, such as LapRLSRegressor; if they are classes, write them "
+            "as texts."
+        )
 
 
 def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
