@@ -1,4 +1,4 @@
-"""What a fit is about: X and y, checked once and frozen.
+"""The problem of a fit: X and y, checked once and frozen.
 
 A *row* is a line of the user's X; a *vertex* is a point of the problem. They differ where rows
 repeat: equal rows are one vertex (with as many observations as labels), so that repeating a row

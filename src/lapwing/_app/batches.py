@@ -1,4 +1,4 @@
-"""Predictions for Parquet files that are read, answered and written a batch of rows at a time."""
+"""Prediction of Parquet files batch by batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = 100_000  # of a batch
 
 @dataclass(frozen=True)
 class Answered:
-    """What was predicted, in numbers.
+    """Counts of predicted rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which method to fit: `--method auto` of ``lapwing fit``, and ``lapwing compare``."""
+"""Choice of a method: `--method auto` of ``lapwing fit``, and ``lapwing compare``."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class MethodChoice:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What ``lapwing compare`` found.
+    """Result of ``lapwing compare``.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def effort_of(request: LearningRequest) -> Effort:
 
 
 def size_of(table: Table) -> FitSize:
-    """What the time of a comparison depends on."""
+    """Sizes that the time of a comparison depends on."""
     n, p = table.X.shape
     stored = table.X.nnz if is_sparse(table.X) else None
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))

@@ -1,4 +1,4 @@
-"""What the command line shows: text, tables of figures, progress. Needs rich.
+"""Output of the command line: text, tables of figures, progress. Needs rich.
 
 Names in a table are the user's. None is read as markup, and no terminal gets a control character.
 """
@@ -139,7 +139,7 @@ class _Stage:
 
 
 def describe_labelling(session: Any, request: LabelRequest) -> str:
-    """What is said when the page is open."""
+    """Describe the page to label on when it is open."""
     n = int(np.count_nonzero(session.history.codes >= 0))
     given = plural(n, "label") if n else "no label yet"
     unnamed = ""

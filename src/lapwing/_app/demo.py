@@ -30,7 +30,7 @@ _FitPredict = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 @dataclass(frozen=True)
 class MethodScore:
-    """What one method reached.
+    """Results of one method.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How much of a comparison of methods a fit can afford, and how long it will take.
+"""Budget of a comparison of methods: the evidence that its time allows.
 
 What is left out must not depend on the machine, or the same table would get other answers on
 another one: the times by which it is decided are those of a machine of reference.
@@ -35,7 +35,7 @@ _Forecaster: TypeAlias = Callable[[FitSize, Speed | None], Forecast]
 
 @dataclass(frozen=True)
 class Effort:
-    """What is asked of a comparison.
+    """Amount of evidence that a comparison gathers.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Rounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a comparison can afford.
+    """Amount of evidence that a comparison can afford.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""From a table to predictions: preprocessing, fit, answers."""
+"""Fit of a table: preprocessing, fit, answers, on one machine or a cluster."""
 
 from __future__ import annotations
 
@@ -400,7 +400,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Trust:
-    """What the sure answers of a fit are worth; see `lapwing.model_selection.sure_rows`.
+    """Precision of the sure answers of a fit; see `lapwing.model_selection.sure_rows`.
 
     Attributes
     ----------

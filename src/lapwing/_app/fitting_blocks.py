@@ -1,4 +1,4 @@
-"""A fit to Parquet files that are larger than what should be held: the features stay on disk.
+"""Fit to Parquet files that stay on disk.
 
 Labels and ids are read as ever. All other columns have to be numbers, none of them missing, and
 the method one that reads row blocks; else the table is read whole.

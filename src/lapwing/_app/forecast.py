@@ -1,4 +1,4 @@
-"""How much memory and time a fit will take, told before it starts.
+"""Forecast of the memory and time of a fit.
 
 A forecast is a function of the `FitSize` of a fit. Its constants were measured on single threads of
 two machines: times are right within a factor of about three, memory within one and a half.
@@ -57,7 +57,7 @@ REFERENCE = Speed(5e10, 4e10)
 
 @dataclass(frozen=True)
 class FitSize:
-    """What the cost of a fit depends on.
+    """Sizes that the cost of a fit depends on.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class FitSize:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit will take.
+    """Forecast of the memory and time of a fit.
 
     Attributes
     ----------

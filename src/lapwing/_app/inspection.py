@@ -1,4 +1,4 @@
-"""What a table is like before anything is fitted to it."""
+"""Inspection of a table before a fit."""
 
 from __future__ import annotations
 

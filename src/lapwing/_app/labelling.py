@@ -216,7 +216,7 @@ def _journal_path(journal: str | os.PathLike[str] | None, material: Material) ->
 
 
 def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
-    """What can be taken along: as `lapwing.report` and `lapwing.models.save_model` write it."""
+    """Return the downloads, as `lapwing.report` and `lapwing.models.save_model` write them."""
 
     def fit(session: Session) -> tuple[Pipeline, Table]:
         table = labeled(session)

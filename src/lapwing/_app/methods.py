@@ -1,4 +1,4 @@
-"""The estimators that the command line knows, by name: the one place that says what each is.
+"""Registry of the methods of the command line.
 
 Names, help, completion, ``lapwing info`` and the report's words are read off
 `COMMAND_METHODS`. A new estimator is one entry.
@@ -160,7 +160,7 @@ class CommandMethod:
 
 
 def _unrefined(estimator: Any) -> dict[str, Any]:
-    """What a twin must not do: refine its answer on the graph that it does without."""
+    """Parameters that a supervised twin must drop: it has no graph to refine its answer on."""
     return {"refine": None} if "refine" in estimator._get_param_names() else {}
 
 

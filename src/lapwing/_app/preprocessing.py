@@ -1,4 +1,4 @@
-"""What is done to a table's columns before the estimator sees them."""
+"""Preprocessing of a table's columns: imputation and scaling."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _HINTS = Hints("", "model.predict(X_new)")
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the page says of how a fit was made."""
+    """Description of the fit for the page."""
 
     seed: int | None
     command: str = ""

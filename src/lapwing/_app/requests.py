@@ -1,4 +1,4 @@
-"""What each verb is asked to do: its options, as one frozen value."""
+"""Requests: the options of each verb, as one frozen value."""
 
 from __future__ import annotations
 

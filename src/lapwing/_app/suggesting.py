@@ -1,4 +1,4 @@
-"""Which rows of a table to label next."""
+"""Suggestion of the rows of a table to label next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From requests to files: what the verbs of the command line do besides fitting."""
+"""Workflow of the verbs around a fit: reading, summaries, output files."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _describe_blocks(outcome: BlockOutcome) -> dict[str, Any]:
 
 
 def block_summary(outcome: BlockOutcome) -> dict[str, Any]:
-    """What `lapwing fit --json` prints of a fit whose points stayed on disk."""
+    """Summarise a fit whose points stayed on disk, for `lapwing fit --json`."""
     table = outcome.table
     return {
         "source": table.source,
@@ -122,7 +122,7 @@ def block_summary(outcome: BlockOutcome) -> dict[str, Any]:
 
 
 def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
-    """What `lapwing fit --json` prints of a fit; see `write_outputs`."""
+    """Summarise a fit, for `lapwing fit --json`; see `write_outputs`."""
     table, truth = outcome.table, figures.truth
     found: dict[str, Any] = {
         "source": table.source,
@@ -161,7 +161,7 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
 
 
 def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
-    """What `lapwing suggest --json` prints."""
+    """Summarise suggested rows, for `lapwing suggest --json`."""
     table, request = suggested.table, suggested.request
     return {
         "source": table.source,
@@ -180,7 +180,7 @@ def suggestion_summary(suggested: Suggestion) -> dict[str, Any]:
 
 
 def comparison_summary(compared: Compared) -> dict[str, Any]:
-    """What `lapwing compare --json` prints."""
+    """Summarise a comparison, for `lapwing compare --json`."""
     found = describe_comparison(compared.comparison)
     rows = zip(found["methods"], compared.comparison.table, compared.commands, strict=True)
     methods = [
@@ -261,7 +261,7 @@ def read_for(model: Model, request: PredictRequest) -> Table:
 
 
 def fitted_of(model: Model, request: PredictRequest) -> Fitted:
-    """What a model knows of the tables that it takes."""
+    """Return the columns that a model expects of a table."""
     try:
         return Fitted.from_info(model.info)
     except (KeyError, TypeError, ValueError) as error:

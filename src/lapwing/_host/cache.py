@@ -1,4 +1,4 @@
-"""Where finished stages of long computations are kept: `joblib.Memory`, as in scikit-learn."""
+"""Caches of long computations: `joblib.Memory`, as in scikit-learn."""
 
 from __future__ import annotations
 

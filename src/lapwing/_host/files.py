@@ -1,4 +1,4 @@
-"""Output files that are either whole or not there."""
+"""Output files that are written whole or not at all, and NumPy files."""
 
 from __future__ import annotations
 

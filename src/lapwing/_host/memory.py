@@ -1,4 +1,4 @@
-"""Memory: what is free, the error when a need is larger, and giving back what was freed."""
+"""Free memory, errors for larger needs, and memory given back."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _free_on_machine() -> int | None:
 
 
 def _free_in_process() -> int | None:
-    """What is left of the address space and of the data of the process, where these are limited."""
+    """Return what the limits of address space and data segment leave, where they are set."""
     try:
         import resource  # which Windows has not
 

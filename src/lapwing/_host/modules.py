@@ -1,4 +1,4 @@
-"""Late import of optional dependencies."""
+"""Late import of optional dependencies, and publication of public names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be sent to a terminal or put into a page: no control characters."""
+"""Text without control characters, for terminals and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line, however deep they are raised; and who called."""
+"""Warnings that point at the user's own line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labels as a sequence of steps, any of which can be taken back. Pure: nothing is changed."""
+"""History of the labels: a sequence of steps that can be undone. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal of the labels: lines of JSON, on the disk before anybody hears "saved".
+"""Journal of the labels: lines of JSON, on disk before a label counts as saved.
 
 Each line is one record, the first is the header. `Journal.append` returns when its line is on the
 disk. A line that was not finished, because the process was killed or the disk was full, was never
@@ -34,7 +34,7 @@ class JournalError(ValueError):
 
 
 class RawFile(Protocol):
-    """What a journal needs of its file: that of ``open(path, "r+b", buffering=0)``."""
+    """File operations of a journal: those of ``open(path, "r+b", buffering=0)``."""
 
     def read(self) -> bytes: ...
 
@@ -136,7 +136,7 @@ class Journal:
 
     @property
     def address(self) -> str:
-        """Where the page of this journal is, or was last; empty if it never was anywhere."""
+        """Return the last address of this journal's page; empty if there was none."""
         try:
             return self._address_file.read_text("ascii").strip()
         except (OSError, ValueError):

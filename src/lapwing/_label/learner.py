@@ -1,4 +1,4 @@
-"""The model while one labels: one graph and one factorisation, and answers to the labels as given.
+"""Model updates while labelling: one graph and one factorisation.
 
 The fit begins with two labels of its own, so that graph, eigenvectors, kernel and factorisation are
 there before anybody has labelled a row. `Learner.learn` gives the model the labels that there are
@@ -70,7 +70,7 @@ class SuspiciousLabel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the model says to the labels of a version. Others may read it while the model learns.
+    """Answers of the model to the labels of a version. Others may read it while the model learns.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Learner:
 
 @dataclass(frozen=True, eq=False)
 class PointGraph:
-    """What does not depend on labels: the graph's points. Any thread may read it.
+    """Graph of the points, which does not depend on labels. Any thread may read it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is labelled: the rows, as the model takes them and as people look at them."""
+"""The rows to label: as the model takes them and as people look at them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Material:
         return int(self.points.shape[0])
 
     def subject(self) -> dict[str, Any]:
-        """What a journal of these rows begins with: their number, and their ids or points."""
+        """Return the header of a journal of these rows: their number, and their ids or points."""
         digest = hashlib.sha256()
         if self.table.id_name is not None:
             digest.update("\0".join(map(str, self.table.ids.tolist())).encode("utf-8", "replace"))
@@ -269,7 +269,7 @@ def _is_there(path: Path) -> bool:
 
 
 def media_type(content: bytes) -> str | None:
-    """What kind of picture it is, by its first bytes; None for all else."""
+    """Return the type of a picture by its first bytes; None if it is none."""
     for start, kind in _MAGIC:
         if content.startswith(start):
             return kind

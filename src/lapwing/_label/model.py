@@ -1,4 +1,4 @@
-"""The model of a page to label on: it learns the newest labels in a thread of its own.
+"""Background model of a page: it learns the newest labels in a thread of its own.
 
 What takes longer than its answers (suggestions, doubts, the estimated error) is worked out in
 another, for the newest answers only.
@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 
 @dataclass(frozen=True)
 class SlowAnswers:
-    """What takes longer than the answers, of the version that it belongs to."""
+    """Slow answers (suggestions, suspicious labels, the error) of one version."""
 
     version: int = -1
     suggestions: tuple[int, ...] = ()
@@ -51,7 +51,7 @@ class Task:
 
 
 class ModelSnapshot(NamedTuple):
-    """What the model knew at one moment.
+    """Snapshot of the model.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Model:
 
     @property
     def point_graph(self) -> PointGraph:
-        """What does not depend on labels.
+        """Return the graph of the points.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Model:
 
     @property
     def learnt(self) -> ModelSnapshot:
-        """What it knows now."""
+        """Return the latest snapshot."""
         with self._changed:
             failure = (self._failure,) if self._failure else ()
             return ModelSnapshot(
@@ -231,7 +231,7 @@ class Model:
             self._failure = f"The error could not be estimated: {error}"
 
     def _remarks(self, answers: Answers, history: History) -> tuple[str, ...]:
-        """What the user should know of these answers."""
+        """Describe caveats of these answers."""
         found, labeled = list(answers.warnings), history.codes != NO_CODE
         given = np.unique(answers.codes[~labeled])
         if len(given) == 1 and np.count_nonzero(~labeled) > 1:

@@ -115,7 +115,7 @@ def application(
 
 
 class _Handlers:
-    """What is answered; the methods of the routes."""
+    """Handlers of the routes."""
 
     def __init__(
         self, session: Session, exports: Mapping[str, Callable[[Session], Export]]

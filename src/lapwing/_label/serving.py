@@ -1,4 +1,4 @@
-"""A server that runs beside whatever started it, and is closed by it."""
+"""Server thread of a page, and its downloads."""
 
 from __future__ import annotations
 

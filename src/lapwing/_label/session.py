@@ -1,4 +1,4 @@
-"""Labelling some rows: journal and history behind one lock, and a version that grows.
+"""Labelling session: journal and history behind one lock, with a version.
 
 A label is in the journal before it counts here. `lapwing._label.model` learns the labels, and
 `lapwing._label.view` says what the page shows of them.
@@ -101,11 +101,11 @@ class Session:
 
     @property
     def answers(self) -> Answers | None:
-        """What the model says; None as long as it says nothing."""
+        """Return the answers of the model; None before the first fit."""
         return self._model.learnt.answers
 
     def state(self) -> dict[str, Any]:
-        """All that the page shows but the map and the rows, as JSON has it."""
+        """Return the state for the page as JSON, without the map and the rows."""
         with self._lock:
             learnt = self._model.learnt
             moment = Moment(self._version, self._history, learnt, dict(self._curve))
@@ -146,7 +146,7 @@ class Session:
         return version, learnt.version, colours_of(given, learnt.answers, self._maps.shown)
 
     def rows(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """What people see of some rows.
+        """Return some rows as people see them.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What the page shows of a session, as JSON and bytes have it. Pure: nothing is changed."""
+"""The state of a session as JSON and bytes for the page. Pure: nothing is changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Moment(NamedTuple):
 
 
 def state_of(moment: Moment, material: Material) -> dict[str, Any]:
-    """What the page shows of the labels and the model."""
+    """Return the state of the labels and the model for the page."""
     history, answers, advice = moment.history, moment.learnt.answers, moment.learnt.advice
     classes, estimate = history.classes, advice.estimate
     n_labeled = int(np.count_nonzero(history.codes >= 0))
@@ -83,7 +83,7 @@ def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[
 def rows_of(
     rows: Sequence[int], material: Material, history: History, answers: Answers | None
 ) -> list[dict[str, Any]]:
-    """What people see of some rows."""
+    """Return some rows as people see them."""
     classes = history.classes
     return [
         {

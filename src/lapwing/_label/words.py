@@ -1,4 +1,4 @@
-"""What the server refuses, in plain words."""
+"""Refusals of the server."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the report is made of: figures from arrays, pictures, the page's template and style."""
+"""Parts of the report: figures from arrays, pictures, the page's template and style."""

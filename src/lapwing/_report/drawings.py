@@ -1,4 +1,4 @@
-"""Which pictures a report has, and what they say to those who do not see them."""
+"""Pictures of the report, each with a description for those who do not see it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _draw_map(data: Any) -> str:
 
 
 def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tooltip]:
-    """What the points of the map say of themselves; the keyboard reaches those that are listed."""
+    """Return the tooltips of the map's points; the keyboard reaches those that are listed."""
     shown = data.rows["residuals"] if regression else data.rows["least"]
     listed = {row["row"] for row in shown}
     found = []

@@ -1,4 +1,4 @@
-"""What a reader should look at first: findings in words, the gravest first."""
+"""Findings in words for the head of the report, the gravest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words and numbers as the report prints them."""
+"""Text, numbers and templates of the report."""
 
 from __future__ import annotations
 

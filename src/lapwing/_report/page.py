@@ -56,7 +56,7 @@ _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
 
 
 class Fitted(Protocol):
-    """What `collect` reads of a fit; `lapwing._app.fitting.Outcome` is one."""
+    """Attributes of a fit that `collect` reads; `lapwing._app.fitting.Outcome` has them."""
 
     @property
     def table(self) -> Any:
@@ -68,7 +68,7 @@ class Fitted(Protocol):
 
     @property
     def points(self) -> Any:
-        """What the estimator was given, (n, d)."""
+        """Return the features that the estimator was given, (n, d)."""
 
     @property
     def vertex(self) -> Any:
@@ -104,11 +104,11 @@ class Fitted(Protocol):
 
     @property
     def request(self) -> Any:
-        """What was asked for: seed, command, hints, names of `truth` and `layout`."""
+        """Return the request: seed, command, hints, names of `truth` and `layout`."""
 
     @property
     def method(self) -> Any:
-        """What the method is: `advice`, `margin_note`, and the words of its `twin`."""
+        """Return the method: `advice`, `margin_note`, and the words of its `twin`."""
 
     @property
     def solver(self) -> str:
@@ -124,7 +124,7 @@ class Fitted(Protocol):
 
     @property
     def scaling(self) -> str:
-        """What was done to the columns, in words."""
+        """Describe the encoding of the columns in words."""
 
 
 @dataclass(frozen=True)

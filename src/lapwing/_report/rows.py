@@ -1,4 +1,4 @@
-"""What a fit says of its rows: class volumes, certainty, the twin, the truth."""
+"""Figures of the rows: class volumes, certainty, the twin, the truth."""
 
 from __future__ import annotations
 

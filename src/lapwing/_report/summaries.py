@@ -1,4 +1,4 @@
-"""The state of the graph and of the solver."""
+"""Summaries of a fit: its graph, its solver, and the figures of a regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map: where in the plane each row is drawn, and which rows are."""
+"""The map of the report: the place of each row in the plane, drawn as SVG."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _dense(X: Any) -> NDArray[Any]:
 
 
 class Tooltip(NamedTuple):
-    """What a point says of itself.
+    """Tooltip of a point.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What X is where it is not an array: rows that are read in blocks, and never all at once.
+"""The protocol of X on disk: rows that are read in blocks, and never all at once.
 
     shape, dtype     (n, d), and float32 or float64
     blocks(n_rows)   blocks of so many rows in order, the last one less: one pass over X
@@ -99,7 +99,7 @@ def all_of(X: Rows) -> Array:
 
 
 def key_of(X: Rows) -> Any:
-    """What tells points from others without reading them: files, their states, which rows.
+    """Identity of points without reading them: files, their states, which rows.
 
     Rows of a user's own are their own key, as they are pickled.
     """

@@ -1,4 +1,4 @@
-"""What may be given as X beside arrays, and which rows are made of it."""
+"""Formats of X beside arrays, and the rows that are made of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 
 
 def header_of(rows: Rows) -> Any:
-    """What scikit-learn counts and names the features by, without their values.
+    """Number and names of features, without their values.
 
     An empty frame where columns have names, as those of Parquet files do; else the rows.
     """

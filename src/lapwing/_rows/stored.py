@@ -102,13 +102,13 @@ class StoredRows(IndexedRows, ABC):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells these rows from others: the files as they are, and what is read of them."""
+        """Return the identity of these rows: the files as they are, and what is read of them."""
         states = sorted((str(path), *state) for path, state in self.files.states.items())
         return type(self).__name__, self.name, self.shape, self.dtype.str, states
 
     @property
     def name(self) -> str:
-        """What errors call the data."""
+        """Return the name of the data in error messages."""
         return self.files.name
 
     def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:

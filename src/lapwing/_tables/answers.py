@@ -1,4 +1,4 @@
-"""Labels that come back: a file of rows that the table has already, its label column filled in.
+"""Filled-in files: labels for rows that the table has already.
 
 ``lapwing fit --next`` writes such a file, and whoever has filled it in gives it behind the table's
 own files. Its labels belong to rows that are there; nothing else in it is learnt from.

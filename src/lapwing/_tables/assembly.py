@@ -236,7 +236,7 @@ def _insist(
 
 @dataclass(frozen=True)
 class _Read:
-    """What became of one column."""
+    """Describe the encoding of one column."""
 
     reading: Reading
     cells: Cells  # less those that are missing

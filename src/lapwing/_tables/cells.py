@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas, thousands, percent, currencies, units.
+"""Cells: numbers as people write them, units and dates.
 
 Locale libraries (babel, `locale`) read numbers of a locale that is known; here the notation itself
 has to be found from a column. skrub's ``ToFloat`` takes one notation for a whole table: with
@@ -251,7 +251,7 @@ def _parts_renamed(text: str) -> str:
 
 
 def kind_of_unit(unit: str) -> str:
-    """What a unit with the name of `unit_name` measures; empty if it is not known."""
+    """Return the quantity that a unit with the name of `unit_name` measures; empty if unknown."""
     kind = _KIND.get(unit, "")
     if kind or "/" not in unit:
         return kind

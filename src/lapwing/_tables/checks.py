@@ -1,4 +1,4 @@
-"""What is refused, and what is warned of, before a table is fitted."""
+"""Checks of a table before a fit: errors and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of a table are what; shared by the readers of all formats."""
+"""Roles of the columns of a table, for the readers of all formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMERIC, CATEGORICAL = "numeric", "categorical"
 
 @dataclass(frozen=True)
 class ColumnNote:
-    """What was done to a column, for the user.
+    """Note for the user about the encoding of a column.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Keys:
-    """What a file of answers calls its two columns.
+    """Names of the two columns of a file of answers.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class RawTable:
 
 @dataclass(frozen=True)
 class RawColumns:
-    """What a reader of a table hands over: columns of cells, of which nothing is made yet.
+    """Columns of cells as read from a file, before any inference.
 
     Attributes
     ----------

@@ -100,7 +100,7 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
 
 
 def _codec_of(layout: _Layout) -> str:
-    """What a file is written with that looks the same; UTF-16 gets the mark of its bytes' order."""
+    """Return the codec with which a file like it is written; UTF-16 gets a byte order mark."""
     known = {"cp1252": "cp1252", "utf-8-sig": "utf-8-sig" if layout.marked else "utf-8"}
     return known.get(layout.encoding, "utf-16")
 

@@ -1,4 +1,4 @@
-"""How the cells of a column become features: decided at the fit, kept with the model.
+"""Column encoders: from cells to features, fitted once and kept with the model.
 
 A reading looks at one row at a time, so that a row means the same in every file and company: what
 a new file's cells could otherwise mean is not asked again. Readings are plain values that JSON
@@ -83,7 +83,7 @@ class NumberReading:
         return amount.value if not amount.unit and self.unit not in _SHARES else None
 
     def describe(self) -> str:
-        """What is done, in words."""
+        """Describe the encoding in words."""
         words = ["numbers"]
         if self.decimal == ",":
             words.append("with decimal commas")
@@ -156,7 +156,7 @@ class DateReading:
         return np.datetime64(0, "us") + np.timedelta64(round(hours * 3.6e9), "us")
 
     def describe(self) -> str:
-        """What is done, in words."""
+        """Describe the encoding in words."""
         if self.order == dates.CLOCK:
             return "times of day, as places on a circle of 24 hours"
         words = {
@@ -204,7 +204,7 @@ class TextReading:
         return [column], None
 
     def describe(self) -> str:
-        """What is done, in words."""
+        """Describe the encoding in words."""
         if self.values:
             return (
                 f"text, one-hot encoded: its {len(self.values)} most frequent values and the rest"

@@ -1,4 +1,4 @@
-"""What a column is: numbers, dates, text of few values, or of no use. Decided here and only here.
+"""Type inference: whether a column is numbers, dates, text of few values, or of no use.
 
 skrub's ``Cleaner`` and ``TableVectorizer`` (0.11) were tried first on the table of
 ``tests/tables/test_messy.py``. They leave "1.234,56 €", "12,5 %" and "-" as text, read 03.04.2020
@@ -93,7 +93,7 @@ class Unusable:
 
 @dataclass(frozen=True)
 class ReadingDefaults:
-    """What is taken where a column allows two meanings.
+    """Defaults where a column allows two meanings.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def date_evidence(columns: Mapping[str, Cells]) -> str:
 
 
 def doubt_of(reading: Reading, cells: Cells) -> str:
-    """What else the cells of a column could mean, for the user; empty if nothing.
+    """Describe other meanings of the cells of a column; empty if there is none.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ def _mixed_marks(column: _Column) -> str:
 
 
 def fractions_of(cells: Cells) -> NDArray[np.float64]:
-    """What is behind the decimal mark of numbers that are written out in a column."""
+    """Return the digits behind the decimal mark of numbers that are written out in a column."""
     finite = cells.numbers[np.isfinite(cells.numbers) & (not cells.typed)]
     fractions: NDArray[np.float64] = finite % 1
     return fractions

@@ -1,4 +1,4 @@
-"""All that stands in the way of a fit, told at once and not one by one."""
+"""Collect input errors, and report them together."""
 
 from __future__ import annotations
 

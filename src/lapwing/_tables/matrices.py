@@ -1,4 +1,4 @@
-"""Readers of sparse matrices, and of files of labels beside a matrix."""
+"""Readers of NPY, NPZ, Matrix Market and svmlight files, and of files of labels."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 def usual_marker(labels: NDArray[Any]) -> str:
-    """What means "no label" in an array besides NaN: -1 among numbers, as in Python."""
+    """Return the markers for "no label" in an array besides NaN: -1 among numbers, as in Python."""
     return "-1" if labels.dtype.kind in "if" else ""
 
 

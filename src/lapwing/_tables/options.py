@@ -1,4 +1,4 @@
-"""How a user wants tables to be read: one frozen value."""
+"""Options of reading a table, and the notation of CSV files."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _load(source: Source, pl: Any, options: ReadOptions) -> Any:
 
 
 def _part(scan: Any, options: ReadOptions) -> Any:
-    """What is asked for of a file that is not read whole; missing columns are told elsewhere."""
+    """Select the wanted columns and rows; missing columns are reported elsewhere."""
     if options.columns:
         known = scan.collect_schema().names()
         scan = scan.select([name for name in options.columns if name in known])

@@ -1,4 +1,4 @@
-"""From files to parts of a table: each is read in its format, later ones by what the first has."""
+"""Parts of a table: each file in its format, later files by the columns of the first."""
 
 from __future__ import annotations
 

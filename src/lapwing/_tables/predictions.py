@@ -35,7 +35,7 @@ BATCH_FORMATS = (".csv", ".parquet")
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of n rows.
+    """Predictions of a model for n rows.
 
     Attributes
     ----------

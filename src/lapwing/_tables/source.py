@@ -1,4 +1,4 @@
-"""Where a table comes from: a file, a pipe or standard input."""
+"""Sources of tables: a file, a pipe or standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done to a table, column by column, in lines for the user."""
+"""Summary of the encoding of a table, column by column."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model knows of the tables that it takes.
+    """Columns that a model expects of a table.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Table:
         return isinstance(self.unlabeled, float)
 
     def describe(self) -> dict[str, Any]:
-        """What a model keeps of its table, as JSON has it; see `Fitted.from_info`."""
+        """Return the columns of the table as JSON for the model file; see `Fitted.from_info`."""
         return {
             "feature_names": list(self.feature_names),
             "kinds": list(self.kinds),
@@ -351,7 +351,7 @@ def _warn_of_odd_labels(
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:
-    """What means "no label" in a file if the user says nothing."""
+    """Return the default words for "no label" of a file."""
     # -1 is one only where a class is meant: as a number to be predicted it is one like others.
     return "" if options.regression else raw.default_marker
 

@@ -1,4 +1,4 @@
-"""Words in cells: those that stand there instead of a value, and how texts are shown."""
+"""Words for missing values, and texts shortened for messages."""
 
 from __future__ import annotations
 

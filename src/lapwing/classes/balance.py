@@ -1,4 +1,4 @@
-r"""Shares of the classes at every point that hold the volumes of the classes near a prior.
+r"""Soft assignment of points to classes whose volumes stay near a prior.
 
 Given values f, the shares q (rows that sum to one) that maximise
 

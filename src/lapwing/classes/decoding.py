@@ -1,4 +1,4 @@
-"""From scores to classes: the columns of classes, the class they elect, votes of pairs.
+"""Decoding: decision values to classes, for one-vs-rest columns and for pairs.
 
 Two classes take one column of scores, positive for the second, and more take one each: this is the
 only module that knows. One-vs-one has a column a pair of classes instead. The machine of a pair

@@ -111,7 +111,7 @@ def _refuse_wrapped_marker(classes: Array, counts: Array) -> None:
 def label_warning(
     classes: Array, counts: Array, n_unlabeled: int, found: tuple[Any, ...], marker: Any
 ) -> LapwingWarning | None:
-    """What may be wrong with how labels were read, or None; the parameters of `check_labels`."""
+    """Return a warning about how labels were read, or None; the parameters of `check_labels`."""
     if not n_unlabeled:
         return NothingUnlabeledWarning(
             f"No row of y is unlabelled (unlabeled={marker!r}), so nothing is learnt from "
@@ -186,7 +186,7 @@ def refuse_quantities(classes: Array, n_labeled: int) -> None:
 
 
 def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
-    """What may be wrong with the targets of a regression, or None."""
+    """Return a warning about the targets of a regression, or None."""
     if not labeled.all():
         return None
     usual = usual_number(targets)
@@ -202,7 +202,7 @@ def target_warning(targets: Array, labeled: Array) -> LapwingWarning | None:
 
 
 def nothing_unlabeled_warning(y: Array, marker: Any) -> LapwingWarning:
-    """What to tell where rows to label are asked for, and every row of y has a label."""
+    """Return the warning for a request of rows to label where every row has a label."""
     labels = list(dict.fromkeys(y.tolist()))
     texts = all(isinstance(label, str) for label in labels)
     alike = [label for label in labels if texts and _is_word(label, labels, marker)]
@@ -265,7 +265,7 @@ def _almost_equal(one: str, other: str) -> bool:
 
 
 def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
-    """What to do where no row is unlabelled: the most likely slip."""
+    """Say what to do where no row is unlabelled: the most likely slip."""
     labels = classes.tolist()
     alike = _look_alikes(classes, marker)
     if alike:
@@ -289,7 +289,7 @@ def _marker_hint(classes: Array, counts: Array, marker: Any) -> str:
 
 
 def _if_no_label(label: Any, n_classes: int) -> str:
-    """What to do if a class means no label: of two classes only one is left then."""
+    """Say what to do if a class means no label: of two classes only one is left then."""
     more = " and label rows of a second class" if n_classes == 2 else ""
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
 
@@ -301,7 +301,7 @@ def nought_among_signs(ranked: dict[Any, int]) -> bool:
 
 
 def words_for_none(labels: list[str]) -> list[str]:
-    """Those of all classes, as text, that look like "no label"."""
+    """Return the classes, as text, that look like "no label"."""
     return [label for label in labels if _is_word(label, labels, "")]
 
 

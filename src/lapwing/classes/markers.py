@@ -1,4 +1,4 @@
-"""y of any container, read as one array whose values are those that the user wrote."""
+"""y of any container as one array, and the markers of unlabelled rows."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def unlabeled_mask(y: Array, marker: Any) -> Array:
 
 
 def _missing_values(y: Array, mask: Array) -> tuple[Any, ...]:
-    """What missing values a column holds: None for those that are none, '' for empty texts."""
+    """Return the missing values of a column: None for those that are none, '' for empty texts."""
     if not mask.any():
         return ()
     empty = {isinstance(value, str) for value in y[mask]}

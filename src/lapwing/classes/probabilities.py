@@ -41,7 +41,7 @@ _COPIES = 4  # of the scores, that are alive while their rows are worked on
 
 
 class SharpnessPrior(NamedTuple):
-    """What is believed of the sharpness before a label is left out.
+    """Prior of the sharpness before a label is left out.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ LOW_DENSITY_PRIOR = SharpnessPrior(centre=0.0, slope=0.25, classes=0.25, spread=
 
 
 class Sharpness(NamedTuple):
-    """What scores are multiplied with before they become probabilities.
+    """Factor of the scores before they become probabilities.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Points shared out among a few classes of given volumes: an exact transport problem.
+"""Hard assignment of points to classes of given volumes: an exact transport problem.
 
 Find shares x_ik >= 0 with sum_k x_ik = w_i and sum_i x_ik = t_k that maximise
 sum_ik x_ik f_ik. Successive shortest paths (R. Ahuja, T. Magnanti and J. Orlin, "Network Flows",
@@ -169,7 +169,7 @@ def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
 
 
 class Plan:
-    """Who holds which points, and the cheapest move between every two classes.
+    """Ownership of points, and the cheapest move between every two classes.
 
     It is optimal for its own volumes at all times: no point would gain by moving at `offsets`.
 

@@ -1,4 +1,4 @@
-r"""Class volumes: decision values shifted so that classes get as many points as their prior says.
+r"""Class volumes and priors: decision values shifted so that classes have the sizes of a prior.
 
 With few labels a class may flood the others although the order of points *within* each column is
 right. Offsets g, one a class, move the boundaries only. They minimise

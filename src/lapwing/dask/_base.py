@@ -1,4 +1,4 @@
-"""What the estimators for clusters share: Dask collections in, Dask arrays out."""
+"""Base of the estimators for clusters: Dask collections in, Dask arrays out."""
 
 from __future__ import annotations
 
@@ -401,7 +401,7 @@ def _check_labeled(n: int, least: int) -> None:
 
 
 class _Piece(NamedTuple):
-    """What a chunk of X needs of y.
+    """Part of y that belongs to a chunk of X.
 
     Attributes
     ----------
@@ -418,7 +418,7 @@ class _Piece(NamedTuple):
 
 
 def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, y: Any) -> Any:
-    """What a task makes of each chunk of X that has labels, and of these."""
+    """Map a task over the chunks of X that have labels, and over their labels."""
     dask = require("dask", extra="dask", purpose="lapwing.dask")
     chunks = chunks_of(X, "X")
     sizes = _sizes(session, X, chunks)

@@ -1,4 +1,4 @@
-"""Anchor graph regularisation on a cluster: weights on the workers, sums at the client."""
+"""Anchor graphs and eigenfunctions on a cluster: weights on the workers, sums at the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""X of a cluster: Dask arrays and frames, read once into blocks of numbers."""
+"""X and y of a cluster: Dask arrays and frames, read once into blocks of numbers."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class Labels(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a chunk of y holds."""
+    """Summary of a chunk of y."""
 
     n: int
     rows: Array

@@ -37,7 +37,7 @@ _POINTS_PER_MEAN = 50
 
 
 class _EmbeddedOnCluster(OnCluster):
-    """What both engines do otherwise than for points in memory."""
+    """Overrides of both engines, where they differ from points in memory."""
 
     def arranged(self: Any, X: Points) -> tuple[Points, Callable[[RowBlocks], RowBlocks]]:
         # Each block of rows meets each other one: as few of them as there are threads.

@@ -91,7 +91,7 @@ class ClusterProblem:
 
 
 class OnCluster:
-    """What engines share; first among the bases, before the estimator."""
+    """Base of all engines; first among the bases, before the estimator."""
 
     def fit_points(self: Any, X: Points, y: Labels) -> RowBlocks:
         """Fit, set the attributes, and give the decision values of all points."""
@@ -154,7 +154,7 @@ class OnCluster:
 
 
 class ClassifierOnCluster(OnCluster):
-    """What engines of classifiers share."""
+    """Base of engines of classifiers."""
 
     _holds_prior = False
 

@@ -109,7 +109,7 @@ class Components:
 
 
 def _components(laplacian: ClusterLaplacian) -> Components:
-    """Those within each block first, then joined by the edges between blocks."""
+    """Find components within each block first, then join them by the edges between blocks."""
     W, session = laplacian.affinity, laplacian.affinity.session
     places = PerPart(list(range(len(W.parts))))
     own = W.map(_own_components, places, n_columns=1, dtype=np.int64)

@@ -310,7 +310,7 @@ def _weighted(edges: Edges, starts: Array, t: float | None) -> list[CSR]:
 
 
 def _piece(outgoing: list[CSR], i: int) -> CSR:
-    """What goes to a block, seen from there."""
+    """Return the edges to a block as they are seen from there: the transpose."""
     return sp.csr_array(outgoing[i].T)
 
 

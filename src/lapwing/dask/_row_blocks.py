@@ -1,4 +1,4 @@
-"""Matrices of a row a point, whose blocks of rows lie on the workers of a cluster.
+"""Matrices in row blocks that lie on the workers of a cluster.
 
 What the solvers ask of such a matrix is what they ask of an array: products with small matrices
 on the right, products of two of them that are small, sums, and a few rows. Only these small things
@@ -82,7 +82,7 @@ class RowBlocks:
         return self.session.total(self._each(task, *others))
 
     def collect(self, task: Callable[..., Any], *others: Any) -> list[Any]:
-        """What a task makes of each block, which has to be small; see `map`."""
+        """Map each block to a small result; see `map`."""
         return self.session.gather(self._each(task, *others))
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Work of one fit on a cluster: what is sent, what is summed, and how long an answer is waited for.
+"""Session of a fit on a cluster: transfers, sums and time limits.
 
 Everything large is a task whose inputs are tasks again, so that the scheduler computes it anew
 when a worker dies. Nothing is scattered: what `Client.scatter` sends has no such origin, and is

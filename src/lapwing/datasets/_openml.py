@@ -18,7 +18,7 @@ from lapwing.datasets._masking import group_classes
 
 @dataclass(frozen=True)
 class OpenMLSet:
-    """What is known of a set of digits on OpenML.
+    """Description of a set of digits on OpenML.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class OpenMLSet:
 
     @property
     def source(self) -> str:
-        """Where the set comes from."""
+        """Return the address of the set."""
         return f"OpenML data set {self.data_id}"
 
     def describe(self) -> str:

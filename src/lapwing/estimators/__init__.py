@@ -1,4 +1,4 @@
-"""Estimators: thin scikit-learn faces of the numerics."""
+"""Estimators: parameters, attributes and documentation in scikit-learn's conventions."""
 
 from lapwing.estimators.balanced import BalancedGraphClassifier
 from lapwing.estimators.baselines import AnchorGraphClassifier, EigenfunctionClassifier

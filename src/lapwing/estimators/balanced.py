@@ -48,7 +48,7 @@ _SAMPLED = 256  # points that the distance to neighbours is measured at
 
 @dataclass(frozen=True, eq=False)
 class GraphContext:
-    """What the points are parted and predicted on, whatever their labels.
+    """Graph and features of the points, independent of the labels.
 
     Attributes
     ----------

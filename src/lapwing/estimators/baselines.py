@@ -1,4 +1,4 @@
-"""Classification by anchor graph regularisation."""
+"""Baselines: anchor graph regularisation and eigenfunctions of densities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which solver fits a problem: the rule behind ``solver='auto'``."""
+"""Rules behind ``solver='auto'`` and early stopping."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Choice(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What ``solver_`` says."""
+        """Return the value of ``solver_``."""
         return self.solver if self.stopping is None else f"{self.solver} ({self.stopping})"
 
 

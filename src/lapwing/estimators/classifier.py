@@ -1,4 +1,4 @@
-"""What classifiers share: labels in, scores and labels out."""
+"""Base of classifiers: labels in, scores and labels out."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def check_classes(targets: Targets, problem: Problem) -> None:
 
 
 class SemiSupervisedClassifier(ClassifierMixin, SemiSupervisedEstimator):
-    """What classifiers share: labels in, scores and labels out."""
+    """Base of classifiers: labels in, scores and labels out."""
 
     # Which of the parameters that most classifiers have a final class has.
     _weighs_classes: ClassVar[bool] = True

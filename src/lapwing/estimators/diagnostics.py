@@ -453,7 +453,7 @@ def warn_descent_not_converged(n_iter: int, max_iter: int, optimality: float, to
 
 
 def _more(n_iter: int, max_iter: int) -> str:
-    """What to do about a tolerance that was not met; more iterations help only if all were used."""
+    """Say what to do about a missed tolerance; more iterations help only if all were used."""
     return "Raise max_iter or tol" if n_iter >= max_iter else "Raise tol"
 
 

@@ -1,4 +1,4 @@
-"""What the embedded regressions share: a function and virtual labels of a graph.
+"""Base of embedded regressions: a function and virtual labels of a graph.
 
 Problem -> graph and its eigenpairs -> space -> objective -> system -> solver -> attributes; no
 numerics live here. A final class says what its loss is.
@@ -348,7 +348,7 @@ class EmbeddedEstimator(SemiSupervisedEstimator):
         return plan, EMBEDDED_METHODS[loss.name, plan.solver]
 
     def _form(self, scaled_problem: ScaledProblem) -> tuple[ScaledProblem, PreparedSolver]:
-        """What takes memory and passes over the points."""
+        """Form the system of the kernel side, which takes memory and passes over the points."""
         plan, method = self._plan(scaled_problem)
         _LOG.info("the kernel side as %s: %s", plan.solver, plan.reason)
         if plan.stored:

@@ -1,4 +1,4 @@
-"""Laplacian embedded regularised least squares."""
+"""Laplacian embedded regression, with the squared and the epsilon-insensitive loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laplacian support vector machines."""
+"""Laplacian support vector machines and Laplacian regularised least squares."""
 
 from __future__ import annotations
 

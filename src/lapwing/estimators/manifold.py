@@ -1,4 +1,4 @@
-"""What all manifold-regularised estimators share: their objective and its solvers.
+"""Base of manifold-regularised estimators: their objective and its solvers.
 
 Problem -> space and graph -> objective -> solver -> attributes; no numerics live here. A final
 class says what its loss is, how it reads y, and which parameters it has.

@@ -142,7 +142,7 @@ class ChosenRefits(Refits):
 
     @classmethod
     def of_solution(cls, solution: PathSolution) -> ChosenRefits:
-        """Those of what a path chose."""
+        """Return the refits of the chosen member of a path."""
         told = {name: solution.attributes[name] for name in _TOLD}
         estimator, prepared = solution.estimator, solution.prepared
         return cls(estimator, prepared, estimator._refits(prepared), told)
@@ -197,7 +197,7 @@ class PathEstimator(Updatable):
 
     @abstractmethod
     def _of_setting(self, prepared: Prepared, params: Mapping[str, Any]) -> Prepared:
-        """What the plain estimator solves with these parameters."""
+        """Return the problem that the plain estimator solves with these parameters."""
 
     def _defaults(self) -> Mapping[str, Any]:
         """The plain estimator's, of parameters that are not in the default grid."""

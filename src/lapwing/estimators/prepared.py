@@ -1,4 +1,4 @@
-"""Stages of a fit, told to scikit-learn's callbacks."""
+"""Values passed between the stages of a fit, and the progress of the stages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tick: TypeAlias = Callable[[Attributes], bool]
 
 
 class Stages(Protocol):
-    """Who is told of the stages of a fit."""
+    """Listener to the stages of a fit."""
 
     def stage(self, name: str, max_steps: int | None = 0) -> AbstractContextManager[Tick]:
         """A stage of the fit, with at most max_steps steps (None: not known)."""
@@ -127,7 +127,7 @@ class WantedGraph(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What can be solved again where only labels, weights or parameters of the objective change.
+    """Prepared inputs of a fit, for solving again with other labels, weights or parameters.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What solving a prepared problem has found.
+    """Solution of a prepared problem.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What regressions share: missing targets are unlabelled, values are the answers."""
+"""Base of regressors: missing targets are unlabelled, values are the answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lapwing.problem import Problem
 
 
 class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
-    """What regressions share: missing targets are unlabelled, values are the answers."""
+    """Base of regressors: missing targets are unlabelled, values are the answers."""
 
     _regression = True
 

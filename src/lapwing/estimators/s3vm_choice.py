@@ -1,4 +1,4 @@
-"""What `S3VC` accepts: combinations of its parameters, its balance, weights of unlabelled rows."""
+"""Checks of `S3VC`: combinations of parameters, balance, weights of unlabelled rows."""
 
 from __future__ import annotations
 

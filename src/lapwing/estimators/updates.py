@@ -1,4 +1,4 @@
-"""Labels that come later: what a fit keeps for them, which rows to ask for, which to doubt.
+"""Updates of a fit: labels that come later, rows to ask for, suspicious labels.
 
 A fit with ``updatable=True`` keeps its `Refits`. `add_labels` is then the fit to the new labels,
 without a second graph, kernel or factorisation. No numerics live here.
@@ -25,7 +25,7 @@ from lapwing.graphs.design import design_of, most_telling
 
 @dataclass(frozen=True, eq=False)
 class UpdateState:
-    """What an updatable fit keeps.
+    """State that an updatable fit keeps.
 
     Attributes
     ----------

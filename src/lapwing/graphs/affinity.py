@@ -1,4 +1,4 @@
-"""Graphs that are known already: a matrix, or what a scikit-learn transformer makes."""
+"""Graphs of a given matrix or of a scikit-learn transformer."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def _forecast(scaled: _Scaled, k: int) -> None:
 
 
 class _Gathered:
-    """What was found for blocks of rows."""
+    """Neighbours found for blocks of rows."""
 
     def __init__(self, n: int, k: int) -> None:
         self.lengths, self.indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)

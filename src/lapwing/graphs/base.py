@@ -1,4 +1,4 @@
-"""What a graph recipe offers, and the checks that all recipes share.
+"""The protocol of graph recipes, and the checks that all recipes share.
 
 A recipe is a scikit-learn `BaseEstimator` that turns points into an affinity: the symmetric,
 non-negative, sparse matrix W of shape (n, n) with an empty diagonal. It also says which operator is

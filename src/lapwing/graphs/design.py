@@ -1,4 +1,4 @@
-r"""Which points say most about all others: greedy experimental design on a graph.
+r"""Greedy experimental design on a graph: the points that say most about all others.
 
 Values on the points with the prior precision L + delta of a graph are, on the span of the k
 smoothest eigenvectors, V z with z normal of variances 1 / (sigma_i + delta). A label with noise at

@@ -1,4 +1,4 @@
-"""Points whose squared distances leave the range of float64."""
+"""Check for points whose squared distances leave the range of float64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantiles of columns of numbers that are computed in passes and never held for all points.
+"""Streaming quantiles of columns.
 
 A pass counts the numbers in the cells between two bounds. Another collects those in the cells with
 the wanted ranks, if they are few, and sorts them. Of cells with many it looks for the least and the

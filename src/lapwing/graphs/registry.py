@@ -1,4 +1,4 @@
-"""Which graphs there are, and what users may give for ``graph=``."""
+"""Registry of graphs, the default graph, and the values of ``graph=``."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ def _scan(points: RowPoints, queries: Array, k: int) -> Array:
 
 
 class _Gathered:
-    """What was found for blocks of rows, as small as it can be kept."""
+    """Neighbours found for blocks of rows, in compact form."""
 
     def __init__(self, points: RowPoints, k: int) -> None:
         n = points.n

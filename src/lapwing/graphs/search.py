@@ -1,4 +1,4 @@
-"""Nearest neighbours by scikit-learn: the search that takes every metric and sparse points."""
+"""Exact nearest neighbours by scikit-learn, for every metric and sparse points, and their ties."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def _compute(
 
 
 class Limits(NamedTuple):
-    """What an iteration is given."""
+    """Bounds that steer an iteration."""
 
     upper: float  # bound of the norm of L
     tolerance: float  # of the lengths of residuals

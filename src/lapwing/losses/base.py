@@ -1,4 +1,4 @@
-"""What a loss on labelled or on unlabelled scores is; `lapwing.losses` says how to add one."""
+"""Protocols of losses on labelled and unlabelled scores; `lapwing.losses` says how to add one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 class TargetKind(StrEnum):
-    """What a loss compares scores with."""
+    """Kind of target that a loss compares scores with."""
 
     SIGNS = "signs"  # -1 or +1: for classes
     VALUES = "values"  # any number: for regressions

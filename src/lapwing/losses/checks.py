@@ -1,4 +1,4 @@
-"""Whether a loss is what it says: convex, with the derivatives and the breaks that it declares.
+"""Checks of a loss: convexity, derivatives and breaks.
 
 A wrong derivative or a break that is not named leads solvers astray without a word, so a loss that
 is not the library's own is compared with its differences on a few hundred scores before any work.

@@ -1,4 +1,4 @@
-"""The losses on labelled scores that the library brings; `lapwing.losses.base` says what one is."""
+"""Losses on labelled scores."""
 
 from __future__ import annotations
 

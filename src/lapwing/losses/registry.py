@@ -1,4 +1,4 @@
-"""Which losses there are by name, and what users may give for ``loss=`` and ``unlabeled_loss=``.
+"""Registry of losses, and the values of ``loss=`` and ``unlabeled_loss=``.
 
 A new loss is one class and one line here; names, messages, docstrings and shared tests follow.
 `lapwing.losses` says what the class is to declare.
@@ -129,6 +129,6 @@ def _wanted(names: tuple[str, ...], kind: str) -> str:
 
 
 def _called(loss: Any, kind: type) -> str:
-    """What to do with a class that should have been an object."""
+    """Say how to pass a class that should have been an object."""
     of_kind = isinstance(loss, type) and issubclass(loss, kind)
     return f" Did you mean {loss.__name__}(...)?" if of_kind else ""

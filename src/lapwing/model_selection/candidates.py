@@ -1,4 +1,4 @@
-"""What `compare` tries: estimators, each with what it takes classes to be."""
+"""Candidates of a comparison, and the class sizes that they know."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def chosen_by(estimator: Any) -> Any:
 
 
 def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Those that leave labels out at little cost.
+    """Return the candidates that leave labels out at little cost.
 
     They are also those that make sense where every row has a label: the others look for clusters
     and cuts among rows without one.
@@ -263,7 +263,7 @@ def known_sizes(estimator: Any, codes: Array, classes: Array) -> Array | None:
 
 
 def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:
-    """What candidates know of the sizes, so that all are judged by the same rows.
+    """Return the class sizes that the candidates know, so that all are judged by the same rows.
 
     One that can hold no sizes, such as the supervised SVM of many rows, is judged by those that
     the others know. None where no candidate was told any, or two were told different ones.
@@ -297,7 +297,7 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
 
 
 def told(error: Exception) -> str:
-    """What is kept of an error: its first line, with its type where that alone may say little."""
+    """Return the first line of an error, with its type where that alone may say little."""
     # scikit-learn's errors go on for lines with advice.
     said = str(error).strip().partition("\n")[0]
     meant = isinstance(error, (ValueError, MemoryError)) and said

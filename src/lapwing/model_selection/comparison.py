@@ -1,4 +1,4 @@
-"""Which method, and how far to trust it, where few rows have a label."""
+"""Comparison of methods where few rows have a label."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LOG = logging.getLogger("lapwing")
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What `compare` found. Its text is a table.
+    """Result of `compare`. Its text is a table.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def error_interval(self) -> tuple[float, float]:
-        """Where that share lies with probability 0.9."""
+        """Return the interval of that share at probability 0.9."""
         return self.chosen.error_interval
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -302,7 +302,7 @@ def compare(
 
 
 class CompareSettings(NamedTuple):
-    """What `compare` was asked; the seed of the effort is drawn.
+    """Settings of `compare`; the seed of the effort is drawn.
 
     `efforts` overrides the effort for candidates by name; `untried` names those left out.
     """
@@ -376,7 +376,7 @@ def compared(
 
 
 def _candidates(X: Any, labels: ClassLabels, asked: CompareSettings) -> Sequence[Candidate]:
-    """Those that are given, as they are, or the defaults with the sizes of the classes."""
+    """Return the given candidates, or the defaults with the sizes of the classes."""
     if asked.candidates is None:
         found = default_candidates(X, asked.unlabeled, len(labels.classes))
         found = with_sizes(found, asked.class_prior, labels)

@@ -1,4 +1,4 @@
-"""What is known of a candidate without a held-out label."""
+"""Evidence for a candidate without a held-out label."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What `compare` knows of a candidate.
+    """Evidence for a candidate of `compare`.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Evidence:
 
 
 class LabelsOnlyResult(NamedTuple):
-    """What the labels alone tell of a trial."""
+    """Evidence of the labels alone for a trial."""
 
     left_out: LeftOut
     repeated: float  # what changes with the labels, in the mean over the classes
@@ -138,7 +138,7 @@ class LabelsOnlyResult(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """What trying a candidate found."""
+    """Result of trying a candidate."""
 
     evidence: Evidence
     codes: Array  # its answer: class codes of all rows, -1 where left out of the fit
@@ -306,7 +306,7 @@ def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
 
 
 class Constants(NamedTuple):
-    """What links reproducibility and left-out labels to the error.
+    """Model that links reproducibility and left-out labels to the error.
 
     Attributes
     ----------

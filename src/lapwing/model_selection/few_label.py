@@ -1,4 +1,4 @@
-"""The classifier that chooses its method."""
+"""Classifier that chooses its method."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
 
 
 def _weights_of(estimator: Any) -> str:
-    """What `fit` calls its sample weights."""
+    """Name of the sample weights in `fit`."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__sample_weight"
     return "sample_weight"

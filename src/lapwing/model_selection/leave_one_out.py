@@ -1,4 +1,4 @@
-"""Every given label, as the fit without it would have answered."""
+"""Leave-one-out predictions of the labelled rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 5  # rows
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """What `leave_one_out` found.
+    """Result of `leave_one_out`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class LeaveOneOut:
     suspicious: Array
 
     def __str__(self) -> str:
-        """What `print` shows, in place of the arrays."""
+        """Return a summary in place of the arrays."""
         n = int(self.left_out.sum())
         alone = len(self.left_out) - n
         lines = [f"{n} of {len(self.left_out)} labels left out, one by one"]

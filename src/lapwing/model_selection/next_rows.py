@@ -1,4 +1,4 @@
-"""Which rows to label next, for any model of the library or for none."""
+"""Rows to label next, for any model of the library or for none."""
 
 from __future__ import annotations
 

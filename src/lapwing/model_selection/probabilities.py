@@ -1,4 +1,4 @@
-"""Probabilities of classifiers that have to be fitted again for every label.
+"""Calibration of probabilities by left-out labels, and confident rows.
 
 A fit of `S3VC`, `BalancedGraphClassifier` or `LapESVC` leaves no label out: its probabilities are
 as sharp as scores of such a size were on other data. A few fits without a label of each class tell
@@ -187,7 +187,7 @@ def _sharpen(model: Any, relative: Sharpness) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SureRows:
-    """What `sure_rows` found.
+    """Result of `sure_rows`.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) 
 
 
 class LeftOut(NamedTuple):
-    """What rounds have found.
+    """Result of rounds of left-out labels.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ _DRAWS = 10
 
 @dataclass(frozen=True, eq=False)
 class Reproducibility:
-    """What `reproducibility` found.
+    """Result of `reproducibility`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def of_trial(trial: Trial, n_draws: int = 5, random_state: Any = None) -> Reprod
 
 
 def changes_of(trial: Trial, answer: Array, n_draws: int, random_state: Any) -> tuple[Array, float]:
-    """What fits of a trial to labels drawn out of an answer, its own or another's, change of it.
+    """Compute how an answer changes in fits to labels that are drawn out of it or of another.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class Trial:
         return ranks
 
     def offsets(self, values: Array) -> Array | float:
-        """What a class prior adds to them."""
+        """Return the offsets that a class prior adds."""
         prior = self.prepared.targets.attributes.get("class_prior_")
         if prior is None:
             return 0.0
@@ -417,7 +417,7 @@ class PredictiveCheck:
         return float(max(0.0, seen[0] - by_chance.mean() - by_chance.std()))
 
     def _mean_of_classes(self, changes: Array, codes: Array) -> Array:
-        """What changes in the mean over the classes; draws that leave no row are left out."""
+        """Return the mean change over the classes; draws that leave no row are left out."""
         each = mean_of_classes(changes, codes, len(self.trial.classes))
         there = ~np.isnan(each)
         count = there.sum(axis=1)

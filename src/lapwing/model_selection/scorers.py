@@ -136,7 +136,7 @@ class LabeledScorer:
         return scorer(estimator, X, labels, **params)
 
     def get_metadata_routing(self) -> Any:
-        """What the scorer inside asks for, where metadata routing is on.
+        """Return the metadata requests of the scorer inside.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class LabeledScorer:
         return get_routing_for_object(self.scorer)
 
     def _accept_sample_weight(self) -> bool:
-        """What scikit-learn asks a scorer among several."""
+        """Whether the scorer inside takes weights, as scikit-learn asks a scorer among several."""
         ask = getattr(self.scorer, "_accept_sample_weight", None)
         return self.scorer is None or (ask is not None and bool(ask()))
 

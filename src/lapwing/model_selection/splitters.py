@@ -36,7 +36,7 @@ _NAMED = 5  # classes that a message names before it counts the others
 
 
 class LabeledSplitter(BaseCrossValidator):
-    """What all four share; a final class says which labels are held out together."""
+    """Base of the splitters; a final class says which labels are held out together."""
 
     unlabeled: Any
     regression: bool | str = False

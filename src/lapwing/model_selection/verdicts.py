@@ -1,4 +1,4 @@
-"""What follows from the evidence, in words."""
+"""Verdicts on a comparison, in words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FINDINGS = {
 
 
 class Setting(NamedTuple):
-    """What was asked."""
+    """Setting of a comparison."""
 
     classes: Array
     counts: Array  # labels of each class
@@ -120,7 +120,7 @@ def _is_near_guessing(row: Evidence, of_guessing: float) -> bool:
 
 
 def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
-    """What the estimates cannot know, a sentence or two each.
+    """Return caveats of the estimates, a sentence or two each.
 
     Parameters
     ----------

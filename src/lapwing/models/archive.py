@@ -1,4 +1,4 @@
-"""The zip archive that a model file is, and the checks of one that a stranger wrote."""
+"""Zip archives of models, and the checks of untrusted ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_start(file: BinaryIO, name: str) -> None:
 
 
 def read_header(archive: ZipFile, name: str) -> dict[str, Any]:
-    """What made the file; a `ModelFileError` if it was a newer lapwing, or none."""
+    """Read the header of a model file; `ModelFileError` if a newer version wrote it, or none."""
     names = archive.namelist()
     # The closing directory of an inner archive is taken for that of a file that was cut behind it.
     if names and min(entry.header_offset for entry in archive.infolist()) > 0:

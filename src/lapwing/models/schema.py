@@ -1,4 +1,4 @@
-"""What a model file may hold, and the one way in which it is written.
+"""Schema of a model file: the types it may hold, and its canonical form.
 
 skops describes a model as a tree of nodes in JSON, each with the type it stands for and the loader
 that makes it. skops itself trusts all of scikit-learn; here only what preprocessing and lapwing's
@@ -71,7 +71,7 @@ _TEXTS = "lapwing.models.texts_from"
 
 
 def trusted_types() -> list[str]:
-    """What skops is told to trust beyond its own list."""
+    """Return the types that skops is told to trust beyond its own list."""
     return [*OWN_TYPES, *_SPARSE, "numpy.dtype", _TEXTS]
 
 

@@ -1,1 +1,1 @@
-"""What is minimised: a loss, norms and a graph, for values of functions on points."""
+"""Objectives: a loss, norms and a graph term, for values of functions on points."""

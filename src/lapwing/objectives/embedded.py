@@ -45,7 +45,7 @@ class GraphTerm(Protocol):
 
 
 class Units(NamedTuple):
-    """What a problem's targets are measured in: digits go into what varies, at a size of one.
+    """Units of a problem's targets: digits go into what varies, at a size of one.
 
     Answers to level + scale y are level + scale (f, g), with scale^2 the objective, if f has a bias
     and the graph leaves constants alone. A loss that is not squared wants C and epsilon divided by
@@ -185,7 +185,7 @@ class GraphSide:
         return u if self.basis is None else np.asarray(self.basis.T @ u)
 
     def missing(self, coef: Array, alpha: Array, pull: Array) -> Array:
-        """What is missing to basis' alpha + S z = pull."""
+        """Residual of basis' alpha + S z = pull."""
         return np.asarray(pull - self.curvature @ coef - self.adjoint(alpha))
 
     def misfit(self, coef: Array, columns: slice = _ALL) -> Array:

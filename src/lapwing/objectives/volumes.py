@@ -39,7 +39,7 @@ CLAMP = 10.0  # a: what a label weighs beside the shares of its point
 
 
 class GraphOperator(Protocol):
-    """What is asked of a graph; `lapwing.graphs.diffusion.Diffusion` has it."""
+    """Operations that a graph must offer; `lapwing.graphs.diffusion.Diffusion` does."""
 
     @property
     def n_points(self) -> int: ...
@@ -159,7 +159,7 @@ class VolumeProblem:
 
     @cached_property
     def pull(self) -> Array:
-        """What the labels add to right-hand sides, a D_labelled Y, on their rows (l, c)."""
+        """Contribution of the labels to right-hand sides, a D_labelled Y, on their rows (l, c)."""
         return np.asarray(self.clamp[self.index, None] * self.labels)
 
     def with_prior(self, prior: Array, *, exact: bool) -> VolumeProblem:

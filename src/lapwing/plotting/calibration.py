@@ -1,4 +1,4 @@
-"""Whether probabilities hold what they promise."""
+"""Calibration of probabilities."""
 
 from __future__ import annotations
 

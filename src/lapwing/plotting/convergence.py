@@ -1,4 +1,4 @@
-"""How a solver came to its end."""
+"""Convergence of a solver."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class ConvergenceDisplay(Display):
 
 
 def _records(model: Any) -> tuple[dict[str, NDArray[Any]], str]:
-    """What a fit has recorded, by name, and what a row of it is."""
+    """Return the records of a fit by name, and the meaning of a row."""
     history = getattr(model, "history_", None)
     if history:
         known = [name for name in _QUANTITIES if name in history]

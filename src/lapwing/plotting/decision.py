@@ -1,4 +1,4 @@
-"""The classes that a classifier gives to the plane."""
+"""Decision maps: classes in the plane, and scatter plots of predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pieces that the pictures of `lapwing.plotting` are put together from."""
+"""Shared parts of displays."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def new_axes(size: tuple[float, float]) -> Axes:
 
 
 class Display:
-    """What all displays have: they draw into given Axes, or into a new figure of pyplot."""
+    """Base of all displays: they draw into given Axes, or into a new figure of pyplot."""
 
     ax_: Axes
     figure_: Figure | SubFigure

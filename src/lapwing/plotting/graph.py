@@ -1,4 +1,4 @@
-"""The graph that a fit has learnt from."""
+"""Picture of a graph."""
 
 from __future__ import annotations
 

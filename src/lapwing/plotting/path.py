@@ -1,4 +1,4 @@
-"""The errors along a path of parameters."""
+"""Errors along a path of parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What solvers take and give."""
+"""Solver inputs and results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a solver tells after an iteration; `state` is made only when asked for."""
+    """State of a solver after an iteration; `state` is computed only when asked for."""
 
     number: int
     state: Callable[[], State]

@@ -73,7 +73,7 @@ class FunctionRegression:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What is fitted and held out.
+    """Rows that are fitted and rows that are held out.
 
     Attributes
     ----------

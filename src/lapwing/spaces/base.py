@@ -1,4 +1,4 @@
-"""What a space of functions offers.
+"""The protocol of spaces of functions.
 
 A space holds the n training points, and functions h(x) = sum_j a_j phi_j(x) given by m
 coefficients. Everything is in blocks of columns: coefficients (m, c), values (n, c).
@@ -58,7 +58,7 @@ class Design(NamedTuple):
     parts: Callable[[], Iterator[tuple[slice, Any]]]
     """() -> (rows, what those rows of P are made of), of all points in order."""
     rows_of: Callable[[Any], Array]
-    """What rows are made of -> rows of P (b, width), dense; threads may share the calls."""
+    """Function from rows to dense rows of P (b, width); threads may share the calls."""
     width: int
     lift: Array | None = None  # A (width, m); None: the identity
     rounding: float = 0.0  # of A'(P'DP)A for weights that sum to one, about

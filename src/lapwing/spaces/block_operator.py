@@ -1,4 +1,4 @@
-"""Designs that are known by their row blocks: computed or read whenever they are applied."""
+"""Designs known by row blocks, computed or read whenever they are applied, and their sums."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BlockOperator(LinearOperator):
     @property
     @abstractmethod
     def _called(self) -> tuple[str, str]:
-        """What it is, and what to use where it does not fit in memory."""
+        """Describe the operator, and what to use where it does not fit in memory."""
 
     @cached_property
     def held(self) -> Array:
@@ -125,7 +125,7 @@ class Sums:
 
     @classmethod
     def of(cls, space: Space, weight: float) -> Sums:
-        """Those in which points weigh so much together, beside an identity."""
+        """Make the sums for points of this total weight, beside an identity."""
         design = space.design()
         lift = design.lift
         if lift is None or design.rounding * weight <= _ROUNDING:

@@ -1,4 +1,4 @@
-"""Fitted functions: what new points are put into, and the attributes that a model keeps of one.
+"""Fitted functions of new points, and the attributes that a model keeps.
 
 A function gives its attributes (`attributes`) and is made again from them (`fitted`); estimators,
 model files and the ONNX export know functions in this way only.
@@ -32,7 +32,7 @@ class FittedFunction(Protocol):
 
     @property
     def intercept(self) -> Array:
-        """What is added to each column, shape (n_columns,)."""
+        """Return the intercepts, shape (n_columns,)."""
 
     @property
     def attributes(self) -> Mapping[str, Any]:

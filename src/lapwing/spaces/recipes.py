@@ -1,4 +1,4 @@
-"""What users may give for ``space=``: which functions a method works with."""
+"""Recipes of ``space=``: which functions a method works with."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Column:
         return float(self.system.norm(fit)[0] / 2 + graph[0])
 
     def reference(self, energy: float, loss: float, fit: Fit) -> float:
-        """What gaps are relative to: the objective, where it is not rounding of its value at 0.
+        """Reference size of gaps: the objective, where it is not rounding of its value at 0.
 
         Nor less than what rounding of g makes of a loss of large C, within reason: at small
         targets (C counts in their units) gaps of many times the rounding are exact solutions.
@@ -53,7 +53,7 @@ class Column:
         return max(energy + loss, _ROUNDED * constant, rounding, tiny)
 
     def missing(self, fit: Fit, alpha: Array) -> Fit:
-        """What is missing to the linear equations of an optimum."""
+        """Residual of the linear equations of an optimum."""
         return self.system.missing(fit, alpha, self.pull)
 
     def measure(self, move: Move) -> tuple[float, float]:
@@ -87,7 +87,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """Where alpha is free, and what it is elsewhere; all (n, 1)."""
+    """Free entries of alpha, and the values of the others; all (n, 1)."""
 
     free: Array  # bool: r is at an edge of the tube
     edge: Array  # which: -1, +1, or 0 where the tube has no width

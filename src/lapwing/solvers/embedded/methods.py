@@ -1,4 +1,4 @@
-"""The solvers of embedded regression by name: what each forms of the problem, and its minimum."""
+"""Registry of the solvers of embedded regression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COPIES, EXACT_COPIES = 4, 8
 
 
 class EmbeddedSettings(NamedTuple):
-    """What all methods are told beside the problem."""
+    """Settings of all methods."""
 
     loss: Loss
     units: Units  # of the problem's targets

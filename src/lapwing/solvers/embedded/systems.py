@@ -121,7 +121,7 @@ class EmbeddedSystem(Protocol):
         """|f|^2, a column."""
 
     def missing(self, fit: Fit, alpha: Array, pull: Array) -> Fit:
-        """What is missing to the linear equations of an optimum, as `factor` takes it.
+        """Residual of the linear equations of an optimum, as `factor` takes it.
 
         They are f = K alpha, basis' alpha + S z = pull and, with a bias, 1' alpha = 0.
         """

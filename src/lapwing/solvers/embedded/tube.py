@@ -320,7 +320,7 @@ def _longest(at: _Point, move: _Point, C: float, back_off: float) -> float:
 
 
 def _active_set(problem: Column, at: _Point) -> tuple[ActiveSet, float]:
-    """Where multipliers are at a bound: by which factor of each product is small in its units."""
+    """Find the multipliers at a bound: the factor of each product that is small in its units."""
     C, scale = problem.C, float(np.mean(at.slack + at.xi))
     active = at.beta / C > at.slack / scale
     bound = active & ((C - at.beta) / C < at.xi / scale)

@@ -61,7 +61,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What is left to tell of a descent when its shares are not needed any more.
+    """Summary of a descent whose shares are no longer needed.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Balanced:
-    """Where a descent has come to.
+    """Result of a descent.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ Credible = Callable[[Sequence[Array]], int]
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Where descents have come to, and the problem with the prior that they were for.
+    """Result of a run of descents, and the problem with the prior that it was for.
 
     Attributes
     ----------

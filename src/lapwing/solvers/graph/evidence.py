@@ -1,4 +1,4 @@
-r"""Which of several partitions with other volumes is to be believed, where none are known.
+r"""Evidence for one of several partitions whose volumes are unknown.
 
 Four things speak, each in units of a log-likelihood (nats), and their sum decides:
 
@@ -123,7 +123,7 @@ def most_credible(problem: VolumeProblem, partitions: Sequence[Array], left_out:
 
 
 def against(problem: VolumeProblem, codes: Array, left_out: LeftOut) -> float:
-    """What speaks against a partition, in nats; only differences mean something.
+    """Compute the evidence against a partition, in nats; only differences mean something.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Balanced flow: shares of the classes followed from coarse to fine, pairs of classes cut anew.
+"""Balanced flow: annealed shares of the classes, then non-local moves.
 
 1. Poisson learning with a leak, balanced, gives every point a class.
 2. Scales are taken at which this partition keeps given parts of its contrast.
@@ -107,7 +107,7 @@ def flow(problem: VolumeProblem) -> Partition:
 
 
 def _obedient(run: Run) -> Run:
-    """Where many labels are contradicted: the best of a partition and harmonic functions' ones."""
+    """Where many labels are contradicted, take the better of a partition and harmonic functions."""
     problem = run.problem
     most = problem.disagreeing(run.reached.shares) - _CONTRADICTED
     if most < 0 or not several(problem):
@@ -141,7 +141,7 @@ def _sharpened(run: Run) -> Run:
 
 
 def _prior_evidence(run: Run, reach: Array, left_out: LeftOut) -> tuple[PriorEvidence, Run]:
-    """What speaks for volumes that are left free, from Poisson learning at the finest scales.
+    """Compute the evidence for free volumes, from Poisson learning at the finest scales.
 
     From the partition itself they do not move: it was made for its volumes.
     """

@@ -307,7 +307,7 @@ def _source(problem: VolumeProblem) -> Array:
 
 
 def _limit(problem: VolumeProblem, walker: Array) -> Array:
-    """Where the walk ends: the degrees, by the labels of every part."""
+    """Limit of the walk: the degrees, by the labels of every part."""
     graph = problem.graph
     labels = graph.component_labels
     begun = np.bincount(labels, walker[:, 0])

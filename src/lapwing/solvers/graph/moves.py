@@ -274,7 +274,7 @@ def relabelled(problem: VolumeProblem, shares: Array, stage: Stage) -> Array | N
 
 
 def _costs(problem: VolumeProblem, free: Array, stage: Stage) -> Array:
-    """What J has of each class (row) under the name of each part."""
+    """Compute J of each class (row) under the name of each part (column)."""
     masses, index = problem.graph.masses, problem.index
     source = np.zeros((problem.n_points, problem.n_classes))
     source[index] = masses[index, None] * problem.labels + problem.pull
@@ -292,7 +292,7 @@ def _costs(problem: VolumeProblem, free: Array, stage: Stage) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Swapped:
-    """What cutting pairs anew has changed.
+    """Result of cutting pairs of classes anew.
 
     Attributes
     ----------

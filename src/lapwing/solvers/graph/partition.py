@@ -1,4 +1,4 @@
-"""What methods that part a graph into classes give."""
+"""Results of the methods that partition a graph into classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Descent:
 
 
 class PriorEvidence(NamedTuple):
-    """What a graph and its labels say about volumes that were given.
+    """Evidence of the graph and the labels about volumes that were given.
 
     Attributes
     ----------

@@ -179,7 +179,7 @@ def anchor_values(
 
 
 def mass_scales(values: Array, masses: Array, targets: Array) -> Array:
-    """What memberships are multiplied with for equal masses, over the anchors that labels reach.
+    """Factors of memberships that give equal masses over the anchors that labels reach.
 
     Parameters
     ----------

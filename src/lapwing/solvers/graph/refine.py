@@ -156,7 +156,7 @@ def _history(
 
 @dataclass(frozen=True, eq=False)
 class _Path:
-    """Where a refinement has come to, and the cuts on its way."""
+    """State of a refinement, with the cuts on its way."""
 
     codes: Array
     cuts: tuple[float, ...]
@@ -259,7 +259,7 @@ def _shared(
 
 
 def open_volumes(problem: VolumeProblem, F: Array) -> Array:
-    """What the labels leave of the volumes, in whole numbers.
+    """Compute the volumes that the labels leave open, in whole numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Methods that part a graph into classes, by name: a new one is a file and a line here."""
+"""Registry of the methods that partition a graph into classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods of S3VC that keep the labels of unlabelled points fixed for a while.
+"""Methods of S3VC that fix the labels of unlabelled points in turn: CCCP and switching.
 
 The concave-convex procedure, label switching, and the method of multipliers that solves the convex
 problem between two changes of the labels under a balance constraint.
@@ -260,7 +260,7 @@ def _augmented(objective: LowDensityObjective, multipliers: Array | None) -> Aug
 
 
 def _size(objective: LowDensityObjective, function: Function) -> float:
-    """What a gradient g is small against: at a convex optimum J is at most g^2 / 2 too high.
+    """Scale of a gradient g: at a convex optimum J is at most g^2 / 2 too high.
 
     With many points or a large C the pull of all labels is orders above what is left of it at the
     solution, where nearly all of it cancels.

@@ -29,7 +29,7 @@ _PAIRS = 15
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a minimisation ended.
+    """Result of a minimisation.
 
     Attributes
     ----------
@@ -191,5 +191,5 @@ def projected_gradient(
 
 
 def reference(objective: LowDensityObjective) -> float:
-    """What gradients are measured by: the pull of the labelled points, all on the wrong side."""
+    """Reference size of gradients: the pull of the labelled points, all on the wrong side."""
     return max(objective.pull, 1.0)

@@ -64,7 +64,7 @@ Tell: TypeAlias = Callable[[int, Callable[[], tuple[Array, float]]], bool]
 
 
 class Balance(NamedTuple):
-    """What the mean decision value on the unlabelled points of a column is to be.
+    """Balance constraint: the mean decision value wanted on a column's unlabelled points.
 
     Attributes
     ----------

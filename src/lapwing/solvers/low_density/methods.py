@@ -43,7 +43,7 @@ _ROUGH = 1e-3  # of the SVMs inside the combinatorial methods: only signs are as
 
 
 class Settings(NamedTuple):
-    """What all methods are told."""
+    """Settings of all methods."""
 
     tol: float
     max_iter: int

@@ -1,4 +1,4 @@
-r"""Whether the classes can have the shares among the unlabelled points that they have among labels.
+r"""Check of class shares: labelled rows against decision values of unlabelled ones.
 
 They do not where labels were drawn in equal numbers from classes of 90:10, say. Low density does
 not tell: the objective is lowest near even shares whatever the true ones are, and the labels are

@@ -32,7 +32,7 @@ class Representers(NamedTuple):
     free_intercept: bool
 
     def of(self, points: Array) -> Representers:
-        """Those at some of the points, which need not be distinct or in order."""
+        """Restrict to some of the points, which need not be distinct or in order."""
         wanted = np.unique(points)
         at = self.position(wanted)
         if len(wanted) == len(self.points):
@@ -49,7 +49,7 @@ class Representers(NamedTuple):
         return self._replace(coef=self.coef[:0])
 
     def position(self, points: Array) -> Array:
-        """Where each of the points is among these."""
+        """Return the index of each of the points among these."""
         at = np.searchsorted(self.points, points)
         assert np.array_equal(self.points[np.minimum(at, len(self.points) - 1)], points)
         return at

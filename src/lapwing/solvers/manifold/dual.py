@@ -1,4 +1,4 @@
-"""Who solves the reduced problem of the dual: the first of `REDUCED` that takes the loss.
+"""The dual: solve the reduced problem by the first of `REDUCED` that takes the loss.
 
 A solver that is made for a loss is one line here; a loss without one is taken by what its kind
 allows. A line says what it takes by the class of the loss itself: a class derived from it may have
@@ -83,7 +83,7 @@ def _closed_form(
     tol: float,
     on_iteration: OnIteration,
 ) -> Result:
-    """What one step of `_newton` finds, without looking for a second: labels may be drawn often."""
+    """Take one step of `_newton` without looking for a second: labels may be drawn often."""
     found = closed_form(objective, on_iteration=on_iteration)
     return _to_the_last_digit(objective, found, max_iter)
 

@@ -1,4 +1,4 @@
-r"""Any convex loss on a reduced problem, kinks and all: the method of multipliers over Newton.
+r"""Losses with kinks on a reduced problem: libsvm, and multipliers over Newton's method.
 
 With the multipliers of `lapwing.losses.augmented` a loss with kinks is a differentiable one, which
 Newton minimises; then the multipliers are updated. They are the dual variables of the problem: with
@@ -144,7 +144,7 @@ def _penalty(objective: Objective) -> float:
 
 
 class _Dual(NamedTuple):
-    """What tells the duals of the two losses apart.
+    """Differences between the duals of the two losses.
 
     The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (of the
     sign of y for the hinge); where beta_i is strictly inside, the score is at a kink of the loss.
@@ -312,7 +312,7 @@ class Coordinates:
 
     @classmethod
     def of(cls, objective: Objective) -> Coordinates:
-        """Those of a problem on a full-kernel space, without a graph."""
+        """Make the coordinates of a problem on a full-kernel space, without a graph."""
         T = np.array(objective.space.values(np.eye(objective.space.n_points)), dtype=np.float64)
         tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(T), initial=0))
         F, pivots = pivoted_cholesky(T, tol)

@@ -77,7 +77,7 @@ def _by_breaks(loss: Loss, line: Line) -> Array:
 
 
 def crossings(loss: Loss, line: Line) -> tuple[Array, Array]:
-    """Where rays cross the breaks of a loss.
+    """Steps at which rays cross the breaks of a loss.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class _Parabolas(NamedTuple):
         return held
 
     def pull(self, y: Array) -> Array:
-        """What draws the scores, times the curvatures; exact where a loss is (f - y)^2 / 2."""
+        """Compute the right-hand side of the model; exact where a loss is (f - y)^2 / 2."""
         return self.curvatures * y + (self.curvatures * (self.scores - y) - self.slopes)
 
 

@@ -89,7 +89,7 @@ class DeformedPath:
     def of_powers(
         cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
     ) -> dict[int, DeformedPath]:
-        """Those of several powers of one Laplacian.
+        """Deformed kernels of several powers of one Laplacian.
 
         Parameters
         ----------

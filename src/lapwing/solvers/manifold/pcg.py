@@ -99,7 +99,7 @@ def pcg(
 
 @dataclass
 class _Run:
-    """What lasts over the restarts of one call."""
+    """State that lasts over the restarts of one call."""
 
     objective: Objective
     max_iter: int

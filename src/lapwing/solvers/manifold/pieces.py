@@ -1,4 +1,4 @@
-r"""Solutions without single observations, from piece to piece of a piecewise quadratic loss.
+r"""Leave-one-out solutions of piecewise quadratic losses, from piece to piece.
 
 A column's solution is that of ridge regression on the observations E that are pulled at, z their
 parabolas' minima and d their curvatures:
@@ -66,7 +66,7 @@ class _Columns:
 
 
 class _Assumed(NamedTuple):
-    """What is assumed of q solutions without an observation each.
+    """Assumed pieces of q solutions without an observation each.
 
     An entry is an observation that is pulled at in one of the solutions and not in that of its
     column, or the other way round; those of one solution stand together.
@@ -255,7 +255,7 @@ def _scores(columns: _Columns, assumed: _Assumed) -> Array | None:
 
 
 def _changes(columns: _Columns, assumed: _Assumed) -> Array | None:
-    """What the entries come to: beta of those that enter; None if a system is singular."""
+    """Compute beta of the entering observations; None if a system is singular."""
     rows = assumed.rows
     counts = np.bincount(rows, minlength=len(assumed.column))
     place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]

@@ -1,4 +1,4 @@
-"""Which solvers of manifold regularisation there are, and what they can do.
+"""Registry of the solvers of manifold regularisation.
 
 Every solver is a function of its own; here all are called alike. A new one is one line in
 `SOLVERS`; names that users may write, messages and shared tests follow. When 'auto' should take it
@@ -20,7 +20,7 @@ from lapwing.solvers.manifold.pcg import StoppingRule, pcg
 
 @dataclass(frozen=True)
 class Run:
-    """What all solvers are told; each looks at what it knows.
+    """Settings of all solvers; each reads those it knows.
 
     Attributes
     ----------
