@@ -16,7 +16,7 @@ from lapwing.solvers.low_density.schedules import Stage
 
 
 @dataclass
-class HuberHinge(Loss):
+class RoundedHinge(Loss):
     """Half the hinge whose corner is a parabola of the given width; piecewise quadratic."""
 
     width: float = 0.5
@@ -116,14 +116,14 @@ class CauchyBump(UnlabeledLoss):
 
 @dataclass
 class NearerHuber(UnlabeledLoss):
-    """The Huber hinge of the nearer label: a kink at 0, where the label changes."""
+    """The rounded hinge of the nearer label: a kink at 0, where the label changes."""
 
     width: float = 0.5
     kind = Kind.KINKED
 
     @property
-    def label_loss(self) -> HuberHinge:
-        return HuberHinge(self.width)
+    def label_loss(self) -> RoundedHinge:
+        return RoundedHinge(self.width)
 
     def value(self, f: Any) -> Any:
         return 2 * self.label_loss.value(1.0, np.abs(f))

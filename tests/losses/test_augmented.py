@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lapwing.losses import EpsilonInsensitive, Hinge, Loss, ModifiedLogistic, Squared, SquaredHinge
 from lapwing.losses.augmented import AugmentedLoss, ShiftedHinge, augmented, proximal_point
 from lapwing.losses.roots import increasing_root
-from tests.helpers.outside import HuberHinge, Logistic, Pinball, SteepHinge
+from tests.helpers.outside import Logistic, Pinball, RoundedHinge, SteepHinge
 
 LOSSES: list[Loss] = [
     Hinge(),
@@ -20,7 +20,7 @@ LOSSES: list[Loss] = [
     Squared(),
     EpsilonInsensitive(0.3),
     ModifiedLogistic(),
-    HuberHinge(0.3),
+    RoundedHinge(0.3),
     Logistic(),
     SteepHinge(),
     Pinball(0.3),

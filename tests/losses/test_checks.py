@@ -22,15 +22,15 @@ from lapwing.losses import (
 from lapwing.losses.checks import check_loss, check_unlabeled_loss
 from tests.helpers.outside import (
     CauchyBump,
-    HuberHinge,
     Logistic,
     NearerHuber,
     Pinball,
+    RoundedHinge,
     SteepHinge,
 )
 
 RIGHT = [
-    *(HuberHinge(width) for width in (0.01, 0.29863, 0.5, 3.0)),
+    *(RoundedHinge(width) for width in (0.01, 0.29863, 0.5, 3.0)),
     Logistic(),
     ModifiedLogistic(50.0),
     SteepHinge(),
@@ -52,28 +52,28 @@ def test_right_unlabelled_losses_pass(loss: UnlabeledLoss) -> None:
     check_unlabeled_loss(loss)
 
 
-class Full(HuberHinge):
+class Full(RoundedHinge):
     """The derivative of the whole loss, the value of half of it."""
 
     def derivative(self, y: Any, f: Any) -> Any:
         return 2 * super().derivative(y, f)
 
 
-class WrongCurvature(HuberHinge):
+class WrongCurvature(RoundedHinge):
     def curvature(self, y: Any, f: Any) -> Any:
         return 1.0 * (y * f < 1)
 
 
-class OneBreak(HuberHinge):
+class OneBreak(RoundedHinge):
     def breaks(self, y: Any) -> Any:
         return (y,)
 
 
 class NoBreaks(Loss):
     kind = Kind.PIECEWISE_QUADRATIC
-    value = HuberHinge.value
-    derivative = HuberHinge.derivative
-    curvature = HuberHinge.curvature
+    value = RoundedHinge.value
+    derivative = RoundedHinge.derivative
+    curvature = RoundedHinge.curvature
     width = 0.5
 
 
@@ -114,7 +114,7 @@ class Overflowing(Squared):
         return np.where(f > 30, np.inf, f - y)
 
 
-class Listed(HuberHinge):
+class Listed(RoundedHinge):
     def breaks(self, y: Any) -> Any:
         return np.stack([y, y * (1 - self.width)])
 
@@ -197,8 +197,8 @@ def test_a_class_must_say_of_what_kind_it_is() -> None:
 
 
 def test_names_are_those_of_the_classes_in_lower_case() -> None:
-    assert (HuberHinge.name, SteepHinge.name, Logistic.name) == (
-        "huber_hinge",
+    assert (RoundedHinge.name, SteepHinge.name, Logistic.name) == (
+        "rounded_hinge",
         "steep_hinge",
         "logistic",
     )

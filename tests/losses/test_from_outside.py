@@ -36,10 +36,10 @@ from lapwing.solvers.manifold import kinks
 from lapwing.spaces import FullKernelSpace
 from tests.helpers.outside import (
     CauchyBump,
-    HuberHinge,
     Logistic,
     NearerHuber,
     Pinball,
+    RoundedHinge,
     SteepHinge,
     flipped,
     halving,
@@ -49,8 +49,8 @@ from tests.helpers.problems import make_case
 NAMES = ", ".join(map(repr, loss_names(TargetKind.SIGNS)))  # before any is added
 GAMMA_A, GAMMA_I = 0.05, 0.3
 DIFFERENTIABLE: dict[str, Loss] = {
-    "Huber hinge, narrow": HuberHinge(0.2),
-    "Huber hinge, wide": HuberHinge(3.0),
+    "rounded hinge, narrow": RoundedHinge(0.2),
+    "rounded hinge, wide": RoundedHinge(3.0),
     "logistic": Logistic(),
 }
 
@@ -163,7 +163,7 @@ def test_lapsvc_is_the_minimum_of_the_printed_objective(
 def test_lapsvc_without_a_graph(solver: str, fit_intercept: bool) -> None:
     """The bias is free: nothing determines it where all losses are straight, as at the start."""
     X, y, weights = blobs(2)
-    loss = HuberHinge(0.05)
+    loss = RoundedHinge(0.05)
     fitted = svc(loss, gamma_I=0.0, fit_intercept=fit_intercept, solver=solver)
     fitted.fit(X, y, sample_weight=weights)
     values, objectives = optimum(fitted, y, weights, *printed(loss))
@@ -174,7 +174,7 @@ def test_lapsvc_without_a_graph(solver: str, fit_intercept: bool) -> None:
 def test_what_a_loss_declares_decides_the_search_and_not_the_answer() -> None:
     """Piecewise quadratic, it is searched by its breaks; as any smooth loss, by roots."""
 
-    class Undeclared(HuberHinge):
+    class Undeclared(RoundedHinge):
         kind = Kind.SMOOTH
 
         def breaks(self, y: Any) -> Any:
@@ -184,7 +184,7 @@ def test_what_a_loss_declares_decides_the_search_and_not_the_answer() -> None:
     for solver in ("newton", "pcg", "dual"):
         one, two = (
             svc(loss, solver=solver).fit(X, y, sample_weight=weights)
-            for loss in (HuberHinge(0.3), Undeclared(0.3))
+            for loss in (RoundedHinge(0.3), Undeclared(0.3))
         )
         np.testing.assert_allclose(one.objective_, two.objective_, rtol=1e-12)
         np.testing.assert_allclose(columns(one, X), columns(two, X), atol=1e-7)
@@ -194,10 +194,10 @@ def test_a_width_of_nothing_is_the_hinge_and_a_vast_one_the_squared_hinge() -> N
     X, y, _ = blobs(2)
     hinge = svc("hinge").fit(X, y)
     np.testing.assert_allclose(
-        columns(svc(HuberHinge(1e-6)).fit(X, y), X), columns(hinge, X), atol=1e-4
+        columns(svc(RoundedHinge(1e-6)).fit(X, y), X), columns(hinge, X), atol=1e-4
     )
     # 2 l = t^2 / (2 width) for all of them: the squared hinge with other weights of the norms
-    wide = svc(HuberHinge(100.0)).fit(X, y)
+    wide = svc(RoundedHinge(100.0)).fit(X, y)
     squared = svc("squared_hinge", gamma_A=200 * GAMMA_A, gamma_I=200 * GAMMA_I).fit(X, y)
     np.testing.assert_allclose(columns(wide, X), columns(squared, X), atol=1e-9)
 
@@ -208,7 +208,7 @@ def test_steep_losses_on_kernels_of_low_rank(graph: str, width: float) -> None:
     """An expansion over 30 labels in four dimensions loses the digits that a narrow corner asks."""
     for fit_intercept in (False, True):
         case = make_case(
-            space="linear", graph=graph, fit_intercept=fit_intercept, loss=HuberHinge(width), c=1
+            space="linear", graph=graph, fit_intercept=fit_intercept, loss=RoundedHinge(width), c=1
         )
         reduced_problem, primal = dual(case.objective()), newton(case.objective())
         assert primal.status == Status.CONVERGED
@@ -221,11 +221,11 @@ def test_steep_losses_on_kernels_of_low_rank(graph: str, width: float) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_early_stopping_and_float32(n_classes: int) -> None:
     X, y, _ = blobs(n_classes)
-    stopped = svc(HuberHinge(0.5), stopping="stability").fit(X, y)
+    stopped = svc(RoundedHinge(0.5), stopping="stability").fit(X, y)
     assert stopped.status_ == "stopped early"
     assert stopped.solver_ == "pcg"
-    exact = svc(HuberHinge(0.5)).fit(X, y)
-    single = svc(HuberHinge(0.5)).fit(X.astype(np.float32), y)
+    exact = svc(RoundedHinge(0.5)).fit(X, y)
+    single = svc(RoundedHinge(0.5)).fit(X.astype(np.float32), y)
     assert single.alpha_.dtype == np.float32
     np.testing.assert_allclose(columns(single, X), columns(exact, X), atol=1e-3)
 
@@ -436,7 +436,7 @@ def s3vc(**changes: Any) -> S3VC:
     return S3VC(**(options | changes))
 
 
-@pytest.mark.parametrize("loss", [HuberHinge(0.3), Logistic()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", [RoundedHinge(0.3), Logistic()], ids=lambda loss: loss.name)
 @pytest.mark.parametrize(
     "method", [m for m in ALL_METHODS if m not in LABELING + SMOOTHING], ids=name_of
 )
@@ -484,7 +484,7 @@ def test_a_loss_of_the_nearer_label_from_outside(method: str) -> None:
     """A kink at 0: the end must be the minimum for the labels that its own signs give."""
     X, y, weights = blobs(2)
     width = 0.4
-    loss, nearer = HuberHinge(width), NearerHuber(width)
+    loss, nearer = RoundedHinge(width), NearerHuber(width)
     fitted = s3vc(loss=loss, unlabeled_loss=nearer, method=method).fit(X, y, sample_weight=weights)
     value, slope = printed(loss)
     J, design = low_density(fitted, X, y, weights, value, slope, nearer)
@@ -503,7 +503,7 @@ def test_several_classes_and_a_graph() -> None:
             C=5.0,
             gamma_I=0.1,
             graph=KNNGraph(4),
-            loss=HuberHinge(0.3),
+            loss=RoundedHinge(0.3),
             unlabeled_loss=CauchyBump(),
             multi_class=multi_class,
         ).fit(X, y, sample_weight=weights)
@@ -518,26 +518,26 @@ def test_several_classes_and_a_graph() -> None:
 def test_one_line_in_the_registry_is_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = blobs(2)
     with pytest.raises(ValueError, match=re.escape(f"{NAMES}, or an object of")):
-        LapSVC(loss="huber_hinge").fit(X, y)
-    monkeypatch.setitem(LOSSES, HuberHinge.name, HuberHinge)
+        LapSVC(loss="rounded_hinge").fit(X, y)
+    monkeypatch.setitem(LOSSES, RoundedHinge.name, RoundedHinge)
     monkeypatch.setitem(UNLABELED_LOSSES, CauchyBump.name, CauchyBump)
     monkeypatch.setitem(METHODS, "halving", Method(scheduled(halving)))
-    assert HuberHinge.name == "huber_hinge"
+    assert RoundedHinge.name == "rounded_hinge"
     assert loss_names(TargetKind.SIGNS)[:2] == ("squared_hinge", "hinge")
-    assert loss_names(TargetKind.SIGNS)[-1] == "huber_hinge"
-    named, given = svc("huber_hinge").fit(X, y), svc(HuberHinge()).fit(X, y)
+    assert loss_names(TargetKind.SIGNS)[-1] == "rounded_hinge"
+    named, given = svc("rounded_hinge").fit(X, y), svc(RoundedHinge()).fit(X, y)
     np.testing.assert_array_equal(named.alpha_, given.alpha_)
-    options = {"loss": "huber_hinge", "unlabeled_loss": "cauchy_bump", "method": "halving"}
+    options = {"loss": "rounded_hinge", "unlabeled_loss": "cauchy_bump", "method": "halving"}
     named = S3VC(s=1.5, **options).fit(X, y)
     given = S3VC(
-        loss=HuberHinge(),
+        loss=RoundedHinge(),
         unlabeled_loss=CauchyBump(1.5),  # by name it takes the estimator's s, as it has one
         method=Method(scheduled(halving)),
     ).fit(X, y)
     np.testing.assert_array_equal(named.decision_function(X), given.decision_function(X))
     for estimator, known in (
-        (LapSVC(loss="?"), f"{NAMES}, 'huber_hinge', or"),
-        (S3VC(loss="?"), f"{NAMES}, 'huber_hinge', or"),
+        (LapSVC(loss="?"), f"{NAMES}, 'rounded_hinge', or"),
+        (S3VC(loss="?"), f"{NAMES}, 'rounded_hinge', or"),
         (S3VC(unlabeled_loss="?"), "'auto', 'gaussian', 'symmetric_hinge', 'cauchy_bump', or"),
         (S3VC(method="?"), "'cccp', 'switching', 'halving', or"),
     ):
@@ -548,21 +548,21 @@ def test_one_line_in_the_registry_is_a_name(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
 def test_losses_are_parameters_like_others() -> None:
     X, y, _ = blobs(2)
-    estimator = svc(HuberHinge(0.2))
+    estimator = svc(RoundedHinge(0.2))
     assert estimator.get_params()["loss__width"] == 0.2
     copy = clone(estimator)
     assert copy.loss is not estimator.loss
     assert copy.loss == estimator.loss
-    assert "HuberHinge(width=0.2)" in repr(estimator)
+    assert "RoundedHinge(width=0.2)" in repr(estimator)
     copy.set_params(loss__width=0.7)
     assert estimator.loss.width == 0.2
     fitted = copy.fit(X, y)
-    np.testing.assert_array_equal(fitted.alpha_, svc(HuberHinge(0.7)).fit(X, y).alpha_)
+    np.testing.assert_array_equal(fitted.alpha_, svc(RoundedHinge(0.7)).fit(X, y).alpha_)
     again = pickle.loads(pickle.dumps(fitted))
-    assert again.loss == HuberHinge(0.7)
+    assert again.loss == RoundedHinge(0.7)
     np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
     known = y >= 0
-    search = GridSearchCV(svc(HuberHinge(), gamma_I=0.0), {"loss__width": [0.1, 2.0]}, cv=2)
+    search = GridSearchCV(svc(RoundedHinge(), gamma_I=0.0), {"loss__width": [0.1, 2.0]}, cv=2)
     search.fit(X[known], y[known])
     assert set(search.best_params_) == {"loss__width"}
     method = Method(scheduled(halving))
@@ -573,8 +573,8 @@ def test_losses_are_parameters_like_others() -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        LapSVC(loss=HuberHinge(0.2), unlabeled=None),
-        S3VC(loss=HuberHinge(0.2), unlabeled_loss=CauchyBump(), C=1, tol=1e-8, unlabeled=None),
+        LapSVC(loss=RoundedHinge(0.2), unlabeled=None),
+        S3VC(loss=RoundedHinge(0.2), unlabeled_loss=CauchyBump(), C=1, tol=1e-8, unlabeled=None),
     ],
     ids=repr,
 )
@@ -597,20 +597,20 @@ def test_own_solvers_come_before_general_ones(monkeypatch: pytest.MonkeyPatch) -
         return reduced.newton(objective)
 
     general = [reduced.Reduced(solver.name, solver.takes, never) for solver in reduced.REDUCED]
-    mine = reduced.Reduced("own", lambda loss: type(loss) is HuberHinge, own)
+    mine = reduced.Reduced("own", lambda loss: type(loss) is RoundedHinge, own)
     monkeypatch.setattr(reduced, "REDUCED", [mine, *general])
     X, y, _ = blobs(2)
-    svc(HuberHinge(0.5), solver="dual").fit(X, y)
-    assert seen == [HuberHinge]
+    svc(RoundedHinge(0.5), solver="dual").fit(X, y)
+    assert seen == [RoundedHinge]
     assert reduced.reduced_solver(SquaredHinge()).name == "newton"
 
 
 # ---- what does not go together -------------------------------------------------------------------
 
 REFUSED: list[tuple[Any, str]] = [
-    (LapSVC(loss=HuberHinge), f"must be one of {NAMES}, or an object of lapwing.losses.Loss."),
+    (LapSVC(loss=RoundedHinge), f"must be one of {NAMES}, or an object of lapwing.losses.Loss."),
     (LapSVC(loss=CauchyBump()), f"loss=CauchyBump(s=3.0) must be one of {NAMES}, or"),
-    (S3VC(unlabeled_loss=HuberHinge()), "unlabeled_loss=HuberHinge(width=0.5) must be one of"),
+    (S3VC(unlabeled_loss=RoundedHinge()), "unlabeled_loss=RoundedHinge(width=0.5) must be one of"),
     (
         LapSVC(loss=SteepHinge(), solver="newton"),
         "solver='newton' needs a loss without kinks, and loss=SteepHinge(slope=3.0) has some. Use "
@@ -622,19 +622,20 @@ REFUSED: list[tuple[Any, str]] = [
         "with loss=SteepHinge(slope=3.0). Use solver='pcg', or stopping=None.",
     ),
     (
-        S3VC(loss=HuberHinge(0.2), method="cccp"),
+        S3VC(loss=RoundedHinge(0.2), method="cccp"),
         "method='cccp' labels the unlabelled points and knows the hinge only, not "
-        "loss=HuberHinge(width=0.2). Use loss='hinge', or another method.",
+        "loss=RoundedHinge(width=0.2). Use loss='hinge', or another method.",
     ),
     (
-        S3VC(loss=HuberHinge(0.2), unlabeled_loss=NearerHuber(0.3), method="cccp"),
-        "method='cccp' labels the unlabelled points and knows the HuberHinge(width=0.3) only, not "
-        "loss=HuberHinge(width=0.2). Use loss=HuberHinge(width=0.3), or another method.",
+        S3VC(loss=RoundedHinge(0.2), unlabeled_loss=NearerHuber(0.3), method="cccp"),
+        "method='cccp' labels the unlabelled points and knows the RoundedHinge(width=0.3) only, "
+        "not "
+        "loss=RoundedHinge(width=0.2). Use loss=RoundedHinge(width=0.3), or another method.",
     ),
     (
-        S3VC(loss=HuberHinge(0.2), unlabeled_loss=NearerHuber(0.3)),
-        "unlabeled_loss=NearerHuber(width=0.3) goes with loss=HuberHinge(width=0.3), not "
-        "loss=HuberHinge(width=0.2): it is that loss of the nearer label.",
+        S3VC(loss=RoundedHinge(0.2), unlabeled_loss=NearerHuber(0.3)),
+        "unlabeled_loss=NearerHuber(width=0.3) goes with loss=RoundedHinge(width=0.3), not "
+        "loss=RoundedHinge(width=0.2): it is that loss of the nearer label.",
     ),
     (
         S3VC(unlabeled_loss=CauchyBump(), method="continuation"),
@@ -665,10 +666,10 @@ def test_a_kink_needs_the_label_whose_loss_it_is() -> None:
 
 
 def test_losses_of_signs_are_no_losses_of_values() -> None:
-    with pytest.raises(ValueError, match=r"HuberHinge\(width=0.5\) is for classes: its targets"):
-        as_labeled(HuberHinge(), TargetKind.VALUES)
+    with pytest.raises(ValueError, match=r"RoundedHinge\(width=0.5\) is for classes: its targets"):
+        as_labeled(RoundedHinge(), TargetKind.VALUES)
     assert as_labeled(Pinball(), TargetKind.SIGNS) == Pinball()
-    with pytest.raises(TypeError, match=r"Did you mean HuberHinge\(\.\.\.\)\?"):
-        as_labeled(HuberHinge, TargetKind.SIGNS)
+    with pytest.raises(TypeError, match=r"Did you mean RoundedHinge\(\.\.\.\)\?"):
+        as_labeled(RoundedHinge, TargetKind.SIGNS)
     with pytest.raises(ValueError, match=f"loss='pinball' must be one of {NAMES}, or"):
         as_labeled("pinball", TargetKind.SIGNS)

@@ -28,7 +28,7 @@ from lapwing.losses.smoothed import (
 )
 from lapwing.losses.unlabeled import SmoothedSymmetricHinge
 from tests.helpers.members import check_examples
-from tests.helpers.outside import CauchyBump, HuberHinge, SteepHinge
+from tests.helpers.outside import CauchyBump, RoundedHinge, SteepHinge
 from tests.helpers.problems import loss_value
 
 VARIANCES = (1e-4, 0.03, 1.0, 25.0)
@@ -227,7 +227,7 @@ def test_they_are_differentiable_and_no_more_is_promised(loss):
 @pytest.mark.parametrize("variance", [1e-4, 0.01, 0.3])
 def test_averages_are_near_the_convolution(variance):
     """Of a loss with a continuous derivative; the error is that of the rule."""
-    loss = HuberHinge(0.5)
+    loss = RoundedHinge(0.5)
     made = smooth(loss, variance)
     for f in (-2.0, 0.3, 0.6, 0.9, 1.0, 1.3):
         exact = convolved(
@@ -237,7 +237,7 @@ def test_averages_are_near_the_convolution(variance):
         assert value == pytest.approx(exact, abs=3e-4)
 
 
-@pytest.mark.parametrize("loss", [HuberHinge(0.5), ModifiedLogistic()], ids=repr)
+@pytest.mark.parametrize("loss", [RoundedHinge(0.5), ModifiedLogistic()], ids=repr)
 def test_averages_have_the_derivatives_that_they_say(loss):
     y, f = grid()
     variances = np.resize([0.0, 1e-3, 0.2], len(f))
@@ -268,11 +268,11 @@ def test_averages_of_losses_on_unlabelled_scores():
 def test_formulas_come_before_averages():
     assert isinstance(smooth(Hinge(), 0.1), SmoothedHinge)
     assert isinstance(smooth(SymmetricHinge(), 0.1), SmoothedSymmetricHinge)
-    assert smooth(HuberHinge(), 0.1).kind is Kind.SMOOTH
+    assert smooth(RoundedHinge(), 0.1).kind is Kind.SMOOTH
 
 
 def test_differentiable_losses_stand_for_themselves_and_others_have_a_stand_in():
-    for loss in (SquaredHinge(), HuberHinge(), GaussianBump()):
+    for loss in (SquaredHinge(), RoundedHinge(), GaussianBump()):
         assert differentiable(loss) is loss
     assert differentiable(Hinge()) == ModifiedLogistic()
     assert isinstance(differentiable(SymmetricHinge()), GaussianBump)

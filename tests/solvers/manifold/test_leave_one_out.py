@@ -13,7 +13,7 @@ from lapwing.solvers.manifold import leave_one_out, pieces
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from tests.helpers.outside import HuberHinge, Logistic
+from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 
 LOSSES = [
@@ -21,7 +21,7 @@ LOSSES = [
     SquaredHinge(),
     Hinge(),
     EpsilonInsensitive(0.3),
-    HuberHinge(0.5),
+    RoundedHinge(0.5),
     Logistic(),
 ]
 

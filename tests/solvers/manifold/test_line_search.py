@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Squared, SquaredHinge
 from lapwing.objectives.manifold import Line
 from lapwing.solvers.manifold.line_search import crossings, exact_line_search
-from tests.helpers.outside import HuberHinge, Logistic
+from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case, primal_value, sweep
 
 
@@ -315,7 +315,7 @@ def test_losses_with_kinks_are_refused():
 
 @pytest.mark.parametrize(
     "loss",
-    [HuberHinge(0.3), HuberHinge(2.5), Logistic(), SquaredHinge().smoothed(0.1)],
+    [RoundedHinge(0.3), RoundedHinge(2.5), Logistic(), SquaredHinge().smoothed(0.1)],
     ids=lambda loss: loss.name,
 )
 @pytest.mark.parametrize("tie", [False, True], ids=["in general position", "with ties"])
@@ -348,13 +348,13 @@ def test_the_slope_vanishes_whatever_the_loss(loss, tie):
 def test_both_searches_find_the_same_step():
     """A loss that says where it breaks, and the same one that does not."""
 
-    class Undeclared(HuberHinge):
+    class Undeclared(RoundedHinge):
         kind = Kind.SMOOTH
 
     rng = np.random.default_rng(8)
     for _ in range(100):
         line = random_line(rng, 12, c=4)
-        by_breaks = exact_line_search(HuberHinge(0.4), line)
+        by_breaks = exact_line_search(RoundedHinge(0.4), line)
         np.testing.assert_allclose(
             exact_line_search(Undeclared(0.4), line), by_breaks, rtol=1e-9, atol=1e-14
         )
