@@ -50,8 +50,10 @@ class Option:
     help : str
     panel : str
         One of `PANELS`.
+    argument : bool
+        Whether it is given by its place and not by a flag.
     flag : str or None
-        If it is not made of the field's name; ``None`` for an argument without a flag.
+        If it is not made of the field's name.
     short : str or None
         A second, short flag.
     metavar : str or None
@@ -68,6 +70,7 @@ class Option:
 
     help: str
     panel: str = ""
+    argument: bool = False
     flag: str | None = None
     short: str | None = None
     metavar: str | None = None
@@ -168,6 +171,7 @@ class TableRequest:
     data: tuple[Path, ...] = option(
         help=f"The table: {', '.join(FORMATS)}, or - for standard input. Several files are one "
         "table.",
+        argument=True,
         metavar="DATA...",
     )
     id_column: str | None = option(

@@ -481,7 +481,7 @@ class PredictRequest(TableRequest):
 
     verb = "predict"
 
-    model: Path = option(help="A file of lapwing fit --model.", metavar="MODEL")
+    model: Path = option(help="A file of lapwing fit --model.", argument=True, metavar="MODEL")
     probabilities: bool = option(
         False,
         help="Write the probability of each class too, not only that of the answer.",

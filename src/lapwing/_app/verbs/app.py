@@ -60,7 +60,7 @@ def verb(
     # Arguments first, the files of the table behind the model; then panel by panel, as typer shows
     # panels in the order of their options.
     shown.sort(key=lambda one: (PANELS.index(option_of(one).panel), not option_of(one).leads))
-    shown.sort(key=lambda one: (not _is_argument(one), one.name == "data"))
+    shown.sort(key=lambda one: (not option_of(one).argument, one.name == "data"))
     signature = Signature([_parameter(one, hints[one.name]) for one in shown])
 
     def register(function: Callable[[R], None]) -> Callable[[R], None]:
@@ -75,15 +75,11 @@ def verb(
     return register
 
 
-def _is_argument(one: Field[Any]) -> bool:
-    return one.name in ("data", "model") and one.default is MISSING
-
-
 def _parameter(one: Field[Any], hint: Any) -> Parameter:
     """A field as typer reads it: a tuple is a list, and what is empty by default may be missing."""
     how = option_of(one)
     least, most = how.limits
-    if _is_argument(one):
+    if how.argument:
         declared = typer.Argument(metavar=how.metavar, help=how.help)
     else:
         declared = typer.Option(
