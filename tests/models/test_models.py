@@ -28,11 +28,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.callback import ProgressBar
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 import lapwing
 from lapwing import (
@@ -53,6 +60,7 @@ from lapwing import (
 from lapwing._report.page import ReportData
 from lapwing.exceptions import ModelVersionWarning
 from lapwing.losses import GaussianBump, SquaredHinge
+from lapwing.model_selection import LabeledStratifiedKFold
 from lapwing.models import Model, ModelFileError, load_model, save_model
 
 RNG = np.random.default_rng(0)
@@ -66,6 +74,9 @@ THREE = np.where(LABELED, np.where(X[:, 1] > 2.5, 2, CODES), -1)
 TEXTS = np.where(LABELED, np.where(CODES == 1, "yes", "no"), "").astype(object)
 NUMBERS = np.where(LABELED, X[:, 0], np.nan)
 COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
+DOCUMENTS = [
+    f"{'ship sea' if code else 'moon star'} word{i % 7} day{i % 5}" for i, code in enumerate(CODES)
+]
 AFFINITY = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
 
 
@@ -146,6 +157,20 @@ CASES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "as they are": lambda: (make_pipeline(FunctionTransformer(), LapSVC()).fit(X, Y), NEW),
     "ufunc": lambda: (make_pipeline(FunctionTransformer(np.cbrt), LapSVC()).fit(X, Y), NEW),
     "projected": lambda: (make_pipeline(PCA(2), LapSVC()).fit(X, Y), NEW),
+    "unit length": lambda: (make_pipeline(Normalizer(), LapSVC()).fit(X, Y), NEW),
+    "texts": lambda: (make_pipeline(TfidfVectorizer(), LapSVC()).fit(DOCUMENTS, Y), DOCUMENTS[:9]),
+    "texts, few words": lambda: (
+        make_pipeline(
+            CountVectorizer(min_df=2, stop_words=["sea"]), TfidfTransformer(), LapSVC()
+        ).fit(DOCUMENTS, Y),
+        DOCUMENTS[:9],
+    ),
+    "texts, projected": lambda: (
+        make_pipeline(
+            TfidfVectorizer(), TruncatedSVD(4, random_state=0), Normalizer(), LapSVC()
+        ).fit(DOCUMENTS, Y),
+        DOCUMENTS[:9],
+    ),
     "mixed columns": lambda: (make_pipeline(mixed(), LapSVC()).fit(frame(), Y), frame()),
 }
 
@@ -370,6 +395,18 @@ def test_report_comes_back(tmp_path: Path) -> None:
             ),
             r"cache; set memory=None",
         ),
+        (
+            lambda: make_pipeline(TfidfVectorizer(tokenizer=str.split), LapSVC()),
+            r"holds|cannot be saved",
+        ),
+        (
+            lambda: make_pipeline(HashingVectorizer(), LapSVC()),
+            r"holds sklearn\.feature_extraction\.text\.HashingVectorizer",
+        ),
+        (
+            lambda: make_pipeline(CountVectorizer(input="filename"), LapSVC()),
+            r"CountVectorizer\(input='filename'\), which opens files; set input='content'",
+        ),
         (lambda: {"not": "a model"}, r"cannot predict"),
     ],
 )
@@ -387,6 +424,44 @@ def test_what_could_not_be_loaded_is_not_saved(
     assert "\n" not in str(caught.value)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["m"]
+
+
+def test_a_vectorizer_of_a_stranger_that_opens_files_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_pipeline(TfidfVectorizer(input="file"), LapSVC())
+    with monkeypatch.context() as patch:
+        patch.setattr(lapwing.models.files, "_check_pipeline", lambda *_: None)
+        content = saved(Model(model))
+    assert "holds TfidfVectorizer(input='file'), which opens files" in refusal(tmp_path, content)
+
+
+def test_thousands_of_words_take_little_room() -> None:
+    words = CountVectorizer(max_features=1500).fit([f"word{i}" for i in range(2000)] + DOCUMENTS)
+    model = make_pipeline(words, LapSVC().fit(words.transform(DOCUMENTS), Y))
+    content = saved(Model(model))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert len(archive.namelist()) < 60
+    loaded, _ = lapwing.models.files._decode(skops.io, io.BytesIO(content), "it")
+    assert loaded.pipeline[0].vocabulary_ == model[0].vocabulary_
+
+
+def test_of_a_search_the_best_estimator_is_saved(tmp_path: Path) -> None:
+    search = GridSearchCV(LapSVC(), {"gamma_A": [1e-2, 1e-4]}, cv=LabeledStratifiedKFold(2))
+    search.fit(X, Y)
+    for model in (search, Model(search, {"seed": 0})):
+        with pytest.warns(UserWarning, match=r"GridSearchCV is saved as its best_estimator_"):
+            save_model(model, tmp_path / "m")
+        loaded = load_model(tmp_path / "m").pipeline
+        assert type(loaded) is LapSVC
+        assert loaded.gamma_A == search.best_params_["gamma_A"]
+        assert same(loaded.decision_function(NEW), search.decision_function(NEW))
+    unrefitted = GridSearchCV(
+        LapSVC(), {"gamma_A": [1e-2]}, cv=LabeledStratifiedKFold(2), refit=False
+    )
+    with pytest.raises(ValueError, match=r"GridSearchCV has no best_estimator_.*refit=True"):
+        save_model(unrefitted.fit(X, Y), tmp_path / "n")
+    assert not (tmp_path / "n").exists()
 
 
 def test_info_must_be_json(tmp_path: Path) -> None:
@@ -537,6 +612,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
         **{"__reduce__": {"args": arguments()}},
     ),
     "other estimator": node("ObjectNode", "sklearn.svm._classes.SVC", content=mapping()),
+    "text helper": node("ObjectNode", "sklearn.feature_extraction.text.defaultdict"),
     "own helper": node("ObjectNode", "lapwing.models.files.Model", content=mapping()),
     "prefix": node("ObjectNode", "sklearn.pipeline.Pipeline.fit", content=mapping()),
     "as json": node("JsonNode", "trap.Trap", content="1"),

@@ -12,7 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZipFile
@@ -21,6 +21,8 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -79,7 +81,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator, Pipeline or Model
         A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
-        the same bytes.
+        the same bytes. Of a `GridSearchCV` or `RandomizedSearchCV` it is ``best_estimator_``.
     path : path-like
         The file; it is replaced if it exists.
 
@@ -90,8 +92,16 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         function; if `info` is not JSON; or if nothing can be written at `path`.
     ImportError
         If skops is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If the model is a search, whose results are not saved.
     """
-    content = _encode(model if isinstance(model, Model) else Model(_fitted(model)))
+    given = model if isinstance(model, Model) else Model(_fitted(model))
+    if isinstance(given.pipeline, (GridSearchCV, RandomizedSearchCV)):
+        given = replace(given, pipeline=_best_of_search(given.pipeline))
+    content = _encode(given)
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
 
@@ -110,6 +120,21 @@ def _fitted(estimator: Any) -> Any:
             f"{type(estimator).__name__} is not fitted yet: call fit before save_model."
         ) from None
     return estimator
+
+
+def _best_of_search(search: GridSearchCV | RandomizedSearchCV) -> BaseEstimator:
+    name = type(search).__name__
+    if not hasattr(search, "best_estimator_"):
+        raise ValueError(
+            f"{name} has no best_estimator_ to save: fit it with refit=True, or save an estimator "
+            "that is fitted with its best_params_."
+        )
+    warn(
+        f"{name} is saved as its best_estimator_: cv_results_ and the other results of the search "
+        "are not in the file. Save search.best_estimator_ to avoid this warning.",
+        UserWarning,
+    )
+    return search.best_estimator_
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -245,6 +270,12 @@ def _check_pipeline(pipeline: Any, name: str) -> None:
         # A cache is a folder of pickles, read when the pipeline is fitted again.
         if isinstance(part, Pipeline) and part.memory is not None:
             raise ModelFileError(f"{name} holds a pipeline with a cache; set memory=None.")
+        # Texts to predict would be taken for paths.
+        if isinstance(part, CountVectorizer) and part.input != "content":
+            raise ModelFileError(
+                f"{name} holds {type(part).__name__}(input={one_line(repr(part.input))}), which "
+                "opens files; set input='content'."
+            )
 
 
 def _parts(root: Any) -> Iterator[Any]:
