@@ -17,8 +17,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -27,7 +28,9 @@ from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
+    Normalizer,
     OneHotEncoder,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -262,6 +265,9 @@ def test_single_precision_training_points_agree(kernel: str) -> None:
         MinMaxScaler((-1, 2)),
         MinMaxScaler(clip=True),
         MaxAbsScaler(),
+        PCA(3),
+        PCA(2, whiten=True),
+        TruncatedSVD(3, random_state=0),
         FunctionTransformer(),
         "passthrough",
     ],
@@ -271,6 +277,16 @@ def test_scalers_agree(scaler: Any) -> None:
     steps = [("scale", scaler), ("estimator", LapSVC("laplacian", gamma_I=0.01))]
     middle = X.mean(axis=0)
     check(Pipeline(steps).fit(X, Y), middle + 1.5 * (NEW - middle))  # some beyond what was fitted
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
+def test_rows_of_unit_length_agree_and_zeros_stay(norm: str) -> None:
+    points = StandardScaler().fit(X)
+    model = make_pipeline(Normalizer(norm), LapSVC(gamma_I=0.01)).fit(points.transform(X), Y)
+    new = points.transform(NEW)
+    new[3] = 0.0
+    new[4] *= 1e-17  # too short for scikit-learn to divide by
+    check(model, new)
 
 
 def mixed(*, numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransformer:
@@ -372,8 +388,14 @@ def test_the_file_is_checked_and_the_same_every_time(tmp_path: Path) -> None:
             "LogisticRegression cannot be exported to ONNX: it is no estimator of lapwing",
         ),
         (
-            lambda: make_pipeline(PCA(2), LapSVC()).fit(X, Y),
-            r"PCA cannot be exported to ONNX; the steps that can are .*StandardScaler",
+            lambda: make_pipeline(PowerTransformer(), LapSVC()).fit(X, Y),
+            r"PowerTransformer cannot be exported to ONNX; the steps that can are .*StandardScaler",
+        ),
+        (
+            lambda: make_pipeline(TfidfVectorizer(), LapSVC()).fit(
+                np.where(X[:, 1] > 0, "sea ship", "moon star"), Y
+            ),
+            r"TfidfVectorizer cannot be exported to ONNX: .*Compute .* export .* last step",
         ),
         (
             lambda: make_pipeline(FunctionTransformer(np.cbrt), LapSVC()).fit(X, Y),

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
+    Normalizer,
     OneHotEncoder,
     RobustScaler,
     StandardScaler,
@@ -105,6 +108,12 @@ def apply_step(build: Builder, step: Any, columns: Columns) -> Columns:
         return columns
     if isinstance(step, ColumnTransformer):
         return _column_transformer(build, step, columns)
+    if isinstance(step, (CountVectorizer, HashingVectorizer, TfidfTransformer)):
+        raise OnnxExportError(
+            f"{type(step).__name__} cannot be exported to ONNX: no ONNX operator splits and weighs "
+            "texts exactly as scikit-learn does. Compute its features before the session, and "
+            "export the steps after it (model[1:] if it is the first, or the last step alone)."
+        )
     convert = _STEPS.get(type(step))
     if convert is None:
         raise OnnxExportError(
@@ -189,6 +198,33 @@ def _min_max(build: Builder, step: Any, X: str, p: int) -> Columns:
     return Columns([X], p)
 
 
+def _normalize(build: Builder, step: Any, X: str, p: int) -> Columns:
+    axis = build.constant(np.array([1], dtype=np.int64))
+    if step.norm == "l2":
+        norms = build.op("Sqrt", build.op("ReduceSum", build.op("Mul", X, X), axis))
+    else:
+        norms = build.op(
+            "ReduceSum" if step.norm == "l1" else "ReduceMax", build.op("Abs", X), axis
+        )
+    # Rows of zeros stay as they are, by scikit-learn's own bound.
+    smallest = build.constant(np.float64(10 * np.finfo(np.float64).eps))
+    one = build.constant(np.float64(1))
+    divisor = build.op("Where", build.op("Less", norms, smallest), one, norms)
+    return Columns([build.op("Div", X, divisor)], p)
+
+
+def _project(build: Builder, step: Any, X: str, p: int) -> Columns:
+    components = np.asarray(step.components_, dtype=np.float64)
+    X = build.op("MatMul", X, build.constant(np.ascontiguousarray(components.T)))
+    if isinstance(step, PCA):
+        scale = None
+        if step.whiten:
+            variance = np.asarray(step.explained_variance_)
+            scale = np.maximum(np.sqrt(variance), np.finfo(variance.dtype).eps)
+        X = _shift_and_divide(build, X, step.mean_ @ components.T, scale)
+    return Columns([X], len(components))
+
+
 def _impute(build: Builder, step: Any, X: str, p: int) -> Columns:
     values = np.asarray(step.statistics_)
     nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
@@ -236,6 +272,9 @@ _STEPS: Mapping[type, Callable[[Builder, Any, str, int], Columns]] = {
     MinMaxScaler: _min_max,
     MaxAbsScaler: _max_abs,
     RobustScaler: _robust,
+    Normalizer: _normalize,
+    PCA: _project,
+    TruncatedSVD: _project,
     SimpleImputer: _impute,
     OneHotEncoder: _one_hot,
 }
