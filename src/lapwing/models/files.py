@@ -81,7 +81,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator, Pipeline or Model
         A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
-        the same bytes. Of a `GridSearchCV` or `RandomizedSearchCV` it is ``best_estimator_``.
+        the same bytes. Of a search (``GridSearchCV``) it is ``best_estimator_``.
     path : path-like
         The file; it is replaced if it exists.
 
