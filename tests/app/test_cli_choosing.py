@@ -21,7 +21,7 @@ from lapwing._app.forecast import FitSize, Speed
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
-from lapwing._report.html import number
+from lapwing._report.text import number
 from lapwing.graphs import KNNGraph, default_graph
 from lapwing.model_selection import Candidate, compare, default_candidates, sure_rows
 from lapwing.models import load_model

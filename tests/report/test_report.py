@@ -41,7 +41,7 @@ from lapwing import (
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import FittedTwin
 from lapwing._app.requests import FitRequest
-from lapwing._report import html, svg
+from lapwing._report import svg, text
 from lapwing._report.findings import (
     Hints,
     _about_classes,
@@ -685,7 +685,7 @@ def test_every_point_says_what_it_is(two_moons: Any) -> None:
     assert set(stops) == {row["id"] for row in data.rows["least"]}
     assert drawn.count('tabindex="-1"') == 110
     worst = data.rows["least"][0]
-    assert f"{worst['predicted']}, margin {html.number(worst['margin'])}" in drawn
+    assert f"{worst['predicted']}, margin {text.number(worst['margin'])}" in drawn
 
 
 def test_the_map_is_thinned_with_a_note_and_keeps_labels() -> None:
@@ -717,7 +717,7 @@ def test_principal_components_are_those_of_a_decomposition() -> None:
     for axis, k in (("x", 0), ("y", 1)):
         drawn = np.array(placed[axis], dtype=float)
         assert abs(np.corrcoef(drawn, U[:, k])[0, 1]) > 0.9999
-        assert html.percent(s[k] ** 2 / np.sum(s**2)) in placed["axes"][k]
+        assert text.percent(s[k] ** 2 / np.sum(s**2)) in placed["axes"][k]
     sparse = place(sp.csr_array(X), np.arange(150))
     assert np.abs(np.subtract(sparse["x"], placed["x"])).max() <= 2
 
@@ -1045,7 +1045,7 @@ def test_a_missing_jinja2_names_the_extra(two_moons: Any, monkeypatch: pytest.Mo
      (1234.5, "1,234"), (1e-9, "1.0e-09"), (2e7, "2.0e+07"), (None, "–"), (float("nan"), "–")],
 )  # fmt: skip
 def test_numbers(value: Any, expected: str) -> None:
-    assert html.number(value) == expected
+    assert text.number(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -1054,19 +1054,19 @@ def test_numbers(value: Any, expected: str) -> None:
      (None, "–")],
 )  # fmt: skip
 def test_shares(share: Any, expected: str) -> None:
-    assert html.percent(share) == expected.replace(" ", "\u00a0")
+    assert text.percent(share) == expected.replace(" ", "\u00a0")
 
 
 def test_words() -> None:
-    assert html.plural(1, "row") == "1 row"
-    assert html.plural(1200, "class", "classes") == "1,200 classes"
-    assert html.clean("a\x00b\x7f\x9b\ud800") == "a␀b␡␡?"
-    assert len(html.clean("x" * 1000)) == 300
-    assert [html.label_text(v) for v in (3.0, 3, "3.0", None, float("nan"), "")] == [
+    assert text.plural(1, "row") == "1 row"
+    assert text.plural(1200, "class", "classes") == "1,200 classes"
+    assert text.clean("a\x00b\x7f\x9b\ud800") == "a␀b␡␡?"
+    assert len(text.clean("x" * 1000)) == 300
+    assert [text.label_text(v) for v in (3.0, 3, "3.0", None, float("nan"), "")] == [
         "3", "3", "3.0", "", "", ""
     ]  # fmt: skip
-    assert html.shorten("class 21", 5) == "cl…21"
-    assert [html.tick(v) for v in (0, 2.0, 0.25, 5000, 1e9)] == ["0", "2", "0.25", "5,000", "1e+09"]
+    assert text.shorten("class 21", 5) == "cl…21"
+    assert [text.tick(v) for v in (0, 2.0, 0.25, 5000, 1e9)] == ["0", "2", "0.25", "5,000", "1e+09"]
 
 
 @pytest.mark.parametrize("name", ["page.html", "style.css"])

@@ -16,8 +16,8 @@ from lapwing._tables.cells import (
     gather_evidence,
     join_cells,
     read_amount,
-    read_moment,
 )
+from lapwing._tables.dates import read_moment
 from lapwing._tables.encoders import (
     MISSING_VALUE,
     DateReading,

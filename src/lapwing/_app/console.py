@@ -36,9 +36,9 @@ from lapwing._report.findings import (
     words_of_row,
 )
 from lapwing._report.findings import describe_comparison as describe_rows
-from lapwing._report.html import count, number, percent, plural
 from lapwing._report.page import ReportData
 from lapwing._report.rows import ClassRows, volumes
+from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 from lapwing.estimators.prepared import Tick

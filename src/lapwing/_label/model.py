@@ -19,7 +19,7 @@ from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.words import RequestError
-from lapwing._report.html import plural
+from lapwing._report.text import plural
 
 SUGGESTED = 20  # whoever labels fast must not wait for the next row
 # Whoever labels fast gets colours and suggestions; the estimate waits until the hand rests.
@@ -98,7 +98,7 @@ class Model:
         self._ids = material.table.ids
         self._tell, self._keep = tell, keep
         self._learner = Learner(material.estimator, material.points, n_classes)
-        self._ground: PointGraph | None = None
+        self._point_graph: PointGraph | None = None
         self._notes: tuple[str, ...] = ()
         self._said: tuple[str, ...] = ()
         self._failure = ""
@@ -123,9 +123,9 @@ class Model:
         RequestError
             If it is not there yet.
         """
-        if self._ground is None:
+        if self._point_graph is None:
             raise RequestError("The graph is not there yet. Ask again in a moment.", 409)
-        return self._ground
+        return self._point_graph
 
     @property
     def learnt(self) -> ModelSnapshot:
@@ -136,7 +136,7 @@ class Model:
                 self._version,
                 self._answers,
                 self._advice,
-                self._ground is not None,
+                self._point_graph is not None,
                 (*self._notes, *self._said, *failure),
             )
 
@@ -186,10 +186,10 @@ class Model:
         answers: Answers | None = None
         said: tuple[str, ...] = ()
         try:
-            if self._ground is None and not self._failure:
-                self._ground, self._notes = self._learner.prepare()
+            if self._point_graph is None and not self._failure:
+                self._point_graph, self._notes = self._learner.prepare()
                 self._tell("ready", task.version)
-            if self._ground is not None:
+            if self._point_graph is not None:
                 answers = self._learner.learn(task.history.codes, task.version)
                 self._failure = ""
             if answers is not None:
@@ -202,7 +202,7 @@ class Model:
                 self._advice = SlowAnswers()
             self._changed.notify_all()
         self._tell("model", task.version)
-        if self._ground is not None:
+        if self._point_graph is not None:
             self._advising.offer((task, answers))
 
     def _advise(self, learnt: tuple[Task, Answers | None]) -> None:

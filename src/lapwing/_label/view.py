@@ -12,7 +12,7 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.model import ModelSnapshot
-from lapwing._report.html import percent
+from lapwing._report.text import percent
 
 _STEPS_SHOWN = 500
 _DOUBTS_SHOWN = 50

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from lapwing._report import svg
-from lapwing._report.html import clean, count, number, shorten
+from lapwing._report.text import clean, count, number, shorten
 from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
 from lapwing.plotting.path import Path

@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from lapwing._report.html import clean, count, number, open_page, percent, plural, shorten
+from lapwing._report.text import clean, count, number, open_page, percent, plural, shorten
 from lapwing._version import __version__
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
@@ -351,7 +351,7 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints)
     report : dict
         The sections of a `ReportData`.
     notes : list of dict
-        Of `lapwing._report.findings.write_notes`.
+        Of `write_notes`.
     hints : Hints
         How it is taken.
 

@@ -20,7 +20,7 @@ import numpy as np
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
-from lapwing._report import html as text
+from lapwing._report import text
 from lapwing._report.drawings import describe_path, draw_all
 from lapwing._report.findings import (
     CHOICE_COLUMNS,
@@ -35,7 +35,6 @@ from lapwing._report.findings import (
     words_of_row,
     write_notes,
 )
-from lapwing._report.html import open_page, plural
 from lapwing._report.rows import (
     ClassRows,
     compare_with_truth,
@@ -46,6 +45,7 @@ from lapwing._report.rows import (
 from lapwing._report.rows import volumes as class_volumes
 from lapwing._report.summaries import NumberRows, convergence, graph_health
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
+from lapwing._report.text import open_page, plural
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500

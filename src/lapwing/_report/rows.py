@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from lapwing._arrays import is_sparse
-from lapwing._report.html import clean, label_text
+from lapwing._report.text import clean, label_text
 
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20

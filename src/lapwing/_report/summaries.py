@@ -11,8 +11,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import wilcoxon
 
 from lapwing._arrays import is_sparse
-from lapwing._report.html import clean, label_text
 from lapwing._report.rows import histogram
+from lapwing._report.text import clean, label_text
 
 _COMPONENTS_LISTED = 8
 _HISTORY_POINTS = 400

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.decomposition import PCA
 
 from lapwing._arrays import is_sparse
-from lapwing._report.html import clean, number, percent, shorten, tick
+from lapwing._report.text import clean, number, percent, shorten, tick
 
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)

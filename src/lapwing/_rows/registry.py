@@ -22,7 +22,7 @@ _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
 
 
 def header_of(rows: Rows) -> Any:
-    """Number and names of features, without their values.
+    """Return the number and names of features, without their values.
 
     An empty frame where columns have names, as those of Parquet files do; else the rows.
     """

@@ -236,7 +236,7 @@ def _insist(
 
 @dataclass(frozen=True)
 class _Read:
-    """Describe the encoding of one column."""
+    """A column with its reading."""
 
     reading: Reading
     cells: Cells  # less those that are missing

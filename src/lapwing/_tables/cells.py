@@ -1,4 +1,4 @@
-"""Cells: numbers as people write them, units and dates.
+"""Cells: numbers as people write them, with their units.
 
 Locale libraries (babel, `locale`) read numbers of a locale that is known; here the notation itself
 has to be found from a column. skrub's ``ToFloat`` takes one notation for a whole table: with
@@ -11,9 +11,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone
-from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -82,54 +79,6 @@ _LEADING = re.compile(rf"^([+-]?)\s*({SIGNS}|[%‰])\s*(?=[+\-\d.,])")
 _GROUPED = r"[1-9]\d{{0,2}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
-ORDERS = ("ymd", "dmy", "mdy")
-CLOCK = "clock"
-_SAMPLE = 2000
-_WORDS = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/day/year"}
-_DAY_LENGTH = np.timedelta64(1, "D") / np.timedelta64(1, "us")
-
-_MONTHS = (
-    ("january", "januar", "jänner"),
-    ("february", "februar"),
-    ("march", "märz", "maerz", "mrz"),
-    ("april",),
-    ("may", "mai"),
-    ("june", "juni"),
-    ("july", "juli"),
-    ("august",),
-    ("september",),
-    ("october", "oktober"),
-    ("november",),
-    ("december", "dezember"),
-)
-_MONTH = {
-    word: number
-    for number, names in enumerate(_MONTHS, start=1)
-    for name in names
-    for word in {name, name[:3], name[:4]}
-}
-_TIME = (
-    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,9}))?)?"
-    r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?"
-)
-_ZONE = r"(?:\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2}))?"
-_LATER = rf"(?:(?:[T\s]\s*|,\s*){_TIME}{_ZONE}(?:\s*Uhr)?)?"
-_WEEKDAY = r"(?:[^\W\d]{2,10}\.?,?\s+)?"
-_YEAR, _NUMBER, _NAME = r"(?P<year>\d{4}|\d{2})", r"\d{1,2}", r"(?P<name>[^\W\d_]{3,9})\.?"
-_DATES = {
-    "ymd": rf"(?P<year>\d{{4}})(?P<sep>[-/.])(?P<month>{_NUMBER})(?P=sep)(?P<day>{_NUMBER})",
-    "dmy": rf"(?P<day>{_NUMBER})(?P<sep>[-/.])\s?(?P<month>{_NUMBER})(?P=sep)\s?{_YEAR}",
-    "mdy": rf"(?P<month>{_NUMBER})(?P<sep>[-/])(?P<day>{_NUMBER})(?P=sep){_YEAR}",
-}
-_DATE_PATTERNS = {order: re.compile(pattern + _LATER) for order, pattern in _DATES.items()}
-_NAMED = tuple(
-    re.compile(pattern + _LATER)
-    for pattern in (
-        rf"{_WEEKDAY}(?P<day>{_NUMBER})\.?[\s-]+{_NAME}[\s-]+{_YEAR}",
-        rf"{_WEEKDAY}{_NAME}\s+(?P<day>{_NUMBER})(?:st|nd|rd|th)?,?\s+{_YEAR}",
-    )
-)
-_CLOCK_PATTERN = re.compile(rf"(?:1899-12-3[01] )?{_TIME}(?:\s*Uhr)?")
 
 # What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
 _ODD = re.compile(r".*_|[+-]?0\d+$")
@@ -270,134 +219,6 @@ def is_unit(text: str) -> bool:
     """Whether a text is the name of a unit and nothing else, with brackets around it or without."""
     bare = text.strip("[]() ")
     return bool(bare) and (bool(kind_of_unit(unit_name(bare))))
-
-
-def read_moment(text: str, order: str) -> datetime | None:
-    """Read a date, with or without a time of day; None if it is not one in this order.
-
-    Dates that start with the year and dates with the month's name have one meaning only and are
-    read whatever the order.
-    """
-    if not text or not any(c.isdigit() for c in text):
-        return None
-    for pattern in (_DATE_PATTERNS[order], _DATE_PATTERNS["ymd"], *_NAMED):
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return _moment(found)
-    return None
-
-
-def _moment(found: re.Match[str]) -> datetime | None:
-    parts = found.groupdict()
-    year = int(parts["year"])
-    if len(parts["year"]) == 2:
-        year += 1900 if year >= 69 else 2000  # as POSIX has it
-    month = parts.get("month")
-    number = int(month) if month else _MONTH.get(parts["name"].lower(), 0)
-    try:
-        date = datetime(year, number, int(parts["day"]))
-        if parts["hour"] is None:
-            return date
-        moment = date + _time(parts)
-        if parts["zone"] is None:
-            return moment
-        return moment.replace(tzinfo=_zone(parts["zone"])).astimezone(UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):  # the 31st of February, 25 o'clock
-        return None
-
-
-def _time(parts: dict[str, str | None]) -> timedelta:
-    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
-    if parts["half"]:
-        if not 1 <= hour <= 12:
-            raise ValueError("no hour of half a day")
-        hour = hour % 12 + (12 if parts["half"] in "pP" else 0)
-    if hour > 23 or minute > 59 or second > 59:
-        raise ValueError("no time of day")
-    micro = int((parts["part"] or "0")[:6].ljust(6, "0"))
-    return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micro)
-
-
-def _zone(text: str) -> timezone:
-    if text in ("Z", "UTC"):
-        return UTC
-    digits = text[1:].replace(":", "")
-    away = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-away if text[0] == "-" else away)
-
-
-def read_clock(text: str) -> float | None:
-    """Read a time of day as hours since midnight; None if it is not one."""
-    found = _CLOCK_PATTERN.fullmatch(text) if ":" in text else None
-    if found is None:
-        return None
-    try:
-        return _time(found.groupdict()) / timedelta(hours=1)
-    except ValueError:
-        return None
-
-
-def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
-    """Find how a column writes dates.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Its different texts.
-    usual : {'dmy', 'mdy'}
-        What is taken where all dates can be read both ways; also if the texts are many, of which
-        the first two thousand decide.
-
-    Returns
-    -------
-    order : str
-        A member of `ORDERS`, or `CLOCK` for times of day.
-    n_read : int
-        How many of the texts can be read so.
-    ambiguous : bool
-        Whether another order reads as many, and others.
-    """
-    known = list(islice(texts, _SAMPLE))
-    readers = {order: partial(read_moment, order=order) for order in ORDERS}
-    moments = {order: [read(text) for text in known] for order, read in readers.items()}
-    counts = {order: sum(m is not None for m in found) for order, found in moments.items()}
-    clock = sum(read_clock(text) is not None for text in known)
-    best = max(counts.values())
-    if clock > best:
-        return CLOCK, clock, False
-    # In this order: year first has one meaning, and points are written where the day comes first.
-    winners = [order for order in ("ymd", usual, *ORDERS) if counts[order] == best]
-    ambiguous = moments["dmy"] != moments["mdy"] and counts["dmy"] == counts["mdy"] == best
-    return winners[0], best, ambiguous
-
-
-def order_words(order: str) -> str:
-    """How an order is written for people."""
-    return "time of day" if order == CLOCK else _WORDS[order]
-
-
-def days_between(moments: NDArray[np.datetime64], origin: np.datetime64) -> NDArray[np.float64]:
-    """Days since `origin`, with their fractions; NaN for none."""
-    days: NDArray[np.float64] = (moments - origin) / np.timedelta64(1, "us") / _DAY_LENGTH
-    return np.where(np.isnat(moments), np.nan, days)
-
-
-def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """Days since Monday, from 0 to 6; NaN for none."""
-    days = moments.astype("datetime64[D]").astype(np.int64)
-    return np.where(np.isnat(moments), np.nan, (days + 3) % 7)  # 1970 began on a Thursday
-
-
-def hours_of_day(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
-    """Hours since midnight; NaN for none."""
-    since = moments - moments.astype("datetime64[D]")
-    return np.where(np.isnat(moments), np.nan, since / np.timedelta64(1, "us") / 3.6e9)
-
-
-def circle(values: NDArray[np.float64], period: float) -> Sequence[NDArray[np.float64]]:
-    """Places on a circle, cosine and sine: Sunday is next to Monday, and 23 o'clock to 0."""
-    angle = 2 * np.pi * values / period
-    return np.cos(angle), np.sin(angle)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from lapwing._tables.encoders import DateReading, NumberReading
 from lapwing._tables.input_errors import text_in_the_way
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
+    MANY_NUMBERS,
     look_like_quantities,
     near_miss,
     nought_among_signs,
@@ -51,7 +52,6 @@ class LabelAdvice:
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1
-_MANY_AMOUNTS = 10
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -314,7 +314,7 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     """
     names = sorted(set(map(str, labels.tolist())))
     n = len(names)
-    if n < _MANY_AMOUNTS or 5 * n <= len(labels):
+    if n < MANY_NUMBERS or 5 * n <= len(labels):
         return ""
     numbers = [plain_number(name) for name in names]
     whole = [number for number in numbers if number is not None and number % 1 == 0]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables import cells as dates
+from lapwing._tables import dates
 from lapwing._tables.cells import Cells, plain_number, read_amount
 from lapwing._tables.words import TRUTH_VALUES
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables import cells as dates
+from lapwing._tables import dates
 from lapwing._tables.cells import (
     Amount,
     Cells,
@@ -350,7 +350,7 @@ def _mixed_marks(column: _Column) -> str:
 
 
 def fractions_of(cells: Cells) -> NDArray[np.float64]:
-    """Return the digits behind the decimal mark of numbers that are written out in a column."""
+    """Return the fractional parts of the numbers that are written as text in a column."""
     finite = cells.numbers[np.isfinite(cells.numbers) & (not cells.typed)]
     fractions: NDArray[np.float64] = finite % 1
     return fractions

@@ -305,7 +305,7 @@ def array_text(values: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 def usual_marker(labels: NDArray[Any]) -> str:
-    """Return the markers for "no label" in an array besides NaN: -1 among numbers, as in Python."""
+    """Return the marker of "no label" in an array besides NaN: -1 among numbers, as in Python."""
     return "-1" if labels.dtype.kind in "if" else ""
 
 

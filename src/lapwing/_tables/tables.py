@@ -351,7 +351,7 @@ def _warn_of_odd_labels(
 
 
 def _marker(raw: RawTable, options: ReadOptions) -> str:
-    """Return the default words for "no label" of a file."""
+    """Return the value that means "no label" if the user names none."""
     # -1 is one only where a class is meant: as a number to be predicted it is one like others.
     return "" if options.regression else raw.default_marker
 

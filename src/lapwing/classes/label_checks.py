@@ -38,7 +38,7 @@ _META = (
     "marker: fit this estimator itself."
 )
 _DOMINANT, _FEW = 0.8, 0.1  # of the rows
-_MANY_NUMBERS = 10  # fewer different ones may be grades or scores
+MANY_NUMBERS = 10  # fewer different ones may be grades or scores
 _TIMES_AS_MANY, _LETTERS = 5, 5  # of a label that another one is a slip of
 _MOST_COMPARED = 200  # classes
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
@@ -162,14 +162,14 @@ def look_like_quantities(numbers: Sequence[float], n_labeled: int) -> bool:
         Rows that have one.
     """
     n = len(numbers)
-    if n < _MANY_NUMBERS or 5 * n <= n_labeled:
+    if n < MANY_NUMBERS or 5 * n <= n_labeled:
         return False
     spread = max(numbers) - min(numbers) >= 2 * n
     codes = not spread and min(numbers) in (0, 1)
-    return (2 * n > n_labeled and spread) or (n > 3 * _MANY_NUMBERS and not codes)
+    return (2 * n > n_labeled and spread) or (n > 3 * MANY_NUMBERS and not codes)
 
 
-def refuse_quantities(classes: Array, n_labeled: int) -> None:
+def refuse_many_numbers(classes: Array, n_labeled: int) -> None:
     """Refuse numbers to predict where classes are compared: a fit of each would take very long.
 
     Raises

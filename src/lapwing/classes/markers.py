@@ -141,7 +141,7 @@ def find_unlabeled(y: Array, marker: Any) -> Unlabeled:
     Parameters
     ----------
     y : ndarray of shape (n_samples,)
-        As `lapwing.classes.markers.read_column` gives it.
+        As `read_column` gives it.
     marker : 'auto', number, str, None or NaN
         See the module.
 

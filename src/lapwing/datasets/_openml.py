@@ -59,7 +59,7 @@ class OpenMLSet:
 
     @property
     def source(self) -> str:
-        """Return the address of the set."""
+        """Name the source of the set."""
         return f"OpenML data set {self.data_id}"
 
     def describe(self) -> str:

@@ -5,7 +5,7 @@ construction for scalable semi-supervised learning", ICML 2010):
 
 - by a kernel (Nadaraya and Watson), :math:`z_k = K_h(x, u_k) / \sum_{k'} K_h(x, u_{k'})` with
   :math:`K_h(x, u) = \exp(-|x - u|^2 / (2 h^2))`,
-- or by local anchor embedding, the best reconstruction of x from them (`lapwing.graphs.anchors`).
+- or by local anchor embedding, the best reconstruction of x from them.
 
 Two points are as close as the anchors that they share; `lapwing.graphs.anchor_laplacian` makes the
 operator of it.

@@ -342,7 +342,7 @@ def check_bins(n_bins: int) -> None:
 
 
 class Histograms(NamedTuple):
-    """Coordinates of the points along some directions."""
+    """Histograms of the points along some directions."""
 
     shares: Array  # (q, B): of the points, in each bin
     starts: Array  # (q,): centres of the first bins

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows import all_of, is_rows, rows_else
-from lapwing.classes.label_checks import refuse_quantities
+from lapwing.classes.label_checks import refuse_many_numbers
 from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.volumes import read_prior
@@ -339,7 +339,7 @@ def compared(
     check_one_entry_a_row(X, y, regression=False)
     check_consistent_length(X, sample_weight)
     labels = code_classes(y, asked.unlabeled)
-    refuse_quantities(labels.classes, int(labels.labeled.sum()))
+    refuse_many_numbers(labels.classes, int(labels.labeled.sum()))
     candidates = _candidates(X, labels, asked)
     _check_candidates(candidates)
     rng = check_random_state(asked.random_state)

@@ -59,8 +59,7 @@ def verb(
     shown = [one for one in fields(request) if one.name not in without]
     # Arguments first, the files of the table behind the model; then panel by panel, as typer shows
     # panels in the order of their options.
-    shown.sort(key=lambda one: (PANELS.index(option_of(one).panel), not option_of(one).leads))
-    shown.sort(key=lambda one: (not option_of(one).argument, one.name == "data"))
+    shown.sort(key=_place)
     signature = Signature([_parameter(one, hints[one.name]) for one in shown])
 
     def register(function: Callable[[R], None]) -> Callable[[R], None]:
@@ -73,6 +72,11 @@ def verb(
         return function
 
     return register
+
+
+def _place(one: Field[Any]) -> tuple[bool, bool, int, bool]:
+    how = option_of(one)
+    return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
 
 
 def _parameter(one: Field[Any], hint: Any) -> Parameter:

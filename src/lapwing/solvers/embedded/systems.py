@@ -4,7 +4,7 @@ The problem of `lapwing.objectives.embedded` is arrays here: the kernel matrix K
 features Z with K = Z Z' in row blocks (`FeatureSystem`), and the quadratic form of g on a basis
 (`GraphSide`). A system solves the problem with the loss replaced by the quadratic
 1/2 q_i r_i^2 - load_i r_i of the residual r = f + b - g: a step of LapESVR's interior point method.
-LapERLS, q = C, takes less of it (`lapwing.solvers.embedded.systems`). The multipliers
+LapERLS, q = C, takes less of it. The multipliers
 alpha = load - q r are the expansion coefficients, f = K alpha.
 
 All systems are the primal's, in f and g. The paper's are the dual's, in alpha, with the graph
