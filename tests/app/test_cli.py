@@ -28,10 +28,10 @@ from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
 from lapwing._app.fitting import LEVELS
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.preprocessing import choose_scaling, spreads
 from lapwing._host.files import atomic_write
 from lapwing._tables import predictions as predictions_module
 from lapwing._tables.predictions import Predictions, write_predictions
+from lapwing._tables.preprocessing import choose_scaling, spreads
 from lapwing.model_selection import sure_rows
 from tests.helpers.commandline import Answer, command, with_method
 

@@ -131,13 +131,13 @@ def test_matrices_are_labelled_too(main: Main, form: str) -> None:
     assert Path("predictions.csv").read_bytes() == made
 
 
-def test_texts_and_pictures_are_shown_and_not_learnt_from(main: Main, tmp_path: Path) -> None:
+def test_texts_and_pictures_are_shown(main: Main, tmp_path: Path) -> None:
     rows = [row | {"note": f"<b>{k}</b>, 1,5", "file": f"{k}.png"} for k, row in enumerate(table())]
     write("t.csv", rows)
     (tmp_path / "3.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     (tmp_path / "4.png").write_bytes(b"<svg onload='alert(1)'/>")
-    options = {"label": "y", "id_column": "name", "text": "note", "image": "file"}
-    with page("t.csv", **options) as (server, browser):
+    options = {"label": "y", "id_column": "name", "text": ("note",), "image": "file"}
+    with page("t.csv", **options, drop=("note",)) as (server, browser):
         state = browser.get("api/state")
         assert (state["has_text"], state["has_image"]) == (True, True)
         assert state["columns"] == ["a", "b"]
@@ -155,6 +155,28 @@ def test_texts_and_pictures_are_shown_and_not_learnt_from(main: Main, tmp_path: 
         words = take_along(browser, "labels.csv", "predictions.csv")
     made = Path("predictions.csv").read_bytes()
     assert words[words.index("--drop") + 1] == "note"
+    assert main(*words)[0] == 0
+    assert Path("predictions.csv").read_bytes() == made
+
+
+@pytest.mark.parametrize("named", [(), ("note, more",)])
+def test_texts_are_learnt_from(main: Main, named: tuple[str, ...]) -> None:
+    kinds = ["a cat and a small dog", "the car on a road"]
+    rows = [
+        {"note": f"{kinds[k % 2]} {k}", "more": f"{k} of some 40 rows", "y": ""} for k in range(40)
+    ]
+    write("t.csv", rows)
+    with page("t.csv", label="y", text=named) as (server, browser):
+        assert browser.get("api/state")["warnings"] == []
+        assert browser.get("api/rows?ids=3")[0]["text"] == (
+            "note: the car on a road 3\n\nmore: 3 of some 40 rows"
+        )
+        server.session.give([0], "pets")
+        server.session.give([1], "traffic")
+        assert server.session.wait()
+        assert server.session.state()["predicted"] == {"pets": 20, "traffic": 20}
+        words = take_along(browser, "labels.csv", "predictions.csv")
+    made = Path("predictions.csv").read_bytes()
     assert main(*words)[0] == 0
     assert Path("predictions.csv").read_bytes() == made
 
@@ -205,7 +227,7 @@ def test_the_verb_says_where_and_opens_the_browser(main: Main, ended: Any) -> No
 def test_wrong_usage_is_told(main: Main, ended: Any) -> None:
     write("t.csv", table())
     options = ("t.csv", "--label", "y", "--no-browser")
-    refused(main("label", *options, "--text", "nothing"), "has no column 'nothing' (--text or --im")
+    refused(main("label", *options, "--text", "nothing"), "has no column 'nothing' (--text)")
     refused(
         main("label", *options, "--method", "s3vc"),
         "--method s3vc cannot learn while one labels classes. Use one of lapsvc, laprls, laperls, "
@@ -229,10 +251,11 @@ def test_a_column_that_names_no_picture_is_told(main: Main, ended: Any, tmp_path
     assert main("label", *options)[0] == 0
 
 
-def test_a_text_alone_is_nothing_to_learn_from(main: Main, ended: Any) -> None:
+def test_a_dropped_text_alone_is_nothing_to_learn_from(main: Main, ended: Any) -> None:
     write("t.csv", [{"note": f"text {k}", "y": ""} for k in range(12)])
-    told = "no column to learn from besides the label. The columns of --id, --text,"
-    refused(main("label", "t.csv", "--label", "y", "--text", "note"), told)
+    told = "no column to learn from besides the label. The columns of --id, --image,"
+    command = ("label", "t.csv", "--label", "y", "--text", "note")
+    refused(main(*command, "--drop", "note"), told)
 
 
 def test_one_journal_has_one_page(main: Main, ended: Any) -> None:

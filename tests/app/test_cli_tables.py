@@ -186,17 +186,24 @@ def test_info_ends_with_the_command_to_paste(
     assert len(labels(tmp_path / "predictions.csv")) == N
 
 
-def test_free_text_stops_a_fit_and_no_prediction(main: Main, tmp_path: Path) -> None:
+def test_free_text_is_learnt_from(main: Main, tmp_path: Path) -> None:
     table, model, out = written(tmp_path, "plain.csv"), tmp_path / "m.lapwing", tmp_path / "p.csv"
-    code, said, err = main("fit", table, "--label", LABEL)
-    assert (code, said) == (2, "")
-    assert "column 'Bemerkung' cannot be used: free text. Texts have to become numbers" in err
-    assert "To fit without it: --drop Bemerkung." in err
     said = main("info", table, "--label", LABEL)[1]
-    assert "in the way: column 'Bemerkung'" in said
-    assert "To fit this table, with what is in the way removed:" in said
-    assert main("fit", table, "--label", LABEL, *NO_TEXT, "--model", model, "-q")[0] == 0
+    assert "used 'Bemerkung': free text, by its words" in said
+    given = ("--label", LABEL, "--model", model, "--weight", "Bemerkung=0.5")
+    code, said, err = main("fit", table, *given, "--predictions", out, "--method", "lapsvc")
+    assert (code, err) == (0, "")
+    assert "words and pairs of words of 'Bemerkung'" in said
+    own = labels(out)
+    assert np.mean(np.array(own) == np.where(TRUTH, "ja", "nein")) > 0.95
     assert main("predict", model, table, "--predictions", out, "-q") == (0, "", "")
+    assert labels(out) == own
+    answer = main("fit", table, "--label", LABEL, "--weight", "Land=2")
+    refused = "--weight: 'Land' is no column of free text; free text here: 'Bemerkung'."
+    assert (answer[0], refused in answer[2]) == (2, True)
+    for wrong in ("Bemerkung", "Bemerkung=x", "Bemerkung=-1", "=1", "Bemerkung=inf"):
+        code, _, err = main("fit", table, "--label", LABEL, "--weight", wrong)
+        assert (code, f"--weight {wrong}: write COLUMN=WEIGHT" in err) == (2, True)
 
 
 def test_the_command_names_what_was_chosen_and_nothing_else() -> None:

@@ -750,7 +750,14 @@ def test_a_fit_is_forecast_for_all_its_classes(
     n_classes: int, columns: int, regression: bool
 ) -> None:
     y = np.arange(30) % (n_classes + 1)
-    table = SimpleNamespace(X=np.ones((30, 4)), y=y, labeled=y < n_classes, numeric=regression)
+    table = SimpleNamespace(
+        X=np.ones((30, 4)),
+        y=y,
+        labeled=y < n_classes,
+        numeric=regression,
+        feature_names=(),
+        kinds=(),
+    )
     sizes: list[FitSize] = []
 
     def note(size: FitSize) -> Any:

@@ -14,7 +14,7 @@ HEADER = (
     *("Kunden-Nr", "Name", "E-Mail", "PLZ", "Kunde seit", "Umsatz", "Rabatt", "Stadt", "Betrag"),
     *("Betrag", "Land", "Fax", "Bemerkung", "Tarif", LABEL),
 )
-NO_TEXT = ("--drop", "Bemerkung")  # a fit refuses free text that is not left out by name
+NO_TEXT = ("--drop", "Bemerkung")  # the points are then dense
 _CITIES = ("München", "Köln", "Düsseldorf", "Berlin")
 _TARIFFS = ("Basis", "Plus", "Premium")
 

@@ -270,7 +270,6 @@ NUMBERS = [str(3 * i % 50) for i in range(40)]
         ("x", [f"{i:05d}" for i in range(30)], "names the rows"),
         ("x", [f"u{i}@example.org" for i in range(30)], "e-mail or web addresses"),
         ("x", [f"https://example.org/{i}" for i in range(30)], "e-mail or web addresses"),
-        ("x", [f"he called {i} times and left" for i in range(30)], "free text"),
         ("x", [f"street {i % 25}" for i in range(60)], "25 different values of text; up to 20"),
         ("x", ["5 €", "7 $"] * 10, "numbers in several units ($, €)"),
         ("x", ["5 %", "7"] * 10, "some numbers are in % and others are not"),

@@ -15,12 +15,13 @@ from lapwing._app.effort import Effort, affordable, forecast_comparison
 from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
-from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._rows import is_rows
+from lapwing._tables.encoders import TEXT
+from lapwing._tables.preprocessing import MAX_WORDS, preprocess
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import n_columns
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -44,6 +45,7 @@ _SIZES = "class_prior"  # that setting of the comparison which is no amount of e
 _LONG, _SHORTER, _FEW_ROWS = 60.0, 0.5, 500  # seconds, a part of them, and what may take it
 # Rows to which a grid of the full kernel takes some 5 s; rows to which its matrix can be held.
 _PATH_ROWS, _MATRIX_ROWS = 2000, 12_000
+_WORDS_COUNTED = 200  # rows; a forecast has one digit
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ def choose(
     untried: tuple[str, ...] = ()
     efforts: dict[str, evidence.Effort] = {}
     if request.parameters.keys() <= {_SIZES}:  # who asks for more evidence gets it
-        plan = affordable(size_of(table), effort)
+        plan = affordable(size_of(table, points), effort)
         effort = replace(effort, max_samples=plan.rows)
         kept = quick_candidates(candidates)
         for one in candidates:
@@ -168,7 +170,7 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
             "methods for classes. For numbers run: lapwing tune --method laprls-regressor."
         )
     start = time.perf_counter()
-    before = preprocess(table, request.scale, request.impute)
+    before = preprocess(table.features, request.scale, request.impute, request.weights)
     with label_warnings_ignored():  # as in a fit
         candidates = _candidates(table, before.points)
         asked = _asked(table, candidates, request.effort, request.seed)
@@ -216,14 +218,33 @@ def effort_of(request: LearningRequest) -> Effort:
     return Effort(**given)
 
 
-def size_of(table: Table) -> FitSize:
-    """Sizes that the time of a comparison depends on."""
-    n, p = table.X.shape
-    stored = table.X.nnz if is_sparse(table.X) else None
+def size_of(table: Table, points: Any = None) -> FitSize:
+    """Sizes that the time of a comparison depends on.
+
+    Parameters
+    ----------
+    table : Table
+    points : ndarray or CSR of shape (n, d), default=None
+        What the estimators are given; None, where the words of free text are not counted yet,
+        takes as many as its first rows have.
+    """
+    X = table.X if points is None else points
+    n, p = X.shape
+    stored = X.nnz if is_sparse(X) else None
+    n_words = _words_a_row(table) if points is None else 0.0
+    if n_words:
+        p, stored = p + MAX_WORDS, int(n_words * n)
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
     return FitSize(
         *(n, p, columns, int(table.labeled.sum())), n_stored=stored, in_blocks=is_rows(table.X)
     )
+
+
+def _words_a_row(table: Table) -> float:
+    """Mean number of words and pairs of words of a row, by the first rows; 0 without free text."""
+    kinds = zip(table.feature_names, table.kinds, strict=False)
+    columns = [table.X[name][:_WORDS_COUNTED] for name, kind in kinds if kind == TEXT]
+    return float(sum(2 * np.mean([len(text.split()) for text in texts]) for texts in columns))
 
 
 def _named(

@@ -419,10 +419,10 @@ def _errors(truth: dict[str, Any]) -> str:
 def describe_info(info: dict[str, Any]) -> str:
     """Say what `lapwing._app.inspection.inspect` found."""
     text = _Text()
-    text.line(
-        f"{info['source']}: {plural(info['rows'], 'row')}, {len(info['numeric'])} numeric and "
-        f"{len(info['categorical'])} text columns"
-    )
+    counts = {kind: len(info[kind]) for kind in ("numeric", "categorical", "text")}
+    shown = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no"
+    columns = "column" if sum(counts.values()) == 1 else "columns"
+    text.line(f"{info['source']}: {plural(info['rows'], 'row')}, {shown} {columns}")
     for line in info["summary"]:
         text.line(line)
     for obstacle in info["obstacles"]:

@@ -20,12 +20,12 @@ from lapwing import dask as on_cluster
 from lapwing._app.choosing import MethodChoice, choose
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LearningRequest
-from lapwing._app.preprocessing import preprocess
 from lapwing._app.requests import FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._tables.predictions import Predictions
+from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -205,7 +205,7 @@ def fit(
         Those of the estimator.
     """
     start = time.perf_counter()
-    before = preprocess(table, request.scale, request.impute)
+    before = preprocess(table.features, request.scale, request.impute, request.weights)
     chosen = choose(table, request, before.points, progress)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
@@ -530,8 +530,8 @@ def fit_on_cluster(
     model = _counterpart(estimator, flag)
     if is_sparse(points):
         raise ValueError(
-            f"{flag}: the table has so many columns of codes that they are held as a sparse "
-            "matrix, which is not fitted on a cluster. Leave columns out with --drop."
+            f"{flag}: the table is held as a sparse matrix, as it has words of free text or is a "
+            "file of one, and a cluster fits none. Leave such columns out with --drop."
         )
     array = require("dask.array", extra="dask", purpose=flag)
     config = require("dask", extra="dask", purpose=flag).config

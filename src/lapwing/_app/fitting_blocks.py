@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 
 from lapwing._app.choosing import MethodChoice, choose
 from lapwing._app.fitting import Trust, answer_own, fit_estimator, trust_rows
-from lapwing._app.preprocessing import choose_scaling
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._host.modules import require
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
-from lapwing._tables.columns import NUMERIC
+from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.predictions import Predictions
+from lapwing._tables.preprocessing import choose_scaling
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import (
     AnchorGraphClassifier,

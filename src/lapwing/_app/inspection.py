@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._app.forecast import FitSize, round_time
 from lapwing._app.methods import METHODS
-from lapwing._app.preprocessing import scaling
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.checks import bad_cells, check_ids, numeric_names, warn_of_quantities
+from lapwing._tables.checks import bad_cells, check_ids, kinds_of, numeric_names, warn_of_quantities
 from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.encoders import TEXT
 from lapwing._tables.matrices import read_labels
+from lapwing._tables.preprocessing import Preprocessed, preprocess, scaling
 from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
-from lapwing._tables.tables import label_rows, read_raw
-from lapwing.graphs import KNNGraph
+from lapwing._tables.tables import features_of, label_rows, read_raw
+from lapwing.graphs import KNNGraph, default_metric
 
 _GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
 _CLASSES_LISTED = 40
@@ -39,10 +39,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     Returns
     -------
     dict
-        As JSON has it: source, rows, numeric, categorical (values by name), columns (what was done
-        to each), summary (the same in lines), obstacles (to a fit), missing and infinite (counts),
-        labels (rows by label, '' for none), scaling, graph, forecast by method, suggested_label,
-        command (that fits the table).
+        As JSON has it: source, rows, numeric, categorical (values by name), text, columns (what
+        was done to each), summary (the same in lines), obstacles (to a fit), missing and infinite
+        (counts), labels (rows by label, '' for none), scaling, graph, forecast by method,
+        suggested_label, command (that fits the table).
 
     Raises
     ------
@@ -69,33 +69,51 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         raw = label_rows(replace(raw, default_marker=marker), request.read_options)
         text = np.asarray(raw.labels)
         warn_of_quantities(text[text != ""], f"{request.source}: the label column")
-    chosen = scaling(raw.X, names, raw.texts, request.scale)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
-    n_values = {name: len({v for v in raw.texts[name] if v is not None}) for name in raw.texts}
+    kinds = kinds_of(raw)
+    words = [name for name, kind in zip(raw.feature_names, kinds, strict=True) if kind == TEXT]
+    categories = {name: column for name, column in raw.texts.items() if name not in words}
+    n_values = {n: len({v for v in column if v is not None}) for n, column in categories.items()}
+    n, input_errors = raw.X.shape[0], list(raw.input_errors)
+    rows = np.arange(n)
+    if n > _GRAPH_ROWS:
+        rows = np.sort(np.random.default_rng(request.seed).choice(n, _GRAPH_ROWS, replace=False))
+    before = None
+    try:
+        before = _preprocessed(raw, rows, request.scale)
+    except ValueError as error:  # a text without words
+        input_errors.append(f"{request.source}: {error}")
+    n_features, stored = len(names) + sum(n_values.values()), None
+    if is_sparse(raw.X):
+        stored = raw.X.nnz
+    elif words and before is not None:
+        n_features, stored = before.points.shape[1], before.points.nnz * n // len(rows)
+    chosen = scaling(raw.X, names, categories, request.scale).reason
     size = FitSize(
-        raw.X.shape[0],
-        len(names) + sum(n_values.values()),
+        n,
+        n_features,
         1 if n_classes <= 2 else n_classes,
         0 if text is None else int(np.count_nonzero(text != "")),
         raw.X.dtype.itemsize,
-        raw.X.nnz if is_sparse(raw.X) else None,
+        stored,
     )
     return {
         "source": request.source,
         "rows": size.n,
         "numeric": names,
         "categorical": n_values,
+        "text": words,
         "columns": [
             {"column": note.column, "used": note.used, "what": note.words} for note in raw.notes
         ],
         "summary": summary_lines(raw.notes, raw.remarks),
-        "obstacles": list(raw.input_errors),
+        "obstacles": input_errors,
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
-        "scaling": chosen.reason,
-        "graph": _graph(raw, text, chosen.standardize, request.n_neighbors, request.seed),
+        "scaling": before.words if words and before is not None else chosen,
+        "graph": _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
         "command": request.fit_command(label, suggest_id(raw.notes, raw.cells)),
@@ -111,47 +129,42 @@ def _counts(classes: Counter[str]) -> dict[str, int]:
 
 
 def _graph(
-    raw: RawTable, labels: NDArray[Any] | None, standardize: bool, n_neighbors: int, seed: int
+    before: Preprocessed | None,
+    labels: NDArray[Any] | None,
+    rows: NDArray[np.intp],
+    n_neighbors: int,
 ) -> dict[str, Any] | None:
-    n = raw.X.shape[0]
-    rows = np.arange(n)
-    if n > _GRAPH_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(n, _GRAPH_ROWS, replace=False))
-    points = _whole_points(raw, rows, standardize)
-    if points is None or points.shape[0] < 3 or points.shape[1] == 0:
+    if before is None or len(rows) < 3:
         return None
-    k = min(n_neighbors, points.shape[0] - 1)
-    n_components, component = connected_components(KNNGraph(k).affinity(points), directed=False)
+    k = min(n_neighbors, len(rows) - 1)
+    graph = KNNGraph(k, metric=default_metric(before.points))
+    n_components, component = connected_components(graph.affinity(before.points), directed=False)
     without = None
     if labels is not None:
         without = int(n_components - len(np.unique(component[labels[rows] != ""])))
     return {
-        "rows": int(points.shape[0]),
+        "rows": len(rows),
         "n_neighbors": int(k),
         "components": int(n_components),
         "components_without_label": without,
-        "largest_share": float(np.bincount(component).max() / points.shape[0]),
+        "largest_share": float(np.bincount(component).max() / len(rows)),
     }
 
 
-def _whole_points(raw: RawTable, rows: NDArray[Any], standardize: bool) -> Any:
-    """Rows as points; missing numbers at the median, so that one hole does not hide the graph."""
+def _preprocessed(raw: RawTable, rows: NDArray[np.intp], scale: str) -> Preprocessed | None:
+    """Some rows as points; one hole does not hide the graph. None if there are none."""
     X = raw.X[rows]
     if is_sparse(X):
-        return X if np.isfinite(X.data).all() else None
-    bad = ~np.isfinite(X)
-    if bad.any():
-        X = np.where(bad, np.nan, X)
-        empty = np.isnan(X).all(axis=0)
-        X = X[:, ~empty]
-        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    if standardize and X.size:
-        X = StandardScaler().fit_transform(X)
-    if raw.texts and len(rows):
-        encoder = OneHotEncoder(sparse_output=False)
-        columns = np.column_stack([raw.texts[name][rows] for name in raw.texts])
-        X = np.hstack([X, encoder.fit_transform(columns)])
-    return X
+        return Preprocessed([], "", X, "none") if np.isfinite(X.data).all() else None
+    X = np.where(np.isfinite(X), X, np.nan)
+    filled = ~np.isnan(X).all(axis=0)
+    texts = {name: column[rows] for name, column in raw.texts.items()}
+    kept = {*texts, *np.array(numeric_names(raw), dtype=object)[filled]}
+    if not kept or not len(rows):
+        return None
+    names = tuple(name for name in raw.feature_names if name in kept)
+    drawn = replace(raw, X=X[:, filled], texts=texts, feature_names=names)
+    return preprocess(features_of(drawn), scale, "auto")
 
 
 def _forecasts(size: FitSize) -> dict[str, dict[str, Any]]:

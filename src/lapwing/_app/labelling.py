@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from lapwing._app import fitting, workflow
 from lapwing._app.fitting import Outcome, answer_own
-from lapwing._app.preprocessing import preprocess
 from lapwing._app.reporting import find_command_method, report, table_of
 from lapwing._app.requests import FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
@@ -38,8 +37,11 @@ from lapwing._report.page import collect
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
 from lapwing._tables.columns import Keys
+from lapwing._tables.encoders import TEXT
 from lapwing._tables.predictions import write_predictions
+from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
+from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
 from lapwing.graphs import default_graph
@@ -279,7 +281,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         If the extra ``label`` is not installed.
     """
     require("starlette", extra="label", purpose="lapwing label")
-    before = preprocess(table, request.scale, request.impute)
+    before = preprocess(table.features, request.scale, request.impute, request.weights)
     estimator = make_estimator(
         request.chosen,
         request.parameters,
@@ -287,10 +289,11 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         graph=default_graph(before.points),
     )
     folder = request.data[0].resolve().parent
+    unread = [name for name in request.text if name in table.shown]
     notes = []
-    if request.text is not None:
+    if unread:
         notes.append(
-            f"The column {request.text!r} is shown, and the model does not learn from it. It "
+            f"The column {quoted(unread)} is shown, and the model does not learn from it. It "
             "learns from the other columns."
         )
     material = Material(
@@ -298,7 +301,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         before.points,
         estimator,
         tuple(checked_class(name, "--classes") for name in request.class_names),
-        None if request.text is None else table.shown[request.text],
+        _texts(table, request),
         None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
         tuple(notes),
@@ -339,6 +342,25 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
     except BaseException:
         session.close()
         raise
+
+
+def _texts(table: Table, request: LabelRequest) -> NDArray[Any] | None:
+    """What the page shows to be read: the columns that were named, or all free text."""
+    kinds = dict(zip(table.feature_names, table.kinds, strict=False))
+    known = {*kinds, *table.shown}
+    names = [
+        name.strip()
+        for given in request.text
+        for name in ([given] if given in known else given.split(","))
+    ]
+    names = names or [name for name, kind in kinds.items() if kind == TEXT]
+    columns = [table.shown[name] if name in table.shown else table.X[name] for name in names]
+    if len(columns) < 2:
+        return as_text(list(columns[0])) if columns else None
+    rows = zip(*columns, strict=True)
+    return as_text(
+        ["\n\n".join(f"{n}: {t}" for n, t in zip(names, row, strict=True)) for row in rows]
+    )
 
 
 def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:

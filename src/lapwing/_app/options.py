@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lapwing._app.methods import AUTO, METHODS, CommandMethod, find_method
-from lapwing._app.preprocessing import IMPUTES, SCALES
 from lapwing._app.settings import parse_settings, setting_names
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import FORMATS, name_of
 from lapwing._tables.predictions import check_output
+from lapwing._tables.preprocessing import IMPUTES, SCALES
 
 # Panels of the help, in the order in which it shows them.
 TABLE = "The table"
@@ -302,6 +302,12 @@ class LabeledRequest(TableRequest):
         help="Columns to use that would be left out, with commas between them. May be repeated.",
         panel=TABLE,
     )
+    text: tuple[str, ...] = option(
+        (),
+        help="Columns of free text, with commas between them. May be repeated. Their words are "
+        "learnt from. Default: found.",
+        panel=TABLE,
+    )
     unlabeled: tuple[str, ...] = option(
         (),
         help="A value of the label column that means: no label. May be repeated.",
@@ -339,6 +345,7 @@ class LabeledRequest(TableRequest):
             features=self.features,
             drop=self.drop,
             keep=self.keep,
+            text=self.text,
             labels_file=self.labels,
             unlabeled=self.unlabeled,
             strict=self.strict,
@@ -365,10 +372,35 @@ class FilledRequest(LabeledRequest):
         "the median, and none with --strict.",
         panel=LEARN,
     )
+    weight: tuple[str, ...] = option(
+        (),
+        help="How much a column of free text counts beside the other columns, such as notes=0.5. "
+        "May be repeated. Default: 1.",
+        panel=LEARN,
+        metavar="COLUMN=WEIGHT",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_choice("--impute", self.impute, IMPUTES)
+        self.weights  # noqa: B018 - a wrong one is told before a file is read
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """How much columns of free text count, by name."""
+        found = {}
+        for given in self.weight:
+            name, _, value = given.rpartition("=")
+            try:
+                found[name] = float(value)
+            except ValueError:
+                found[name] = -1.0
+            if not name or not 0 <= found[name] < float("inf"):
+                raise ValueError(
+                    f"--weight {given}: write COLUMN=WEIGHT, such as notes=0.5; the weight is a "
+                    "number, 0 or more."
+                )
+        return found
 
     @property
     def read_options(self) -> ReadOptions:

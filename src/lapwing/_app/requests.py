@@ -372,9 +372,10 @@ class LabelRequest(LearningRequest):
         complete=complete_method,
         leads=True,
     )
-    text: str | None = option(
-        None,
-        help="Column with a text to read while you label. It is not learnt from.",
+    text: tuple[str, ...] = option(
+        (),
+        help="Columns of free text, with commas between them. May be repeated. The page shows "
+        "them, and their words are learnt from unless --drop names them too. Default: found.",
         panel=TABLE,
     )
     image: str | None = option(
@@ -432,13 +433,20 @@ class LabelRequest(LearningRequest):
     def read_options(self) -> ReadOptions:
         """How the table is read."""
         return replace(
-            super().read_options, layout=self.layout, shown=self.shown, incomplete=True, absent=True
+            super().read_options,
+            text=tuple(name for name in self.text if name not in self.shown),
+            layout=self.layout,
+            shown=self.shown,
+            incomplete=True,
+            absent=True,
         )
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Columns that are looked at and not learnt from."""
-        return tuple(dict.fromkeys(name for name in (self.text, self.image) if name is not None))
+        dropped = {name.strip() for given in self.drop for name in (given, *given.split(","))}
+        texts = [name for name in self.text if name in dropped]
+        return tuple(dict.fromkeys([*texts, *([] if self.image is None else [self.image])]))
 
     @property
     def class_names(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from lapwing._host.warn import warn
 from lapwing._report.findings import describe_comparison, render_comparison
 from lapwing._report.page import ReportData, render
 from lapwing._report.rows import row_columns
-from lapwing._tables.columns import CATEGORICAL
+from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.predictions import Predictions, write_csv, write_predictions
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing._words import quoted
@@ -337,20 +337,37 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path) -> None:
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:
-    names = [
-        name
-        for name, kind in zip(table.feature_names, table.kinds, strict=True)
-        if kind == CATEGORICAL
-    ]
-    if not names:
+    """Tell values and texts that the model cannot know."""
+    if set(table.kinds) <= {NUMERIC}:
         return
-    encoder = model.pipeline.named_steps["columns"].named_transformers_["categorical"]
-    for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
-        seen = set(table.X[str(name)].unique().to_list())
-        new = sorted(str(value) for value in seen - set(known.tolist()))
+    columns = model.pipeline.named_steps["columns"]
+    for part, encoder, names in columns.transformers_:
+        if part == "categorical":
+            _warn_of_categories(table, dict(zip(names, encoder.categories_, strict=True)))
+        elif part.startswith("text"):
+            _warn_of_texts(table, names, encoder.transform(table.X[names]))
+
+
+def _warn_of_categories(table: Table, known: Mapping[str, NDArray[Any]]) -> None:
+    for name, values in known.items():
+        seen = set(table.X[name].unique().to_list())
+        new = sorted(str(value) for value in seen - set(values.tolist()))
         if new:
             warn(
-                f"{table.source}: {quoted(new)} in {str(name)!r} was not there when the model was "
+                f"{table.source}: {quoted(new)} in {name!r} was not there when the model was "
                 "fitted, and counts as none of the known values.",
                 LapwingWarning,
             )
+
+
+def _warn_of_texts(table: Table, name: str, words: Any) -> None:
+    unknown = np.flatnonzero(np.diff(words.indptr) == 0)
+    if not unknown.size:
+        return
+    rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
+    others = "from their other columns" if len(table.feature_names) > 1 else "without it"
+    warn(
+        f"{table.source}: {rows} no word in {name!r} that the model knows (the first is row "
+        f"{unknown[0] + 1}). They are answered {others}.",
+        LapwingWarning,
+    )

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, is_unit, join_cells, read_amount
-from lapwing._tables.columns import ColumnNote, RawColumns, RawTable
-from lapwing._tables.encoders import BadCells, NumberReading, Reading, TextReading
+from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, Selection
+from lapwing._tables.encoders import NUMERIC, BadCells, NumberReading, Reading
 from lapwing._tables.inference import (
-    FREE_TEXT,
     MAX_VALUES,
-    TEXTS_AS_NUMBERS,
     ReadingDefaults,
     Unusable,
     date_evidence,
@@ -117,30 +115,35 @@ def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     return np.concatenate(parts) if parts else None
 
 
-def read_columns(
-    columns: RawColumns, options: ReadOptions, insisted: frozenset[str], where: str
-) -> RawTable:
+def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTable:
     """Judge all columns and make features of them.
 
     Parameters
     ----------
     columns : RawColumns
         Of all files.
-    options : ReadOptions
-    insisted : frozenset of str
-        Columns that the user wants used.
+    selection : Selection
+        What the user says of them.
     where : str
         The files, for messages.
     """
+    options, names = selection.options, list(columns.cells)
+    texts = selection.free_texts(names)
     if options.strict:
-        verdicts = [judge_strictly(name, cells) for name, cells in columns.cells.items()]
+        verdicts = [
+            judge_strictly(name, cells, is_text=name in texts)
+            for name, cells in columns.cells.items()
+        ]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
         input_errors = _strict_errors(unusable, where)
         return _assemble(columns, readings, [], input_errors, where, strict=True)
     habits, words = habits_of(columns, options), missing_words(strict=False)
-    verdicts = [judge_leniently(name, cells, habits) for name, cells in columns.cells.items()]
-    readings, left_out, input_errors = _insist(verdicts, insisted, where)
+    verdicts = [
+        judge_leniently(name, cells, habits, is_text=name in texts)
+        for name, cells in columns.cells.items()
+    ]
+    readings, left_out, input_errors = _insist(verdicts, selection.insisted(names), where)
     raw = _assemble(columns, readings, left_out, input_errors, where, strict=False)
     doubts = {
         reading.column: doubt_of(reading, columns.cells[reading.column].without(words))
@@ -206,7 +209,6 @@ def _insist(
     readings: list[Reading] = []
     left_out: list[Unusable] = []
     input_errors: list[str] = []
-    texts: list[str] = []
     for verdict in verdicts:
         if not isinstance(verdict, Unusable):
             readings.append(verdict)
@@ -214,8 +216,6 @@ def _insist(
             left_out.append(verdict)
         elif verdict.forced is not None and verdict.column in insisted:
             readings.append(verdict.forced)
-        elif verdict.reason == FREE_TEXT:
-            texts.append(verdict.column)
         else:
             drop = f"leave it out with --drop {shlex.quote(verdict.column)}"
             cure = f"Leave it out of --keep and --features, or {drop}"
@@ -224,13 +224,6 @@ def _insist(
             input_errors.append(
                 f"{where}: column {verdict.column!r} cannot be used: {verdict.reason}. {cure}."
             )
-    if texts:  # one message: how texts become numbers is the same for all
-        each, them = ("column", "it") if len(texts) == 1 else ("columns", "them")
-        drops = " ".join(f"--drop {shlex.quote(name)}" for name in texts)
-        input_errors.append(
-            f"{where}: {each} {quoted(texts)} cannot be used: {FREE_TEXT}. {TEXTS_AS_NUMBERS}. "
-            f"To fit without {them}: {drops}."
-        )
     return readings, left_out, input_errors
 
 
@@ -259,9 +252,7 @@ def _assemble(
         cells = columns.cells[reading.column].without(words)
         features, bad = reading.read(cells)
         done.append(_Read(reading, cells, features, bad))
-    texts = {
-        one.reading.column: one.features[0] for one in done if isinstance(one.reading, TextReading)
-    }
+    texts = {one.reading.column: one.features[0] for one in done if one.reading.feature != NUMERIC}
     numeric = [f for one in done for f in one.features if one.reading.column not in texts]
     notes = [_note(one) for one in done]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]

@@ -20,6 +20,7 @@ from lapwing._words import visible
 
 _CURRENCIES = "EUR USD GBP CHF JPY SEK NOK DKK PLN CZK HUF CAD AUD"
 _SIGNS = "€$£¥₹₽₺₩"
+LONGEST_NUMBER = 64  # characters, of a number or a date; what is longer is text
 _KINDS = {
     "currency": f"{' '.join(_SIGNS)} US$ {_CURRENCIES}",
     "share": "% ‰ ppm ppb",
@@ -135,7 +136,7 @@ def plain_number(text: str) -> float | None:
 
 def read_amount(text: str, decimal: str) -> Amount | None:
     """Read a number with the decimal mark `decimal` ('.' or ','); None if it is not one."""
-    if not text or not any(c.isdigit() for c in text):
+    if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
     text = text.strip().replace("\u2212", "-")
     negative = len(text) > 2 and text[0] == "(" and text[-1] == ")"  # as accountants write it

@@ -14,8 +14,8 @@ from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
 from lapwing._tables.coding import folded
-from lapwing._tables.columns import CATEGORICAL, NUMERIC, RawTable
-from lapwing._tables.encoders import DateReading, NumberReading
+from lapwing._tables.columns import RawTable
+from lapwing._tables.encoders import CATEGORICAL, NUMERIC, DateReading, NumberReading
 from lapwing._tables.input_errors import text_in_the_way
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
@@ -56,7 +56,10 @@ _FEW = 0.1
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
     """Tell the kind of each feature."""
-    return tuple(CATEGORICAL if name in raw.texts else NUMERIC for name in raw.feature_names)
+    read = {name: reading.feature for reading in raw.readings for name in reading.names}
+    return tuple(
+        read.get(name, CATEGORICAL if name in raw.texts else NUMERIC) for name in raw.feature_names
+    )
 
 
 def numeric_names(raw: RawTable) -> list[str]:
@@ -125,8 +128,8 @@ def _no_feature(raw: RawTable, where: str) -> str:
     reasons = [f"{note.column!r} ({note.words})" for note in raw.notes[:8] if not note.used]
     if not reasons:
         return (
-            f"{where} has no column to learn from besides the label. The columns of --id, --text, "
-            "--image and --map are not learnt from: add columns of numbers, dates or short texts."
+            f"{where} has no column to learn from besides the label. The columns of --id, --image, "
+            "--map and --drop are not learnt from: add columns of numbers, dates or texts."
         )
     return (
         f"{where} has no column to learn from: {', '.join(reasons)}. To use one of them all the "

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import Cells, read_amount
-from lapwing._tables.encoders import BadCells, Reading
+from lapwing._tables.encoders import NUMERIC, BadCells, Reading
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.words import without_guard
 from lapwing._words import quoted
-
-NUMERIC, CATEGORICAL = "numeric", "categorical"
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,9 @@ class RawTable:
     X : ndarray or CSR of shape (n, p)
         The numeric features in the order of `feature_names`, NaN where missing.
     feature_names : tuple of str
-        Names of all features, numeric and categorical.
+        Names of all features.
     texts : mapping of str to ndarray of object of shape (n,)
-        The categorical features: text, None where missing.
+        The features that are no numbers: text, None where missing; free text is empty there.
     labels : ndarray of object of shape (n,) or None
         Text without surrounding blanks, empty where the file has none; None without a label column.
     ids : ndarray of shape (n,) or None
@@ -287,10 +285,10 @@ class Selection:
         return (*([] if truth is None else [truth]), *self.options.layout, *self.options.shown)
 
     @property
-    def categorical(self) -> frozenset[str]:
-        """Features that are known to be text."""
+    def texts(self) -> frozenset[str]:
+        """Features that are known to be no numbers."""
         known = (self.expected or {}).items()
-        return frozenset(name for name, kind in known if kind == CATEGORICAL)
+        return frozenset(name for name, kind in known if kind != NUMERIC)
 
     def name_columns(self, names: Sequence[str], where: str) -> tuple[list[str], list[str]]:
         """Give the columns of a table the names by which they are known, with what was changed.
@@ -338,7 +336,7 @@ class Selection:
         roles: dict[str, Sequence[str | None]] = {"--label": labels, "--id": [chosen.id]}
         roles |= {"--drop": drop, "--features": wanted, "--keep": _split(chosen.keep, names)}
         roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
-        roles |= {"--text or --image": chosen.shown}
+        roles |= {"--text": _split(chosen.text, names), "--image": chosen.shown}
         lost = [
             _not_found(name, option, names, where)
             for option, all_chosen in roles.items()
@@ -372,12 +370,20 @@ class Selection:
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that the user wants used whatever they look like."""
         chosen = self.options
-        return frozenset([*_split(chosen.keep, names), *_split(chosen.features, names)])
+        told = (chosen.keep, chosen.features, chosen.text)
+        return frozenset(name for columns in told for name in _split(columns, names))
+
+    def free_texts(self, names: Sequence[str]) -> frozenset[str]:
+        """Columns that the user says are free text."""
+        return frozenset(_split(self.options.text, names))
 
     def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
         label, truth = self.options.label, self.options.truth
         if label is not None and (label == self.options.id or label in drop):
             raise ValueError(f"{where}: the label column {label!r} cannot be --id or --drop.")
+        for name in self.options.text:
+            if name in (label, self.options.id, truth):
+                raise ValueError(f"{where}: the --text column {name!r} has another role already.")
         if truth is not None and truth in (label, self.options.id):
             raise ValueError(f"{where}: the --truth column {truth!r} has another role already.")
         for name in wanted:

@@ -16,6 +16,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._tables.cells import LONGEST_NUMBER
+
 ORDERS = ("ymd", "dmy", "mdy")
 CLOCK = "clock"
 _SAMPLE = 2000
@@ -72,7 +74,7 @@ def read_moment(text: str, order: str) -> datetime | None:
     Dates that start with the year and dates with the month's name have one meaning only and are
     read whatever the order.
     """
-    if not text or not any(c.isdigit() for c in text):
+    if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
     for pattern in (_PATTERNS[order], _PATTERNS["ymd"], *_NAMED):
         found = pattern.fullmatch(text)

@@ -23,6 +23,9 @@ MISSING_VALUE, OTHER_VALUE = "(missing)", "(other)"
 _WEEK, _DAY = 7.0, 24.0
 _SHARES = ("%", "‰")
 
+# Kinds of features: numbers, values of a text that are one-hot encoded, and texts of words.
+NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
+
 
 @dataclass(frozen=True)
 class BadCells:
@@ -47,6 +50,7 @@ class NumberReading:
     """
 
     kind: ClassVar[str] = "number"
+    feature: ClassVar[str] = NUMERIC
     column: str
     decimal: str = "."
     unit: str = ""
@@ -108,6 +112,7 @@ class DateReading:
     """
 
     kind: ClassVar[str] = "date"
+    feature: ClassVar[str] = NUMERIC
     column: str
     order: str
     origin: str = "1970-01-01"
@@ -183,6 +188,7 @@ class TextReading:
     """
 
     kind: ClassVar[str] = "text"
+    feature: ClassVar[str] = CATEGORICAL
     column: str
     values: tuple[str, ...] = ()
     missing: str | None = None
@@ -212,7 +218,39 @@ class TextReading:
         return "text, one-hot encoded"
 
 
-Reading = NumberReading | DateReading | TextReading
+@dataclass(frozen=True)
+class FreeTextReading:
+    """Free text, whose words are weighed later (`lapwing._tables.preprocessing`).
+
+    Attributes
+    ----------
+    column : str
+    letters : bool
+        Whether runs of letters are counted and not words: the texts have no spaces between words.
+    """
+
+    kind: ClassVar[str] = "free text"
+    feature: ClassVar[str] = TEXT
+    column: str
+    letters: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (self.column,)
+
+    def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
+        """Give the texts, an empty one where there is none; no cell is bad."""
+        column = cells.spelled()
+        column[[text is None for text in column]] = ""
+        return [column], None
+
+    def describe(self) -> str:
+        """Describe the encoding in words."""
+        return f"free text, by its {'letters' if self.letters else 'words'}"
+
+
+Reading = NumberReading | DateReading | TextReading | FreeTextReading
 
 
 def reading_from(description: Mapping[str, Any]) -> Reading:
@@ -253,6 +291,9 @@ def _check(reading: Reading) -> None:
             raise ValueError("no order of dates")
         if not set(reading.parts) <= {"days", "weekday", "hour"}:
             raise ValueError("no part of a date")
+    elif isinstance(reading, FreeTextReading):
+        if not isinstance(reading.letters, bool):
+            raise ValueError("neither words nor letters")
     else:
         texts = [*texts, *reading.values, *([] if reading.missing is None else [reading.missing])]
     if not all(isinstance(text, str) for text in texts):
@@ -263,6 +304,7 @@ _KINDS: Mapping[str, Callable[..., Reading]] = {
     "number": NumberReading,
     "date": DateReading,
     "text": TextReading,
+    "free text": FreeTextReading,
 }
 
 

@@ -33,6 +33,7 @@ from lapwing._tables.encoders import (
     MISSING_VALUE,
     BadCells,
     DateReading,
+    FreeTextReading,
     NumberReading,
     Reading,
     TextReading,
@@ -48,10 +49,10 @@ _MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
 _MAX_BAD = 0.1  # of the cells; more is another kind of column
 _MIN_DISTINCT = 0.95  # of the cells of a column that names rows
 _MIN_WORDS = 4  # of a cell of free text, on average
-FREE_TEXT = "free text"
-TEXTS_AS_NUMBERS = (
-    "Texts have to become numbers first: embeddings, as columns of this table, or word counts "
-    "(TfidfVectorizer of scikit-learn), as a sparse file .mtx with --labels FILE"
+# Writing without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters. A
+# word is taken to be two of them.
+_NO_SPACES = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
 _ID_NAME = re.compile(
     r"(?:^|[\W_])(?:id|nr|no|key|index|idx|guid|uuid)\.?$|(?:nummer|number|schlüssel)$",
@@ -186,12 +187,14 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
 # --- as it stands ---------------------------------------------------------------------------------
 
 
-def judge_strictly(name: str, cells: Cells) -> Reading | Unusable:
-    """Tell numbers from text of few values; all else is unusable."""
+def judge_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
+    """Tell numbers from text of few values; all else is unusable, unless told to be free text."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
         reason = f"has the type {cells.type_name}, which is neither a number nor text"
         return Unusable(name, reason)
+    if is_text:
+        return _free_text(name, cells)
     known = {text: _plain(text) is not None for text in set(cells.texts.tolist())}
     wrong = np.array([not known[text] for text in cells.texts.tolist()], dtype=bool)
     if not wrong.any():
@@ -216,7 +219,9 @@ def _plain(text: str) -> float | None:
 # --- as it is meant -------------------------------------------------------------------------------
 
 
-def judge_leniently(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | Unusable:
+def judge_leniently(
+    name: str, cells: Cells, defaults: ReadingDefaults, *, is_text: bool = False
+) -> Reading | Unusable:
     """Find what a column is, as a person would who looks at it.
 
     Parameters
@@ -224,8 +229,10 @@ def judge_leniently(name: str, cells: Cells, defaults: ReadingDefaults) -> Readi
     name : str
     cells : Cells
         Of all files.
-    habits : Habits
+    defaults : ReadingDefaults
         Of the table.
+    is_text : bool, default=False
+        Whether the user says that it is free text.
 
     Returns
     -------
@@ -238,6 +245,8 @@ def judge_leniently(name: str, cells: Cells, defaults: ReadingDefaults) -> Readi
     column = _Column(name, cells, Counter(cells.texts.tolist()))
     if column.n_filled == 0:
         return Unusable(name, "no row has a value")
+    if is_text:
+        return _free_text(name, cells)
     reading = _as_numbers(column, defaults) or _as_dates(column, defaults) or _as_text(column)
     if column.n_filled < _MIN_FILLED * column.n:
         have = "has" if column.n_filled == 1 else "have"
@@ -378,25 +387,32 @@ def _as_text(column: _Column) -> Reading | Unusable:
                 column.name, f"always {shorten(spelled[0])!r}", forced=TextReading(column.name)
             )
         return TextReading(column.name, missing=MISSING_VALUE)
+    n_words = sum(map(_count_words, spelled)) / n
+    distinct = n_values >= _MIN_DISTINCT * n
+    if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > n:
+        return Unusable(column.name, "e-mail or web addresses")
+    if n_words >= _MIN_WORDS:
+        return _free_text(column.name, column.cells)
     # Ties in alphabetical order, so that the order of the rows does not matter.
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
     values = tuple(text for text, count in frequent if count > 1)
-    forced = TextReading(column.name, values, MISSING_VALUE) if values else None
-    reason = _why_many(spelled, n_values)
-    # A fit to the other columns would be an answer that leaves out what the rows say.
-    refused = TEXTS_AS_NUMBERS if reason == FREE_TEXT else ""
-    return Unusable(column.name, reason, forced, None, refused, n_values, spelled[0])
-
-
-def _why_many(spelled: list[str], n_values: int) -> str:
-    distinct = n_values >= _MIN_DISTINCT * len(spelled)
-    if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > len(spelled):
-        return "e-mail or web addresses"
-    if sum(len(text.split()) for text in spelled) >= _MIN_WORDS * len(spelled):
-        return FREE_TEXT
+    forced: Reading | None = TextReading(column.name, values, MISSING_VALUE) if values else None
+    reason = f"{n_values} different values of text; up to {MAX_VALUES} are one-hot encoded"
     if distinct:
-        return f"names the rows: {n_values} different values in {len(spelled)} rows"
-    return f"{n_values} different values of text; up to {MAX_VALUES} are one-hot encoded"
+        reason = f"names the rows: {n_values} different values in {n} rows"
+    if forced is None and n_words >= 2:
+        forced = _free_text(column.name, column.cells)
+    return Unusable(column.name, reason, forced)
+
+
+def _free_text(name: str, cells: Cells) -> FreeTextReading:
+    written = "".join(cells.texts.tolist())
+    return FreeTextReading(name, letters=2 * len(_NO_SPACES.findall(written)) > len(written))
+
+
+def _count_words(text: str) -> float:
+    unspaced = len(_NO_SPACES.findall(text))
+    return unspaced / 2 if unspaced else len(text.split())
 
 
 def _useful_numbers(column: _Column, reading: NumberReading) -> Reading | Unusable:

@@ -266,7 +266,7 @@ def take_columns(
     kept_names = names if arrays is None else [*names, *arrays]
     roles = selection.resolve(kept_names, str(source))
     kept = list(roles.features)
-    wrong = [name for name in selection.categorical if name in names]
+    wrong = [name for name in selection.texts if name in names]
     if wrong:
         raise ValueError(
             f"{source}: column {wrong[0]!r} was text when the model was fitted, and this format "

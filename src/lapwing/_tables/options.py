@@ -30,6 +30,8 @@ class ReadOptions:
         Columns to leave out.
     keep : tuple of str
         Columns to use although they look as if they were of no use.
+    text : tuple of str
+        Columns of free text, whatever they look like.
     layout : tuple of str
         The user's own two coordinates for a map; never features.
     shown : tuple of str
@@ -73,6 +75,7 @@ class ReadOptions:
     features: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     labels_file: str | os.PathLike[str] | None = None

@@ -19,8 +19,9 @@ from lapwing._arrays import is_sparse
 from lapwing._tables.answers import locate, name_keys
 from lapwing._tables.assembly import join_arrays, take_out_units
 from lapwing._tables.cells import Cells, as_text
-from lapwing._tables.columns import NUMERIC, Answers, Keys, RawColumns, RawTable, Selection
+from lapwing._tables.columns import Answers, Keys, RawColumns, RawTable, Selection
 from lapwing._tables.csv import read_csv
+from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
 from lapwing._tables.inference import file_evidence
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight

@@ -39,14 +39,16 @@ from lapwing._tables.coding import (
     same_label,
 )
 from lapwing._tables.columns import (
-    CATEGORICAL,
-    NUMERIC,
     ColumnNote,
     Keys,
     RawTable,
     Selection,
 )
 from lapwing._tables.encoders import (
+    CATEGORICAL,
+    NUMERIC,
+    TEXT,
+    FreeTextReading,
     NumberReading,
     Reading,
     TextReading,
@@ -57,6 +59,7 @@ from lapwing._tables.input_errors import InputErrors, text_in_the_way
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
+from lapwing._tables.preprocessing import Features
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
 
@@ -72,7 +75,7 @@ class Fitted:
     ----------
     feature_names : tuple of str
         Names of the features in their order.
-    kinds : tuple of {'numeric', 'categorical'}
+    kinds : tuple of {'numeric', 'categorical', 'text'}
         Of the features.
     readings : tuple of Reading
         How the columns of its table became features; empty if that was a matrix.
@@ -123,9 +126,9 @@ class Fitted:
         """How columns of these names are read, whatever the format of the model's table."""
         if self.readings:
             return self.readings
+        read = {NUMERIC: NumberReading, CATEGORICAL: TextReading, TEXT: FreeTextReading}
         return tuple(
-            TextReading(name) if kind == CATEGORICAL else NumberReading(name)
-            for name, kind in zip(self.feature_names, self.kinds, strict=True)
+            read[kind](name) for name, kind in zip(self.feature_names, self.kinds, strict=True)
         )
 
 
@@ -150,7 +153,7 @@ class Table:
     unlabeled : int, str or float
         The marker in `y`: an integer below all labels, the empty text, or NaN; pass it on to the
         estimator.
-    kinds : tuple of {'numeric', 'categorical'}
+    kinds : tuple of {'numeric', 'categorical', 'text'}
         Of the p columns; empty means that all are numeric.
     truth : ndarray of shape (n,) or None
         Known answers, coded as `y`, for the report alone.
@@ -206,6 +209,11 @@ class Table:
     dialect: Dialect = USUAL
     keys: Keys | None = None
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def features(self) -> Features:
+        """The features alone."""
+        return Features(self.X, self.feature_names, self.kinds, self.readings)
 
     @property
     def numeric(self) -> bool:
@@ -464,7 +472,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
 
 def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> RawTable:
     readings = fitted.column_readings
-    known = {reading.column: _kind(reading) for reading in readings}
+    known = {reading.column: reading.feature for reading in readings}
     selection = Selection(
         options,
         expected=known,
@@ -481,10 +489,6 @@ def _read_new(paths: Sequence[Path], fitted: Fitted, options: ReadOptions) -> Ra
     return apply_readings(columns, readings, options, name_of(paths))
 
 
-def _kind(reading: Reading) -> str:
-    return CATEGORICAL if isinstance(reading, TextReading) else NUMERIC
-
-
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read the files of a fit, unchecked, and put their rows one below the other.
 
@@ -495,8 +499,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         raw = _stack([p for p in parts.tables if isinstance(p, RawTable)], parts.source)
     else:
         columns = join_columns([as_columns(part) for part in parts.tables])
-        insisted = selection.insisted(list(columns.cells))
-        raw = read_columns(columns, selection.options, insisted, parts.source)
+        raw = read_columns(columns, selection, parts.source)
     return replace(raw, source=parts.source, answers=parts.answers, keys=parts.keys)
 
 
@@ -540,6 +543,11 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
         answers=(),
         numbers={**raw.numbers, raw.keys.label: numbers},
     )
+
+
+def features_of(raw: RawTable) -> Features:
+    """Give the features, unchecked."""
+    return Features(points_of(raw), raw.feature_names, kinds_of(raw), raw.readings)
 
 
 def points_of(raw: RawTable) -> Any:

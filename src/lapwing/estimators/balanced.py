@@ -17,7 +17,7 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
+from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, default_metric
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
@@ -105,8 +105,9 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
     Parameters
     ----------
     graph : graph recipe, sparse matrix, neighbours transformer or None, default=None
-        The graph. None is ``KNNGraph(10, weights='steep', power=1)``. Its power and
-        normalisation do not count: the operators here are weighed by the degrees.
+        The graph. None is ``KNNGraph(10, weights='steep', power=1)``, of points that are mostly 0
+        with ``metric='cosine'``. Its power and normalisation do not count: the operators here are
+        weighed by the degrees.
     kernel : str or callable, default='rbf'
         Kernel of the function for new points; 'precomputed' takes kernel matrices as X.
     {gamma}
@@ -253,7 +254,7 @@ class BalancedGraphClassifier(Updatable, SemiSupervisedClassifier):
         n = X.shape[0]
         if n == 1:
             return super()._default_graph(X)
-        return KNNGraph(min(_NEIGHBORS, n - 1), weights="steep", power=1)
+        return KNNGraph(min(_NEIGHBORS, n - 1), weights="steep", power=1, metric=default_metric(X))
 
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages

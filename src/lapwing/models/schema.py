@@ -134,8 +134,8 @@ def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     members: dict[str, bytes] = {}
     with ZipFile(io.BytesIO(dump)) as archive:
         schema: dict[str, Any] = json.loads(archive.read("schema.json"))
-        for node in list(_nodes(schema)):
-            _simplify_vectorizer(node, archive)
+        for node in _nodes(schema):
+            _drop_address(node)
         names: dict[str, str] = {}
         for node in _nodes(schema):
             if "file" in node and node["file"] not in names:
@@ -151,24 +151,13 @@ def canonical_nodes(dump: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     return schema, members
 
 
-def _simplify_vectorizer(node: dict[str, Any], archive: ZipFile) -> None:
-    """Drop an address in memory, and write numbers of words as JSON instead of a file for each."""
+def _drop_address(node: dict[str, Any]) -> None:
+    """Drop the address in memory that a vectoriser keeps of its stop words."""
     if node["__loader__"] != "ObjectNode" or node["__class__"] not in _VECTORIZERS:
         return
     attributes = node["content"]
     if attributes["content"].pop("_stop_words_id", None) is not None:
         attributes["key_types"]["content"].pop()  # all names of attributes are texts
-    words = attributes["content"].get("vocabulary_", {}).get("content", {})
-    for word, number in words.items():
-        if number["__loader__"] == "NdArrayNode":
-            value = int(np.load(io.BytesIO(archive.read(number["file"])), allow_pickle=False))
-            words[word] = {
-                "__class__": "str",
-                "__module__": "builtins",
-                "__loader__": "JsonNode",
-                "content": str(value),
-                "is_json": True,
-            }
 
 
 def _add(members: dict[str, bytes], content: bytes, suffix: str) -> str:

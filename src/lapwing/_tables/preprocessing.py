@@ -1,0 +1,300 @@
+"""Preprocessing of a table's columns: imputation, scaling, categories and words of texts."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from lapwing._arrays import is_sparse
+from lapwing._tables.encoders import CATEGORICAL, NUMERIC, TEXT, FreeTextReading, Reading
+from lapwing._words import quoted
+from lapwing.linalg import column_variances
+
+SCALES = ("auto", "standard", "none")
+IMPUTES = ("auto", "none", "median", "mean")
+# With distances from d columns, one that varies ten times as much as a typical other weighs as
+# much as a hundred of them. Pixels and words stay below 2.5 (their rare columns, of tiny spread,
+# are why the yardstick is the median and not the smallest); tables of mixed units reach hundreds.
+_SPREAD_RATIO = 10.0
+# Of a text: 50,000 words and pairs are most of what is in two of some thousand rows, and bound the
+# memory for many rows.
+MAX_WORDS = 50_000
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Whether the columns are standardised, and why, in words for the user."""
+
+    standardize: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Preprocessed:
+    """The points that an estimator is fitted to.
+
+    Attributes
+    ----------
+    steps : list of tuple of str and transformer
+        Fitted; the first steps of the model's pipeline.
+    words : str
+        What they do.
+    points : ndarray or CSR of shape (n, d)
+        The rows after them.
+    impute : {'none', 'median', 'mean'}
+        What takes the place of missing numbers.
+    """
+
+    steps: list[Any]
+    words: str
+    points: Any
+    impute: str
+
+
+def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale: str) -> Scaling:
+    """Decide on standardisation by all columns, text as the one-hot columns that it becomes.
+
+    Parameters
+    ----------
+    X : ndarray or sparse of shape (n, p)
+        The numeric columns; missing cells are left out, infinite ones count as no variation.
+    names : list of str
+        Their names.
+    texts : mapping of str to iterable
+        Cells of the columns of text.
+    scale : {'auto', 'standard', 'none'}
+        See `choose_scaling`.
+
+    Returns
+    -------
+    Scaling
+        The decision with its reason.
+    """
+    spread = [np.nan_to_num(spreads(X), posinf=0.0)] if X.shape[0] else [np.zeros(len(names))]
+    names = list(names)
+    for name, cells in texts.items():
+        counts = np.array(sorted(Counter(cells).values()), dtype=np.float64)
+        share = counts / max(1.0, counts.sum())
+        spread.append(np.sqrt(share * (1 - share)))
+        names += [f"({name})"] * len(share)  # what a category is called is of no interest here
+    return choose_scaling(np.concatenate(spread), names, scale)
+
+
+def choose_scaling(spread: NDArray[Any], feature_names: Iterable[str], scale: str) -> Scaling:
+    """Decide whether columns should be standardised before distances are taken.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (p,)
+        Standard deviations of the columns.
+    feature_names : iterable of str
+        Names of the columns.
+    scale : {'auto', 'standard', 'none'}
+        'auto' standardises when the largest standard deviation is more than ten times the median
+        one (columns without variation do not count).
+
+    Returns
+    -------
+    Scaling
+        The decision with its reason.
+    """
+    if scale != "auto":
+        standard = scale == "standard"
+        return Scaling(
+            standard, f"columns {'standardised' if standard else 'as they are'}, as told"
+        )
+    varying = np.sort(spread[spread > 0])
+    if varying.size < 2:
+        return Scaling(False, "columns as they are")
+    # The lower median: of two columns it is the smaller, and the rule still sees their ratio.
+    ratio = varying[-1] / varying[(varying.size - 1) // 2]
+    if ratio <= _SPREAD_RATIO:
+        return Scaling(False, "columns as they are: they vary on similar scales")
+    widest = list(feature_names)[int(np.argmax(spread))]
+    return Scaling(
+        True,
+        f"columns standardised: {widest!r} varies {ratio:.3g} times as much as the median column "
+        "(--scale none leaves them as they are)",
+    )
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of n rows as a pipeline takes them.
+
+    Attributes
+    ----------
+    X : ndarray, CSR array or polars.DataFrame of shape (n, p)
+        Numbers; a data frame if some columns are text.
+    names : tuple of str
+        Of the columns.
+    kinds : tuple of {'numeric', 'categorical', 'text'}
+        Of the columns; empty for numbers alone.
+    readings : tuple of Reading
+        How they became features.
+    """
+
+    X: Any
+    names: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+    def named(self, kind: str) -> list[str]:
+        """Names of the columns of a kind."""
+        if not self.kinds:
+            return list(self.names) if kind == NUMERIC else []
+        return [name for name, own in zip(self.names, self.kinds, strict=True) if own == kind]
+
+
+def preprocess(
+    features: Features, scale: str, impute: str, weights: Mapping[str, float] = NO_WEIGHTS
+) -> Preprocessed:
+    """Fit the steps before the estimator.
+
+    With columns of free text the points are sparse. They are made of blocks: all numbers, all
+    categories, and the words of each text. Blocks are divided by the mean norm of their rows, so
+    that each counts as much as any other whatever the number of its columns.
+
+    Parameters
+    ----------
+    features : Features
+        Of the rows of the fit.
+    scale : {'auto', 'standard', 'none'}
+        See `choose_scaling`; beside free text 'auto' standardises.
+    impute : {'auto', 'none', 'median', 'mean'}
+        What takes the place of missing numbers; 'auto' is the median if some are missing. A missing
+        text is a value of its own.
+    weights : mapping of str to float, default={}
+        How much the words of a text count, by its column; 1 for the others.
+
+    Returns
+    -------
+    Preprocessed
+        The steps and the points.
+
+    Raises
+    ------
+    ValueError
+        If a column of free text holds no word, or a weight is of a column that is none.
+    """
+    numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
+    _check_weights(weights, words)
+    # Of no columns at all polars makes an array of objects.
+    numbers = points = features.X
+    if words or categories:
+        numbers = points[numeric].to_numpy().astype(np.float64, copy=False)
+    if impute == "auto":
+        held = numbers.data if is_sparse(numbers) else numbers
+        impute = "median" if np.isnan(held).any() else "none"
+    steps: list[Any] = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
+    if words and numeric and scale == "auto":
+        # Blocks are weighed by the norms of their rows, which offsets would fill.
+        chosen = Scaling(True, "numbers standardised beside text")
+    else:
+        texts = {name: points[name].to_list() for name in categories}
+        chosen = scaling(numbers, numeric, texts, scale)
+    if chosen.standardize:
+        steps.append(("scale", StandardScaler(with_mean=not is_sparse(points))))
+    said = [chosen.reason] if numeric or not words else []
+    if words or categories:
+        columns = _columns(features, Pipeline(steps) if steps else "passthrough")
+        points = _fit_columns(columns, points, words, weights)
+        steps = [("columns", columns)]
+        said += _describe_columns(columns, categories, words)
+    elif steps:
+        points = Pipeline(steps).fit_transform(points)
+    if impute != "none":
+        said.append(f"missing numbers replaced by the {impute} of their column")
+    if is_sparse(points):
+        points = points.tocsr()  # an imputer gives columns
+    return Preprocessed(steps, "; ".join(said), points, impute)
+
+
+def _columns(features: Features, each: Any) -> ColumnTransformer:
+    """All columns side by side, numbers by `each`; sparse where some are free text."""
+    numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=bool(words))
+    blocks: list[Any] = [("numeric", each, numeric)] if numeric else []
+    blocks += [("categorical", encoder, categories)] if categories else []
+    readings = {one.column: one for one in features.readings if isinstance(one, FreeTextReading)}
+    for k, name in enumerate(words):
+        blocks.append((f"text {k}", _vectorizer(letters=readings[name].letters), name))
+    return ColumnTransformer(blocks, sparse_threshold=float(bool(words)))
+
+
+def _describe_columns(
+    columns: ColumnTransformer, categories: Sequence[str], words: Sequence[str]
+) -> list[str]:
+    said = [f"one-hot encoded: {', '.join(categories)}"] if categories else []
+    for k, name in enumerate(words):
+        vectorizer = columns.named_transformers_[f"text {k}"]
+        what = "runs of letters" if vectorizer.analyzer == "char" else "words and pairs of words"
+        said.append(f"{len(vectorizer.vocabulary_):,} {what} of {name!r}")
+    return said
+
+
+def _check_weights(weights: Mapping[str, float], words: Sequence[str]) -> None:
+    other = [name for name in weights if name not in words]
+    if other:
+        which = f"; free text here: {quoted(words)}" if words else ""
+        raise ValueError(f"--weight: {quoted(other)} is no column of free text{which}.")
+
+
+def _vectorizer(*, letters: bool) -> TfidfVectorizer:
+    """Weights of the words of a text and of pairs of them, or of its runs of letters."""
+    return TfidfVectorizer(
+        analyzer="char" if letters else "word",
+        ngram_range=(2, 4) if letters else (1, 2),
+        sublinear_tf=True,
+        min_df=2,  # a word of one row joins no rows
+        max_features=MAX_WORDS,
+    )
+
+
+def _fit_columns(
+    columns: ColumnTransformer, X: Any, words: Sequence[str], weights: Mapping[str, float]
+) -> Any:
+    """Fit the blocks and, where some are words, divide each by the mean norm of its rows."""
+    try:
+        points = columns.fit_transform(X)
+    except ValueError:
+        for _, vectorizer, name in columns.transformers[-len(words) :] if words else ():
+            try:
+                clone(vectorizer).fit(X[name])
+            except ValueError:
+                raise ValueError(
+                    f"no word of the column {name!r} is in two rows, so nothing is learnt from it. "
+                    f"Leave it out with --drop {shlex.quote(name)}."
+                ) from None
+        raise
+    if not words:
+        return points
+    points = points.tocsc()
+    factors, scale = {}, np.ones(points.shape[1])
+    for name, place in columns.output_indices_.items():
+        square = points[:, place].power(2).sum(axis=1)
+        if square.any():
+            weight = weights.get(words[int(name[5:])], 1.0) if name.startswith("text ") else 1.0
+            factors[name] = weight / float(np.sqrt(square[square > 0]).mean())
+            scale[place] = factors[name]
+    columns.set_params(transformer_weights=factors)
+    return points.multiply(scale[None, :])
+
+
+def spreads(X: Any) -> NDArray[np.float64]:
+    """Standard deviations of the columns, missing cells left out; exactly 0 where none varies."""
+    return np.asarray(np.sqrt(column_variances(X)))

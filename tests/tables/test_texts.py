@@ -1,0 +1,220 @@
+"""Free text: which columns are, and the points that they become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from lapwing._tables.cells import cells_of_texts
+from lapwing._tables.encoders import FreeTextReading, describe_reading, reading_from
+from lapwing._tables.inference import ReadingDefaults, Unusable, judge_leniently, judge_strictly
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.preprocessing import preprocess
+from lapwing._tables.tables import Fitted, Table, read_points, read_table
+
+WORDS = ["cat", "dog", "house", "tree", "river", "stone", "cloud", "road", "train", "bridge"]
+
+
+def sentences(n: int, seed: int = 0, length: int = 6) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, length)) for _ in range(n)]
+
+
+def write(path: Path, **columns: Any) -> Path:
+    lines = [",".join(columns)]
+    rows = zip(*columns.values(), strict=True)
+    lines += [",".join(f'"{cell}"' for cell in row) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def mixed(path: Path, n: int = 40) -> Path:
+    rng = np.random.default_rng(1)
+    return write(
+        path,
+        price=rng.normal(100, 30, n).round(2),
+        kind=rng.choice(["a", "b", "c"], n),
+        note=sentences(n),
+        more=sentences(n, 2, 9),
+        y=[("u", "v")[k] if k < 2 else "" for k in range(n)],
+    )
+
+
+def read(path: Path, **options: Any) -> Table:
+    return read_table(path, ReadOptions(label="y", **options))
+
+
+# --- which columns are ----------------------------------------------------------------------------
+
+
+def judged(texts: list[str], **options: Any) -> Any:
+    return judge_leniently("x", cells_of_texts(texts), ReadingDefaults(), **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "letters"),
+    [
+        (sentences(30), False),
+        (["она сказала что придёт " + str(k) for k in range(30)], False),
+        ([f"我们今天在家里看书和电影{k}次" for k in range(30)], True),
+        ([f"วันนี้อากาศดีมากเราไปเดินเล่นกัน {k}" for k in range(30)], True),
+        (["line one\nline two\t" + s for s in sentences(30)], False),
+    ],
+)
+def test_free_text_is_found(texts: list[str], letters: bool) -> None:
+    assert judged(texts) == FreeTextReading("x", letters)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["no change since the last visit", "a new complaint about the knee"] * 15, "text"),
+        ([f"{k}" for k in range(30)], None),
+        ([f"T-{k:04d}" for k in range(30)], None),
+        ([f"https://example.org/a/{k}" for k in range(30)], None),
+    ],
+)
+def test_other_columns_are_not(texts: list[str], kind: str | None) -> None:
+    found = judged(texts)
+    assert isinstance(found, Unusable) if kind is None else found.kind == kind
+
+
+def test_the_user_says_what_is_free_text() -> None:
+    for texts in (["red wine", "white wine"] * 15, [f"T-{k:04d}" for k in range(30)]):
+        assert judged(texts, is_text=True) == FreeTextReading("x")
+        cells = cells_of_texts(texts)
+        assert judge_strictly("x", cells, is_text=True) == FreeTextReading("x")
+    assert isinstance(judge_strictly("x", cells_of_texts(sentences(30))), Unusable)
+
+
+def test_titles_are_used_when_asked_for() -> None:
+    titles = [
+        f"{a} {b}{k}" for k, (a, b) in enumerate(zip(WORDS * 3, WORDS[::-1] * 3, strict=True))
+    ]
+    found = judged(titles)
+    assert found.reason.startswith("names the rows")
+    assert found.forced == FreeTextReading("x")
+
+
+def test_readings_are_kept_as_json() -> None:
+    for letters in (False, True):
+        reading = FreeTextReading("x", letters)
+        assert reading_from(describe_reading(reading)) == reading
+        assert reading.describe() == f"free text, by its {'letters' if letters else 'words'}"
+    with pytest.raises(ValueError, match="reading is damaged: neither words nor letters"):
+        reading_from({"kind": "free text", "column": "x", "letters": 1})
+
+
+def test_missing_texts_are_empty(tmp_path: Path) -> None:
+    notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
+    table = read(write(tmp_path / "t.csv", a=range(3, 83, 2), note=notes, y=["u", "v"] + [""] * 38))
+    assert table.kinds == ("numeric", "text")
+    assert table.X["note"].to_list() == notes
+    assert "free text, by its words; 10 missing" in [note.words for note in table.notes]
+
+
+# --- the points -----------------------------------------------------------------------------------
+
+
+def test_blocks_are_those_of_scikit_learn_with_one_mean_norm(tmp_path: Path) -> None:
+    table = read(mixed(tmp_path / "t.csv"))
+    assert table.kinds == ("numeric", "categorical", "text", "text")
+    found = preprocess(table.features, "auto", "auto")
+    assert sp.issparse(found.points)
+    X = table.X
+
+    def counts(name: str) -> Any:
+        how = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=50_000)
+        return how.fit_transform(X[name]).toarray()
+
+    blocks = [
+        StandardScaler().fit_transform(X[["price"]].to_numpy()),
+        OneHotEncoder(sparse_output=False).fit_transform(X[["kind"]]),
+        counts("note"),
+        counts("more"),
+    ]
+    whole = [b / np.linalg.norm(b, axis=1).mean() for b in blocks]
+    np.testing.assert_allclose(found.points.toarray(), np.hstack(whole), atol=1e-12)
+    # The pipeline, later, gives the same points.
+    np.testing.assert_allclose(
+        found.steps[0][1].transform(X).toarray(), found.points.toarray(), atol=1e-12
+    )
+    assert "numbers standardised beside text; one-hot encoded: kind; " in found.words
+    assert "words and pairs of words of 'note'" in found.words
+
+
+def test_a_weight_is_the_norm_of_its_block(tmp_path: Path) -> None:
+    table = read(mixed(tmp_path / "t.csv"), drop=("price", "kind"))
+    plain = preprocess(table.features, "auto", "auto").points.toarray()
+    weighed = preprocess(table.features, "auto", "auto", {"more": 0.25}).points.toarray()
+    d = plain.shape[1] - np.count_nonzero(~np.isclose(plain, weighed).all(axis=0))
+    np.testing.assert_allclose(weighed[:, :d], plain[:, :d])
+    np.testing.assert_allclose(weighed[:, d:], 0.25 * plain[:, d:])
+    assert 0 < d < plain.shape[1]
+    with pytest.raises(ValueError, match="--weight: 'price' is no column of free text; free text"):
+        preprocess(table.features, "auto", "auto", {"price": 2.0})
+
+
+def test_rows_without_words_do_not_count_for_the_norm(tmp_path: Path) -> None:
+    notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
+    rows = {"id": range(40), "note": notes, "y": ["u", "v"] + [""] * 38}
+    table = read(write(tmp_path / "t.csv", **rows), id="id")
+    norms = np.linalg.norm(preprocess(table.features, "auto", "auto").points.toarray(), axis=1)
+    np.testing.assert_allclose(norms, [float(bool(note)) for note in notes])
+
+
+def test_letters_of_texts_without_spaces(tmp_path: Path) -> None:
+    texts = [
+        ("我们今天在家里看书" if k % 2 else "他昨天坐火车去北京") + "好" * (k % 3)
+        for k in range(40)
+    ]
+    path = write(tmp_path / "t.csv", note=texts, y=["u", "v"] + [""] * 38)
+    found = preprocess(read(path, text=("note",)).features, "auto", "auto")
+    assert "runs of letters of 'note'" in found.words
+    similar = (found.points @ found.points.T).toarray()
+    assert similar[1, 3] > 0.5 > similar[1, 2]
+
+
+@pytest.mark.parametrize("words", ["{k}x", "? - {k}"])
+def test_a_text_without_shared_words_is_refused(tmp_path: Path, words: str) -> None:
+    texts = [words.format(k=k) for k in range(40)]
+    path = write(tmp_path / "t.csv", note=sentences(40), odd=texts, y=["u", "v"] + [""] * 38)
+    with pytest.raises(ValueError, match=r"no word of the column 'odd' is in two rows.*--drop odd"):
+        preprocess(read(path, text=("odd",)).features, "auto", "auto")
+
+
+def test_a_long_cell_is_read(tmp_path: Path) -> None:
+    notes = sentences(40)
+    notes[7] = " ".join(sentences(1, 3, 150_000))
+    table = read(write(tmp_path / "t.csv", note=notes, y=["u", "v"] + [""] * 38))
+    assert preprocess(table.features, "auto", "auto").points.shape[0] == 40
+
+
+# --- new rows -------------------------------------------------------------------------------------
+
+
+def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
+    table = read(mixed(tmp_path / "t.csv"))
+    fitted = Fitted.from_info(table.describe())
+    fewer = write(tmp_path / "n.csv", price=[1, 2], kind="ab", note=["12", ""], more=["cat", "x"])
+    new = read_points(fewer, fitted)
+    assert new.kinds == table.kinds
+    assert new.X["note"].to_list() == ["12", ""]
+    assert fitted.column_readings == table.readings
+    alone = Fitted(table.feature_names, table.kinds)
+    assert [one.feature for one in alone.column_readings] == list(table.kinds)
+
+
+def test_roles_do_not_clash(tmp_path: Path) -> None:
+    path = mixed(tmp_path / "t.csv")
+    with pytest.raises(ValueError, match=r"no column 'nothing' \(--text\)"):
+        read(path, text=("nothing",))
+    with pytest.raises(ValueError, match="the --text column 'y' has another role already"):
+        read(path, text=("y",))
+    assert read(path, text=("kind,note",)).kinds == ("numeric", "text", "text", "text")
