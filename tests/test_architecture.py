@@ -39,7 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "plotting",
         }
     ),
-    frozenset({"_label"}),
+    frozenset({"_label", "table_encoder"}),
     frozenset({"_app"}),
     frozenset({"", "__main__"}),  # "" is lapwing/__init__.py
 )

@@ -5,8 +5,8 @@ conventions: `LapSVC`, `LapRLSClassifier`, `LapRLSRegressor` and `LapSVR` by man
 regularisation, `S3VC` by low-density separation, `LapERLSClassifier`, `LapERLSRegressor`, `LapESVC`
 and `LapESVR` by embedded regression for many points, `BalancedGraphClassifier` by class volumes on
 a graph, `AnchorGraphClassifier` and `EigenfunctionClassifier` beside them. `FewLabelClassifier`
-tries the families and chooses. `report` shows what a fit has found, and `label` opens a page to
-label on.
+tries the families and chooses. `TableEncoder` makes points of data frames. `report` shows what a
+fit has found, and `label` opens a page to label on.
 """
 
 import logging as _logging
@@ -26,6 +26,7 @@ from lapwing.spaces import Landmarks, Linear
 if _TYPE_CHECKING:
     from lapwing._app.labelling import label
     from lapwing._app.reporting import report
+    from lapwing.table_encoder import TableEncoder
 
 __all__ = [
     "AffinityGraph",
@@ -35,6 +36,7 @@ __all__ = [
     "Kernel",
     "Landmarks",
     "Linear",
+    "TableEncoder",
     "TransformerGraph",
     "__version__",
     "label",
@@ -43,14 +45,18 @@ __all__ = [
 __all__ += _estimators.__all__
 
 # Where they are; readers, pages and servers are a seventh of the import.
-_LATE = {"label": "lapwing._app.labelling", "report": "lapwing._app.reporting"}
+_LATE = {
+    "TableEncoder": "lapwing.table_encoder",
+    "label": "lapwing._app.labelling",
+    "report": "lapwing._app.reporting",
+}
 
 _logging.getLogger("lapwing").addHandler(_logging.NullHandler())
 _publish(__name__, globals(), [n for n in __all__ if n not in ("__version__", *_LATE)])
 
 
 def __getattr__(name: str) -> _Any:
-    """`label` and `report`, when they are first asked for."""
+    """What is in `_LATE`, when it is first asked for."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(_import_module(_LATE[name]), name)

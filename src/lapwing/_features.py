@@ -13,10 +13,15 @@ import numpy as np
 from lapwing._arrays import is_sparse, refuse_masked
 from lapwing._words import quoted
 
+_ENCODE = (
+    "Put lapwing.TableEncoder before the estimator, make_pipeline(TableEncoder(), ...): it makes "
+    "numbers of the columns of a data frame. Or leave them out."
+)
 _CURES = {
     "NaN": (
-        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn, or leave "
-        "these rows out. Only y may have missing values: they mark rows without a label."
+        "Fill the gaps first, e.g. make_pipeline(SimpleImputer(), ...) of scikit-learn or "
+        "lapwing.TableEncoder() for a data frame, or leave these rows out. Only y may have missing "
+        "values: they mark rows without a label."
     ),
     "infinity": "Replace it by a number, or leave these rows out.",
 }
@@ -204,16 +209,14 @@ def _texts_error(text: str | bytes, where: str) -> ValueError:
     text = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
     shown = repr(text) if len(text) < _TEXT_SHOWN else f"{repr(text)[:_TEXT_SHOWN]}...'"
     return ValueError(
-        f"X holds texts{where}, such as {shown}, and features are numeric. Make "
-        "numbers of them first, by TfidfVectorizer of documents and by OneHotEncoder of "
-        "categories (make_column_transformer does it to some columns), or leave them out."
+        f"X holds texts{where}, such as {shown}, and features are numeric. {_ENCODE} Of documents "
+        "alone, TfidfVectorizer makes numbers."
     )
 
 
 def _times_error(names: list[str]) -> ValueError:
     return ValueError(
-        f"X holds dates or times{_in_columns(names)}, and it takes numbers. Make such numbers of "
-        "them as tell the rows apart, e.g. days since the first or the month, or leave them out."
+        f"X holds dates or times{_in_columns(names)}, and it takes numbers. {_ENCODE}"
     )
 
 

@@ -60,7 +60,9 @@ TEXTS = {
 @pytest.mark.parametrize("model", [LapSVC(), LapRLSRegressor(), FewLabelClassifier()])
 def test_texts_are_told_by_their_columns(name: str, model: Any) -> None:
     points, where = TEXTS[name]
-    with pytest.raises(ValueError, match=f"X holds texts{where}.*TfidfVectorizer of documents"):
+    with pytest.raises(
+        ValueError, match=rf"X holds texts{where}.*TableEncoder\(\), \.\.\.\).*TfidfVectorizer"
+    ):
         model.fit(points, Y.astype(float))
     with pytest.raises(ValueError, match=f"X holds texts{where}"):
         KNNGraph(3).affinity(points)

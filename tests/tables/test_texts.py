@@ -15,7 +15,7 @@ from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import FreeTextReading, describe_reading, reading_from
 from lapwing._tables.inference import ReadingDefaults, Unusable, judge_leniently, judge_strictly
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.preprocessing import preprocess
+from lapwing._tables.preprocessing import _SMALL_BLOCK, _largest_singular_value, preprocess
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 
 WORDS = ["cat", "dog", "house", "tree", "river", "stone", "cloud", "road", "train", "bridge"]
@@ -122,7 +122,7 @@ def test_missing_texts_are_empty(tmp_path: Path) -> None:
 # --- the points -----------------------------------------------------------------------------------
 
 
-def test_blocks_are_those_of_scikit_learn_with_one_mean_norm(tmp_path: Path) -> None:
+def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
     assert table.kinds == ("numeric", "categorical", "text", "text")
     found = preprocess(table.features, "auto", "auto")
@@ -139,8 +139,9 @@ def test_blocks_are_those_of_scikit_learn_with_one_mean_norm(tmp_path: Path) -> 
         counts("note"),
         counts("more"),
     ]
-    whole = [b / np.linalg.norm(b, axis=1).mean() for b in blocks]
-    np.testing.assert_allclose(found.points.toarray(), np.hstack(whole), atol=1e-12)
+    whole = np.hstack([b / np.linalg.norm(b - b.mean(axis=0), 2) for b in blocks])
+    whole /= np.linalg.norm(whole, axis=1).mean()
+    np.testing.assert_allclose(found.points.toarray(), whole, atol=1e-12)
     # The pipeline, later, gives the same points.
     np.testing.assert_allclose(
         found.steps[0][1].transform(X).toarray(), found.points.toarray(), atol=1e-12
@@ -149,14 +150,18 @@ def test_blocks_are_those_of_scikit_learn_with_one_mean_norm(tmp_path: Path) -> 
     assert "words and pairs of words of 'note'" in found.words
 
 
-def test_a_weight_is_the_norm_of_its_block(tmp_path: Path) -> None:
+def test_a_weight_is_that_of_its_block(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"), drop=("price", "kind"))
-    plain = preprocess(table.features, "auto", "auto").points.toarray()
-    weighed = preprocess(table.features, "auto", "auto", {"more": 0.25}).points.toarray()
-    d = plain.shape[1] - np.count_nonzero(~np.isclose(plain, weighed).all(axis=0))
-    np.testing.assert_allclose(weighed[:, :d], plain[:, :d])
-    np.testing.assert_allclose(weighed[:, d:], 0.25 * plain[:, d:])
-    assert 0 < d < plain.shape[1]
+    plain, weighed = (preprocess(table.features, "auto", "auto", w) for w in ({}, {"more": 0.25}))
+    places = plain.steps[0][1].output_indices_
+    one, more = (
+        (found.points[:, places["text 0"]], found.points[:, places["text 1"]])
+        for found in (plain, weighed)
+    )
+    ratio = more[0].sum() / one[0].sum()
+    np.testing.assert_allclose(more[0].toarray(), ratio * one[0].toarray())
+    np.testing.assert_allclose(more[1].toarray(), 0.25 * ratio * one[1].toarray())
+    assert sp.linalg.norm(weighed.points, axis=1).mean() == pytest.approx(1)
     with pytest.raises(ValueError, match="--weight: 'price' is no column of free text; free text"):
         preprocess(table.features, "auto", "auto", {"price": 2.0})
 
@@ -167,6 +172,16 @@ def test_rows_without_words_do_not_count_for_the_norm(tmp_path: Path) -> None:
     table = read(write(tmp_path / "t.csv", **rows), id="id")
     norms = np.linalg.norm(preprocess(table.features, "auto", "auto").points.toarray(), axis=1)
     np.testing.assert_allclose(norms, [float(bool(note)) for note in notes])
+
+
+def test_the_largest_singular_value_of_a_large_block(tmp_path: Path) -> None:
+    """By Lanczos' method, two digits."""
+    texts = sentences(150, length=12)
+    table = read(write(tmp_path / "t.csv", note=texts, y=["u", "v"] + [""] * 148))
+    block = preprocess(table.features, "auto", "auto").points.tocsc()
+    assert min(block.shape) > _SMALL_BLOCK
+    expected = np.linalg.norm(block.toarray() - block.toarray().mean(axis=0), 2)
+    assert _largest_singular_value(block) == pytest.approx(expected, rel=0.01)
 
 
 def test_letters_of_texts_without_spaces(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from lapwing._tables.matrices import read_labels
 from lapwing._tables.preprocessing import Preprocessed, preprocess, scaling
 from lapwing._tables.summary import suggest_id, suggest_label, summary_lines
 from lapwing._tables.tables import features_of, label_rows, read_raw
-from lapwing.graphs import KNNGraph, default_metric
+from lapwing.graphs import KNNGraph
+from lapwing.graphs.registry import default_metric
 
 _GRAPH_ROWS = 20_000  # a search in more takes longer than a look should
 _CLASSES_LISTED = 40

@@ -7,6 +7,7 @@ has to be found from a column. skrub's ``ToFloat`` takes one notation for a whol
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -20,6 +21,7 @@ from lapwing._words import visible
 
 _CURRENCIES = "EUR USD GBP CHF JPY SEK NOK DKK PLN CZK HUF CAD AUD"
 _SIGNS = "€$£¥₹₽₺₩"
+_HOUR = dt.timedelta(hours=1)
 LONGEST_NUMBER = 64  # characters, of a number or a date; what is longer is text
 _KINDS = {
     "currency": f"{' '.join(_SIGNS)} US$ {_CURRENCIES}",
@@ -326,6 +328,34 @@ def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cell
                 others.append(text)
         numbers.append(value)
     return Cells(np.array(numbers, dtype=np.float64), np.array(rows, np.int64), as_text(others))
+
+
+def text_of(value: Any) -> str:
+    """A value of Python's as a person would write it; empty for none."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        value = value.date()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def cells_of_values(values: Sequence[Any]) -> Cells:
+    """Sort Python's own values: a number is one, and what a text means is asked later."""
+    numbers = np.full(len(values), np.nan)
+    rows: list[int] = []
+    for row, value in enumerate(values):
+        if isinstance(value, dt.timedelta):
+            numbers[row] = value / _HOUR
+        elif isinstance(value, (float, int)) and not isinstance(value, bool):
+            numbers[row] = value
+        elif text_of(value):
+            rows.append(row)
+    texts = as_text([text_of(values[row]) for row in rows])
+    return Cells(numbers, np.array(rows, np.int64), texts, typed=True)
 
 
 def join_cells(parts: Sequence[Cells]) -> Cells:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +11,13 @@ import numpy as np
 
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
-from lapwing._tables.cells import Cells, as_text
+from lapwing._tables.cells import as_text, cells_of_values, text_of
 from lapwing._tables.columns import RawColumns, Selection
 from lapwing._tables.options import Dialect
 from lapwing._tables.source import Source
-from lapwing._words import quoted, visible
+from lapwing._words import quoted
 
 _LOOK = 30  # rows in which the names of the columns are looked for
-_HOUR = dt.timedelta(hours=1)
 
 Row = Sequence[Any]  # cells as python-calamine gives them; an empty text where there is nothing
 
@@ -31,14 +29,16 @@ def read_excel(source: Source, selection: Selection) -> RawColumns:
     start = _find_names(rows)
     if start is None:
         raise ValueError(f"{source}: the sheet {sheet!r} is empty.")
-    width = max((j + 1 for row in rows[start:] for j, cell in enumerate(row) if _text(cell)))
-    header = [_text(cell) for cell in rows[start][:width]]
-    below = [(k, row) for k, row in enumerate(rows[start + 1 :], start + 2) if any(map(_text, row))]
+    width = max((j + 1 for row in rows[start:] for j, cell in enumerate(row) if text_of(cell)))
+    header = [text_of(cell) for cell in rows[start][:width]]
+    below = [
+        (k, row) for k, row in enumerate(rows[start + 1 :], start + 2) if any(map(text_of, row))
+    ]
     if start:
         remarks.append(f"the names of the columns are in row {start + 1}")
     names, more = selection.name_columns(header, str(source))
     roles = selection.resolve(names, str(source))
-    cells = {j: _cells([row[j] for _, row in below]) for j in range(width)}
+    cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
 
     def text(j: int) -> Any:
         return as_text([text or "" for text in cells[j].spelled()])
@@ -109,39 +109,13 @@ def _rows(book: Any, sheet: str, source: Source) -> list[Row]:
 
 def _find_names(rows: Sequence[Row]) -> int | None:
     """The row of the names: the first that is filled as far as the rows below it are."""
-    look = [sum(bool(_text(cell)) for cell in row) for row in rows]
+    look = [sum(bool(text_of(cell)) for cell in row) for row in rows]
     first = next((k for k, count in enumerate(look) if count), None)
     if first is None:
         return None
     look = look[: first + _LOOK]
     typical = sorted(count for count in look if count)[sum(map(bool, look)) // 2]
     return next(row for row, count in enumerate(look) if 2 * count > typical)
-
-
-def _text(cell: Any) -> str:
-    """A cell as a person would write it; empty for none."""
-    if isinstance(cell, str):
-        return visible(cell)
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
-        cell = cell.date()
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
-
-
-def _cells(column: Sequence[Any]) -> Cells:
-    """A number of the file is a number; how a text is meant that looks like one is asked later."""
-    numbers = np.full(len(column), np.nan)
-    rows: list[int] = []
-    for row, cell in enumerate(column):
-        if isinstance(cell, dt.timedelta):
-            numbers[row] = cell / _HOUR
-        elif isinstance(cell, (float, int)) and not isinstance(cell, bool):
-            numbers[row] = cell
-        elif _text(cell):
-            rows.append(row)
-    texts = as_text([_text(column[row]) for row in rows])
-    return Cells(numbers, np.array(rows, np.int64), texts, typed=True)
 
 
 def _brief(error: Exception) -> str:

@@ -89,7 +89,7 @@ def columns_of_frame(
     column = {j: frame.to_series(j).alias(name) for j, name in enumerate(names)}.__getitem__
     return RawColumns(
         frame.height,
-        {names[j]: _cells(column(j), pl) for j in roles.features},
+        {names[j]: cells_of_series(column(j), pl) for j in roles.features},
         None if roles.label is None else _texts(column(roles.label), where, pl),
         None if roles.id is None else _texts(column(roles.id), where, pl),
         {names[j]: _texts(column(j), where, pl) for j in roles.others},
@@ -97,14 +97,15 @@ def columns_of_frame(
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
         numbers={
-            names[j]: _cells(column(j), pl).numbers.astype(np.float64)
+            names[j]: cells_of_series(column(j), pl).numbers.astype(np.float64)
             for j in (*roles.others, *([] if roles.label is None else [roles.label]))
             if column(j).dtype.is_numeric()
         },
     )
 
 
-def _cells(column: Any, pl: Any) -> Cells:
+def cells_of_series(column: Any, pl: Any) -> Cells:
+    """Sort the cells of a column of polars."""
     kind = column.dtype
     if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         narrow = kind == pl.Float32

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -32,6 +33,8 @@ _SPREAD_RATIO = 10.0
 # Of a text: 50,000 words and pairs are most of what is in two of some thousand rows, and bound the
 # memory for many rows.
 MAX_WORDS = 50_000
+# Up to so many rows or columns a dense block is small. Weights need no more than two digits.
+_SMALL_BLOCK, _FIRST_DIGITS = 100, 1e-3
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -166,8 +169,9 @@ def preprocess(
     """Fit the steps before the estimator.
 
     With columns of free text the points are sparse. They are made of blocks: all numbers, all
-    categories, and the words of each text. Blocks are divided by the mean norm of their rows, so
-    that each counts as much as any other whatever the number of its columns.
+    categories, and the words of each text. As in multiple factor analysis [1]_ each block is
+    divided by the largest singular value of its centred columns, so that no block has the first
+    principal direction to itself; then all are divided by the mean norm of the rows.
 
     Parameters
     ----------
@@ -190,6 +194,19 @@ def preprocess(
     ------
     ValueError
         If a column of free text holds no word, or a weight is of a column that is none.
+
+    Notes
+    -----
+    Blocks of rows of equal mean norm were tried first. Words of different rows are nearly
+    orthogonal, so that the distances of numbers decide who is near: on 1440 texts in 12 classes, 3
+    labels each, `LapSVC` is wrong on 15 % of the texts alone, and with a column of noise on 59 % by
+    norms and 20 % by singular values; with three columns of numbers that tell the class (54 %
+    alone) on 27 % and 11 %; with a category (68 % alone) on 43 % and 15 %.
+
+    References
+    ----------
+    .. [1] B. Escofier and J. Pagès, "Multiple factor analysis (AFMULT package)", Computational
+       Statistics & Data Analysis 18, 1994.
     """
     numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
     _check_weights(weights, words)
@@ -202,7 +219,7 @@ def preprocess(
         impute = "median" if np.isnan(held).any() else "none"
     steps: list[Any] = [] if impute == "none" else [("impute", SimpleImputer(strategy=impute))]
     if words and numeric and scale == "auto":
-        # Blocks are weighed by the norms of their rows, which offsets would fill.
+        # Of numbers of different units the largest would be the block.
         chosen = Scaling(True, "numbers standardised beside text")
     else:
         texts = {name: points[name].to_list() for name in categories}
@@ -268,7 +285,7 @@ def _vectorizer(*, letters: bool) -> TfidfVectorizer:
 def _fit_columns(
     columns: ColumnTransformer, X: Any, words: Sequence[str], weights: Mapping[str, float]
 ) -> Any:
-    """Fit the blocks and, where some are words, divide each by the mean norm of its rows."""
+    """Fit the blocks and, where some are words, weigh them."""
     try:
         points = columns.fit_transform(X)
     except ValueError:
@@ -284,15 +301,33 @@ def _fit_columns(
     if not words:
         return points
     points = points.tocsc()
-    factors, scale = {}, np.ones(points.shape[1])
-    for name, place in columns.output_indices_.items():
-        square = points[:, place].power(2).sum(axis=1)
-        if square.any():
-            weight = weights.get(words[int(name[5:])], 1.0) if name.startswith("text ") else 1.0
-            factors[name] = weight / float(np.sqrt(square[square > 0]).mean())
-            scale[place] = factors[name]
-    columns.set_params(transformer_weights=factors)
+    places = {name: at for name, at in columns.output_indices_.items() if at.stop > at.start}
+    scale = np.ones(points.shape[1])
+    for name, place in places.items():
+        factor = 1 / (_largest_singular_value(points[:, place]) or 1.0)
+        if name.startswith("text "):
+            factor *= weights.get(words[int(name[5:])], 1.0)
+        scale[place] = factor
+    norms = np.sqrt(points.multiply(points).tocsr() @ scale**2)
+    scale /= norms[norms > 0].mean() if norms.any() else 1.0
+    columns.set_params(transformer_weights={name: scale[at.start] for name, at in places.items()})
     return points.multiply(scale[None, :])
+
+
+def _largest_singular_value(block: Any) -> float:
+    """Of a sparse block less the means of its columns."""
+    n, p = block.shape
+    means = np.asarray(block.mean(axis=0)).ravel()
+    if min(n, p) <= _SMALL_BLOCK:
+        return float(np.linalg.norm(block.toarray() - means, 2))
+    centred = LinearOperator(
+        (n, p),
+        matvec=lambda v: block @ v.ravel() - means @ v.ravel(),
+        rmatvec=lambda u: block.T @ u.ravel() - means * u.sum(),
+        dtype=np.float64,
+    )
+    start = np.ones(min(n, p))  # the same at each call
+    return float(svds(centred, 1, v0=start, tol=_FIRST_DIGITS, return_singular_vectors=False)[0])
 
 
 def spreads(X: Any) -> NDArray[np.float64]:

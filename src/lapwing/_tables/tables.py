@@ -555,15 +555,17 @@ def points_of(raw: RawTable) -> Any:
     if not raw.texts:
         return raw.X
     pl = require("polars", extra="cli", purpose="a table with columns of text")
-    numeric = iter(range(raw.X.shape[1]))
-    return pl.DataFrame(
-        {
-            name: pl.Series(raw.texts[name].tolist(), dtype=pl.String)
-            if name in raw.texts
-            else raw.X[:, next(numeric)]
-            for name in raw.feature_names
-        }
-    )
+    columns = columns_by_name(raw)
+    texts = {name: pl.Series(columns[name].tolist(), dtype=pl.String) for name in raw.texts}
+    return pl.DataFrame({**columns, **texts})
+
+
+def columns_by_name(raw: RawTable) -> dict[str, NDArray[Any]]:
+    """Give the features one by one, in their order."""
+    numeric = iter(raw.X.T)
+    return {
+        name: raw.texts[name] if name in raw.texts else next(numeric) for name in raw.feature_names
+    }
 
 
 def _as_paths(path: Paths) -> list[Path]:

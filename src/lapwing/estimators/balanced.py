@@ -17,8 +17,9 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.parameters import Rule, check_space_or_auto
 from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
 from lapwing.estimators.updates import Updatable
-from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, default_metric
+from lapwing.graphs import Anchors, GraphRecipe, KNNGraph
 from lapwing.graphs.diffusion import Diffusion
+from lapwing.graphs.registry import default_metric
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut

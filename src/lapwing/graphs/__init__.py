@@ -12,7 +12,7 @@ from lapwing.graphs.base import GraphRecipe
 from lapwing.graphs.eigenfunctions import Eigenfunctions, Rotation
 from lapwing.graphs.laplacian import Laplacian, ScaledLaplacian
 from lapwing.graphs.neighbors import KNNGraph
-from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian, default_graph, default_metric
+from lapwing.graphs.registry import GRAPHS, as_graph, build_laplacian, default_graph
 from lapwing.graphs.search import Neighbors
 from lapwing.graphs.spectral import Eigenpairs, smallest_eigenpairs
 
@@ -34,7 +34,6 @@ __all__ = [
     "as_graph",
     "build_laplacian",
     "default_graph",
-    "default_metric",
     "smallest_eigenpairs",
 ]
 

@@ -170,8 +170,11 @@ def default_metric(X: Any) -> str:
     """
     if is_rows(X):
         return "euclidean"
-    filled = X.nnz if is_sparse(X) else np.count_nonzero(X)
-    return "cosine" if filled < _MOSTLY_ZERO * np.prod(np.shape(X)) else "euclidean"
+    values: Any = X if is_sparse(X) else np.asarray(X)
+    if values.dtype.kind not in "biuf":
+        return "euclidean"  # what is no number is refused where it is read
+    filled = values.nnz if is_sparse(values) else np.count_nonzero(values)
+    return "cosine" if filled < _MOSTLY_ZERO * np.prod(values.shape) else "euclidean"
 
 
 def _shape(X: Any) -> tuple[int, ...]:

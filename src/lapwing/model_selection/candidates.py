@@ -18,7 +18,7 @@ from lapwing._rows import rows_else
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import read_prior
 from lapwing.estimators import S3VC, BalancedGraphClassifier, LapERLSClassifier, LapSVC
-from lapwing.graphs import default_metric
+from lapwing.graphs.registry import default_metric
 from lapwing.spaces import Landmarks
 
 LABELS_ALONE = "labels alone"
@@ -85,15 +85,15 @@ class Recipe:
     assumption : str
     make : callable (Kernels) -> estimator
         With the kernels that suit the points, where the matrix of all of them can be held.
-    make_large : callable (Kernels) -> estimator, or None
-        The same for more points; it gives None where there is none.
+    make_large : callable (Kernels) -> estimator or None, or None
+        The same for more points; None: there is none.
     least_classes : int
         It is tried for so many classes and more.
     """
 
     assumption: str
     make: Callable[[Kernels], Any]
-    make_large: Callable[[Kernels], Any] = lambda kernels: None
+    make_large: Callable[[Kernels], Any] | None = None
     least_classes: int = 2
 
 
@@ -170,7 +170,8 @@ def default_candidates(
     for recipe in RECIPES:
         if n_classes is not None and n_classes < recipe.least_classes:
             continue
-        estimator = (recipe.make_large if large else recipe.make)(kernels)
+        make = recipe.make_large if large else recipe.make
+        estimator = None if make is None else make(kernels)
         if estimator is not None:
             name = " ".join(repr(estimator).split())
             found.append(

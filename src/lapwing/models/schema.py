@@ -65,7 +65,8 @@ def _own_types() -> tuple[str, ...]:
     classes += [*GRAPHS.values(), *SPACES.values(), Kernel, Anchors, Eigenfunctions, Rotation]
     classes += [*LOSSES.values(), *UNLABELED_LOSSES.values()]
     classes += [FewLabelClassifier, Comparison, Evidence, Candidate]
-    return tuple(f"{c.__module__}.{c.__name__}" for c in classes)
+    # The encoder by its name alone: with it the readers of tables would be imported.
+    return (*(f"{c.__module__}.{c.__name__}" for c in classes), "lapwing.TableEncoder")
 
 
 OWN_TYPES = _own_types()

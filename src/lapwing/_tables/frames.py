@@ -1,0 +1,98 @@
+"""Data frames as columns of cells."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing._host.modules import require
+from lapwing._tables.cells import Cells, as_text, cells_of_values
+from lapwing._tables.parquet import cells_of_series
+
+_USABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
+
+
+def cells_of_frame(X: Any) -> dict[str, Cells]:
+    """Take a data frame apart, or an array, whose columns are called x0, x1 and so on.
+
+    Parameters
+    ----------
+    X : DataFrame of pandas or polars, or array-like of shape (n, p)
+
+    Raises
+    ------
+    ValueError
+        If it is no table, or two columns have one name.
+    """
+    library = type(X).__module__.partition(".")[0]
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise ValueError(
+            f"X is a {type(X).__name__}, a query that has no values yet. Give X.collect()."
+        )
+    if library == "polars" and hasattr(X, "columns"):
+        pl = require("polars", extra="cli", purpose="a polars DataFrame")
+        return {name: cells_of_series(X[name], pl) for name in X.columns}
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        names = [str(name) for name in X.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"X has two columns with the name {twice!r}. Rename one.")
+        return {name: _cells_of_pandas(X.iloc[:, j]) for j, name in enumerate(names)}
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}, and a table has 2. One column "
+            "of a data frame is given as X[['column']]."
+        )
+    return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
+
+
+def frame_of(X: Any) -> Callable[[dict[str, NDArray[Any]]], Any]:
+    """Return what makes a data frame of columns: of pandas if X is one, else of polars."""
+    if hasattr(X, "iloc"):
+        pd = require("pandas", extra="pandas", purpose="a pandas DataFrame")
+        # As objects, which pandas leaves as they are.
+        return lambda columns: pd.DataFrame(
+            {name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()}
+        )
+    pl = require("polars", extra="cli", purpose="a table with columns of text")
+    return lambda columns: pl.DataFrame(
+        {
+            name: pl.Series(column.tolist(), dtype=pl.String) if column.dtype == object else column
+            for name, column in columns.items()
+        }
+    )
+
+
+def _cells_of_pandas(series: Any) -> Cells:
+    kind = str(series.dtype)
+    if series.dtype.kind in "iuf" and not kind.startswith("Sparse"):
+        narrow = kind.lower() == "float32"
+        numbers = series.to_numpy(dtype=np.float32 if narrow else np.float64, na_value=np.nan)
+        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+    return _cells_of_array(series.astype(object).where(series.notna(), None).to_numpy())
+
+
+def _cells_of_array(column: NDArray[Any]) -> Cells:
+    if column.dtype.kind in "iuf":
+        numbers = column.astype(np.float32 if column.dtype == np.float32 else np.float64)
+        return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
+    values = [None if value != value else value for value in column.astype(object).tolist()]
+    other = next((v for v in values if v is not None and not isinstance(v, _USABLE)), None)
+    if other is not None:
+        nothing = np.full(len(values), np.nan)
+        name = type(other).__name__
+        return Cells(nothing, np.empty(0, np.int64), as_text([]), name, usable=False)
+    return cells_of_values([_plain(value) for value in values])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return float(value) if isinstance(value, (bool, Decimal)) else value

@@ -1,0 +1,308 @@
+"""Encoding of data frames as points, in Python as on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from lapwing._host.warn import warn
+from lapwing._tables.assembly import apply_readings, read_columns
+from lapwing._tables.checks import feature_obstacles, kinds_of
+from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest
+from lapwing._tables.encoders import describe_reading, reading_from
+from lapwing._tables.frames import cells_of_frame, frame_of
+from lapwing._tables.input_errors import tell_all, text_in_the_way
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.preprocessing import IMPUTES, SCALES, Features, Preprocessed, preprocess
+from lapwing._tables.tables import columns_by_name
+from lapwing._words import quoted
+from lapwing.exceptions import LapwingWarning
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a data frame as points.
+
+    Each column is read as ``lapwing fit`` reads those of a file. Numbers stay numbers, also where
+    they are written with units or decimal commas. Dates become elapsed days, the day of the week
+    and the hour. Text of few values is one-hot encoded. Free text becomes the weights of its words
+    and pairs of words [1]_, and the points are sparse then. Columns that are of no use, such as
+    ids, are left out.
+
+    Parameters
+    ----------
+    text : sequence of str, default=()
+        Columns of free text, whatever they look like.
+    keep : sequence of str, default=()
+        Columns to use although they look as if they were of no use.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    scale : {'auto', 'standard', 'none'}, default='auto'
+        Whether numbers are standardised; 'auto' does so where the scales of the columns differ
+        widely, and beside free text.
+    impute : {'auto', 'median', 'mean', 'none'}, default='auto'
+        What a missing number becomes; 'auto' is the median, and 'none' makes it an error. A missing
+        category is a value of its own, a missing text has no words.
+    weights : mapping of str to float, default=None
+        How much the words of a text count, by its column; 1 for the others. With free text, all
+        numbers together, all categories together and each text are divided by the largest singular
+        value of their centred columns [2]_, and then all by the mean norm of the rows.
+    decimal : {'auto', '.', ','}, default='auto'
+        The decimal mark of numbers in texts.
+    dates : {'auto', 'day', 'month'}, default='auto'
+        What comes first in dates that can be read both ways.
+
+    Attributes
+    ----------
+    columns_ : list of dict
+        How each used column is read: 'kind', 'column' and more.
+    notes_ : dict of str to str
+        What was done to each column, used or not, in words.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Names of the columns.
+
+    See Also
+    --------
+    lapwing.FewLabelClassifier : Goes behind it in a pipeline.
+
+    Notes
+    -----
+    scikit-learn's ColumnTransformer, TfidfVectorizer and OneHotEncoder do the work. skrub's
+    TableVectorizer makes similar choices by the types of a data frame; it leaves amounts such as
+    "1.234,56 €" as text, and needs more packages. Its pipelines work with all estimators here, too.
+
+    References
+    ----------
+    .. [1] G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval",
+       Information Processing & Management 24, 1988.
+    .. [2] B. Escofier and J. Pagès, "Multiple factor analysis (AFMULT package)", Computational
+       Statistics & Data Analysis 18, 1994.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lapwing import TableEncoder
+    >>> frame = pd.DataFrame({"size": ["1,5 kg", "2,25 kg", "0,5 kg"] * 4,
+    ...                       "colour": ["red", "blue", "red", "blue"] * 3})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour_blue', 'colour_red']
+    >>> encoder.transform(frame)[0].tolist()
+    [1.5, 0.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        text: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        scale: str = "auto",
+        impute: str = "auto",
+        weights: Mapping[str, float] | None = None,
+        decimal: str = "auto",
+        dates: str = "auto",
+    ) -> None:
+        self.text = text
+        self.keep = keep
+        self.drop = drop
+        self.scale = scale
+        self.impute = impute
+        self.weights = weights
+        self.decimal = decimal
+        self.dates = dates
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide what each column is.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
+            Rows with and without labels.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        TableEncoder
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is wrong or no column can be used; says what to do.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Decide what each column is, and encode the same rows.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
+            Rows with and without labels.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Sparse where a column is free text.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        return self._fit(X).points
+
+    def _fit(self, X: Any) -> Preprocessed:
+        cells = cells_of_frame(X)
+        names = list(cells)
+        self._check(names)
+        n = next((column.numbers.size for column in cells.values()), 0)
+        used = {name: column for name, column in cells.items() if name not in self.drop}
+        try:
+            options = ReadOptions(
+                keep=tuple(self.keep),
+                text=tuple(self.text),
+                decimal=self.decimal,
+                dates=self.dates,
+            )
+            raw = read_columns(RawColumns(n, used), Selection(options), "X")
+            _refuse(raw, missing=self.impute != "none", new=False)
+            found = preprocess(_features(raw, X), self.scale, self.impute, self.weights or {})
+        except ValueError as error:
+            raise ValueError(_in_python(str(error))) from None
+        self.columns_ = [describe_reading(reading) for reading in raw.readings]
+        self.notes_ = {note.column: note.words for note in raw.notes}
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self._impute = found.impute
+        self._names = list(raw.feature_names)
+        self._steps = Pipeline(found.steps) if found.steps else None
+        return found
+
+    def transform(self, X: Any) -> Any:
+        """Encode rows.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
+            With the columns of the fit, in any order; of an array in the same one.
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+            Sparse where a column is free text.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or holds what the fit did not allow.
+
+        Warns
+        -----
+        LapwingWarning
+            If cells are something else than the column holds, and count as missing.
+        """
+        check_is_fitted(self)
+        cells = cells_of_frame(X)
+        readings = [reading_from(one) for one in self.columns_]
+        missing = [one.column for one in readings if one.column not in cells]
+        if missing:
+            close = nearest(missing[0], cells)
+            guess = f" Is it {' or '.join(map(repr, close))} here?" if close else ""
+            raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{guess}")
+        used = {one.column: cells[one.column] for one in readings}
+        n = next((column.numbers.size for column in cells.values()), 0)
+        raw = apply_readings(RawColumns(n, used), readings, ReadOptions(), "X")
+        try:
+            _refuse(raw, missing=self._impute != "none", new=True)
+        except ValueError as error:
+            raise ValueError(_in_python(str(error))) from None
+        for name, bad in raw.bad.items():
+            said = text_in_the_way(name, bad, "X").partition(". Correct")[0]
+            warn(f"{said}; counted as missing.", LapwingWarning)
+        points = _features(raw, X).X
+        return points if self._steps is None else self._steps.transform(points)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Name the features: a column, or a column with one of its values or words.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str of shape (n_features,)
+            In the order of the features.
+        """
+        check_is_fitted(self)
+        if self._steps is None or "columns" not in self._steps.named_steps:
+            return np.array(self._names, dtype=object)
+        found: list[str] = []
+        for part, step, names in self._steps["columns"].transformers_:
+            if part == "numeric":
+                found += names
+            elif part == "categorical":
+                found += step.get_feature_names_out(names).tolist()
+            else:
+                found += [f"{names}: {word}" for word in step.get_feature_names_out()]
+        return np.array(found, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+    def _check(self, names: Sequence[str]) -> None:
+        for parameter, known in (("scale", SCALES), ("impute", IMPUTES)):
+            value = getattr(self, parameter)
+            if value not in known:
+                raise ValueError(f"{parameter}={value!r} is none of {quoted(known)}.")
+        for parameter in ("text", "keep", "drop"):
+            given = getattr(self, parameter)
+            if isinstance(given, str):
+                raise ValueError(f"{parameter}={given!r}: give a list, [{given!r}].")
+            lost = [name for name in given if name not in names]
+            if lost:
+                close = " or ".join(map(repr, nearest(str(lost[0]), names)))
+                hint = f" Did you mean {close}?" if close else f" It has {quoted(names)}."
+                raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}.{hint}")
+
+
+def _features(raw: RawTable, X: Any) -> Features:
+    points = raw.X if not raw.texts else frame_of(X)(columns_by_name(raw))
+    return Features(points, raw.feature_names, kinds_of(raw), raw.readings)
+
+
+def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:
+    """Raise what stands in the way, in the words of Python's parameters."""
+    found = feature_obstacles(replace(raw, source="X"), "X", missing=missing, new=new)
+    if found:
+        raise ValueError(tell_all("X", found))
+
+
+def _in_python(message: str) -> str:
+    """Name parameters where a message names options of the command line."""
+    name = r"('[^']*'|(?!and )\S+?)(?=[.,;]?(?:\s|$))"
+    message = re.sub(rf"--(drop|keep|text) {name}", _as_list, message)
+    message = re.sub(r"--impute (\w+)", r"impute='\1'", message)
+    message = re.sub(r"--(\w+) (?=')", r"\1=", message)
+    return re.sub(r"--(\w+)", r"\1=", message)
+
+
+def _as_list(found: re.Match[str]) -> str:
+    return f"{found[1]}=[{found[2].strip(chr(39))!r}]"

@@ -1,0 +1,211 @@
+"""`TableEncoder`: data frames as points."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from lapwing import FewLabelClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC, TableEncoder
+from lapwing._tables.options import ReadOptions
+from lapwing._tables.preprocessing import preprocess
+from lapwing._tables.tables import read_table
+from lapwing.exceptions import LapwingWarning
+from lapwing.models import load_model, save_model
+
+pl = pytest.importorskip("polars")
+
+N = 48
+WORDS = ["cat", "dog", "house", "tree", "river", "stone", "cloud", "road", "train", "bridge"]
+TOPIC = np.arange(N) % 2
+
+
+def columns(*, text: bool = True) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(0)
+    prices = [f"{price:.2f} €".replace(".", ",") for price in rng.normal(20 + 5 * TOPIC, 2)]
+    found: dict[str, list[Any]] = {
+        "id": [f"k{k}" for k in range(N)],
+        "price": [None if k % 9 == 4 else price for k, price in enumerate(prices)],
+        "kind": rng.choice(["red", "sky", "tan"], N).tolist(),
+        "when": [dt.datetime(2020, 1, 1) + k * dt.timedelta(hours=7) for k in range(N)],
+        "flag": (rng.random(N) < 0.5).tolist(),
+        "amount": rng.normal(size=N).tolist(),
+    }
+    if text:
+        found["note"] = [" ".join(rng.choice(WORDS[5 * t : 5 * t + 5], 6)) for t in TOPIC]
+    return found
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request: pytest.FixtureRequest) -> Any:
+    return FRAMES[request.param](columns())
+
+
+def labels() -> Any:
+    y = np.full(N, None, dtype=object)
+    y[:6] = [("u", "v")[t] for t in TOPIC[:6]]
+    return y
+
+
+def dense(points: Any) -> Any:
+    return points.toarray() if sp.issparse(points) else points
+
+
+def test_frames_are_encoded_as_files_are(frame: Any, tmp_path: Path) -> None:
+    encoder = TableEncoder()
+    points = encoder.fit_transform(frame)
+    assert sp.issparse(points)
+    path = tmp_path / "t.csv"
+    pl.DataFrame({**columns(), "y": labels().tolist()}).write_csv(path)
+    table = read_table(path, ReadOptions(label="y"))
+    from_file = preprocess(table.features, "auto", "auto")
+    np.testing.assert_allclose(dense(points), from_file.points.toarray(), atol=1e-9)
+    assert encoder.notes_["id"].startswith("names the rows")
+    assert encoder.notes_["price"] == "numbers with decimal commas in €; 5 missing"
+    assert [one["kind"] for one in encoder.columns_] == [
+        *("number", "text", "date", "number", "number", "free text"),
+    ]
+    np.testing.assert_allclose(dense(encoder.transform(frame)), dense(points), atol=1e-12)
+    # Rows one by one, in another order of the columns and with one that is not known.
+    more = frame[[*frame.columns][::-1]]
+    np.testing.assert_allclose(dense(encoder.transform(more[5:6])), dense(points)[5:6], atol=1e-12)
+
+
+def test_the_library_of_the_frame_does_not_matter() -> None:
+    one, two = (TableEncoder().fit(make(columns())) for make in FRAMES.values())
+    assert one.notes_ == two.notes_
+    for make in FRAMES.values():
+        X = make(columns())
+        np.testing.assert_allclose(dense(one.transform(X)), dense(two.transform(X)), atol=1e-12)
+
+
+def test_points_are_dense_without_free_text(frame: Any) -> None:
+    encoder = TableEncoder(drop=["note"]).fit(frame)
+    points = encoder.transform(frame)
+    assert isinstance(points, np.ndarray)
+    names = encoder.get_feature_names_out().tolist()
+    assert points.shape == (N, len(names))
+    assert names[0] == "price"
+    assert names[-3:] == ["kind_red", "kind_sky", "kind_tan"]
+    np.testing.assert_array_equal(points[:, -3:].sum(axis=1), 1)
+
+
+def test_names_say_which_word(frame: Any) -> None:
+    encoder = TableEncoder().fit(frame)
+    names = encoder.get_feature_names_out().tolist()
+    counts = dense(encoder.transform(frame))
+    assert counts.shape[1] == len(names)
+    cats = counts[:, names.index("note: cat")] > 0
+    np.testing.assert_array_equal(cats, ["cat" in note for note in columns()["note"]])
+
+
+def test_pipelines_learn_from_frames(frame: Any, tmp_path: Path) -> None:
+    truth = np.array(["u", "v"])[TOPIC]
+    model = make_pipeline(TableEncoder(), FewLabelClassifier()).fit(frame, labels())
+    assert np.mean(model.predict(frame) == truth) == 1
+    model = make_pipeline(TableEncoder(), LapSVC()).fit(frame, labels())
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m").pipeline
+    np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(
+        loaded[0].get_feature_names_out(), model[0].get_feature_names_out()
+    )
+    y = np.where(np.arange(N) < 12, np.arange(N, dtype=float), np.nan)
+    numbers = make_pipeline(TableEncoder(drop=["note"]), LapRLSRegressor()).fit(frame, y)
+    assert np.isfinite(numbers.predict(frame)).all()
+
+
+def test_the_output_is_what_was_set() -> None:
+    frame = pd.DataFrame(columns(text=False))
+    found = TableEncoder().set_output(transform="pandas").fit_transform(frame)
+    assert isinstance(found, pd.DataFrame)
+    assert {"price", "kind_red"} <= set(found.columns)
+
+
+def test_an_array_has_columns_without_names() -> None:
+    X = np.array([[k + 0.5, "ab"[k % 2], None if k % 5 else Decimal("1.5")] for k in range(20)])
+    encoder = TableEncoder(scale="none").fit(X)
+    assert encoder.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    found = encoder.transform(X)
+    np.testing.assert_array_equal(found[:, 0], np.arange(20) + 0.5)
+    numbers = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    assert TableEncoder().fit_transform(numbers).dtype == np.float32
+
+
+def test_parameters_reach_the_columns(frame: Any) -> None:
+    plain, half = (
+        dense(TableEncoder(weights=weights).fit_transform(frame))
+        for weights in (None, {"note": 0.5})
+    )
+    words = [": " in name for name in TableEncoder().fit(frame).get_feature_names_out()]
+    ratio = half[0, 0] / plain[0, 0]
+    np.testing.assert_allclose(half[:, words], 0.5 * ratio * plain[:, words])
+    found = TableEncoder(text=["kind"], impute="mean", dates="month").fit(frame)
+    kinds = {one["column"]: one["kind"] for one in found.columns_}
+    assert kinds["kind"] == "free text"
+    assert clone(found).get_params()["impute"] == "mean"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"drop": "note"}, r"drop='note': give a list, \['note'\]"),
+        ({"drop": ["nose"]}, r"drop=\['nose'\]: X has no column 'nose'. Did you mean 'note'"),
+        ({"keep": ["x"]}, r"keep=\['x'\]: X has no column 'x'. It has 'id', 'price'"),
+        ({"scale": "x"}, "scale='x' is none of 'auto', 'standard', 'none'"),
+        ({"impute": "x"}, "impute='x' is none of 'auto'"),
+        ({"impute": "none"}, "missing values in 'price'.*impute='median', or leave.* drop="),
+        ({"weights": {"price": 2}}, "weight=: 'price' is no column of free text; free text here"),
+        ({"text": ["id"]}, r"no word of the column 'id' is in two rows.*drop=\['id'\]"),
+        ({"keep": ["id"]}, r"'id' cannot be used: names the rows.*drop=\['id'\]"),
+        ({"decimal": "x"}, "decimal='x' is none of"),
+    ],
+)
+def test_what_is_wrong_is_told_in_words_of_python(
+    frame: Any, parameters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        TableEncoder(**parameters).fit(frame)
+    assert "--" not in str(caught.value)
+
+
+def test_what_is_no_table_is_refused(frame: Any) -> None:
+    with pytest.raises(ValueError, match="X has 1 dimension, and a table has 2"):
+        TableEncoder().fit(frame["note"])
+    with pytest.raises(ValueError, match=r"a LazyFrame, a query.*Give X.collect\(\)"):
+        TableEncoder().fit(pl.DataFrame(columns()).lazy())
+    double = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="two columns with the name 'a'"):
+        TableEncoder().fit(double)
+    lists = pd.DataFrame({"a": [[1], [2]] * 10, "b": np.arange(20) % 7 / 3})
+    assert TableEncoder().fit(lists).notes_["a"] == "holds list"
+
+
+def test_new_rows_are_checked(frame: Any) -> None:
+    encoder = TableEncoder().fit(frame)
+    table = pd.DataFrame(columns())
+    with pytest.raises(
+        ValueError, match=r"X has no column 'note', which the fit had\. Is it 'nope'"
+    ):
+        encoder.transform(table.rename(columns={"note": "nope"}))
+    table.loc[3, "price"] = "broken"
+    with pytest.warns(LapwingWarning, match="'price' holds text in 1 row.*counted as missing"):
+        encoder.transform(table)
+
+
+def test_estimators_name_the_encoder() -> None:
+    for column in ("note", "when"):
+        X = pd.DataFrame(columns())[[column, "amount"]]
+        with pytest.raises(ValueError, match=r"make_pipeline\(TableEncoder\(\), \.\.\.\)"):
+            LapRLSClassifier().fit(X, labels())
