@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from python_calamine import CalamineWorkbook
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from lapwing._app import cli
+from lapwing._tables import predictions as predictions_module
 from tests.helpers.customers import LABEL, NO_TEXT, TRUTH, N, write_csv
 
 Main = Any
@@ -419,6 +423,100 @@ def test_a_spreadsheet_may_be_given_back(main: Main) -> None:
     found = asked(main("fit", "t.csv", "next.xlsx", *options, "--json"))
     assert (found["rows"], found["labeled"]) == (40, 14)
     assert found["remarks"] == ["10 rows got their label from next.xlsx"]
+
+
+def fill_sheet(path: Path, label: str = "y") -> pl.DataFrame:
+    """Label the rows of a spreadsheet or a Parquet file; what was written there."""
+    if path.suffix == ".parquet":
+        frame = pl.read_parquet(path)
+    else:
+        names, *cells = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+        frame = pl.DataFrame(cells, schema=names, orient="row", strict=False)
+    assert set(frame[label].to_list()) <= {"", None}
+    filled = frame.with_columns(
+        pl.when(pl.col("a") < 2.5).then(pl.lit("u")).otherwise(pl.lit("v")).alias(label)
+    )
+    if path.suffix == ".parquet":
+        filled.write_parquet(path)
+    else:
+        filled.write_excel(path)
+    return frame
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
+@pytest.mark.parametrize("verb", ["fit", "suggest"])
+@pytest.mark.parametrize("given", [("--drop", "name"), ("--id", "name")])
+def test_rows_in_other_formats_close_the_loop(
+    main: Main, suffix: str, verb: str, given: tuple[str, ...]
+) -> None:
+    columns = {
+        "code": [f"{i:03d}" for i in range(40)],
+        "day": [f"2024-01-{1 + i % 28:02d}" for i in range(40)],
+        "k": [str(i % 7) if i % 5 else "" for i in range(40)],
+    }
+    rows = table(**columns)
+    for row in rows:
+        row["name"] = f"00{row['name'][1:]}"
+    write("t.csv", rows)
+    options = ("--label", "y", *given)
+    flag, name = ("--next" if verb == "fit" else "--out"), Path(f"next{suffix}")
+    code, said, err = main(verb, "t.csv", *options, flag, name)
+    assert (code, err) == (0, "")
+    assert f"next-2{suffix}" in said
+    frame = fill_sheet(name)
+    key = given[1] if given[0] == "--id" else "row"
+    assert frame.columns == [key, "a", "b", "code", "day", "k", "y"]
+    assert frame.height == 10
+    for found in frame.iter_rows(named=True):
+        number = int(found[key]) - (key == "row")
+        mine = rows[number]
+        assert found[key] == (mine["name"] if key == "name" else number + 1)
+        assert (found["a"], found["b"]) == (float(mine["a"]), float(mine["b"]))
+        assert (found["code"], found["day"]) == (mine["code"], mine["day"])
+        assert (found["k"] in ("", None)) == (mine["k"] == "")
+        assert mine["k"] in ("", str(found["k"]).removesuffix(".0"))
+    again = asked(main("fit", "t.csv", name, *options, "--json"))
+    assert (again["rows"], again["labeled"]) == (40, 14)
+    assert f"10 rows got their label from {name}" in again["remarks"]
+    assert not any("differ" in remark for remark in again["remarks"])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "module", "extra"), [(".parquet", "polars", "cli"), (".xlsx", "xlsxwriter", "excel")]
+)
+@pytest.mark.parametrize(("verb", "flag"), [("fit", "--next"), ("suggest", "--out")])
+def test_other_formats_need_an_extra_before_the_work(
+    main: Main, monkeypatch: pytest.MonkeyPatch, suffix: str, module: str, extra: str, verb: str,
+    flag: str,
+) -> None:  # fmt: skip
+    write("t.csv", table())
+    monkeypatch.setitem(sys.modules, module, None)
+    said = main(verb, "t.csv", "--label", "y", "--drop", "name", flag, f"n{suffix}")
+    refused(said, f"writing n{suffix} needs", f"lapwing-learn[{extra}]")
+
+
+def test_a_sheet_has_no_more_columns_than_excel_has(
+    main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("t.csv", table())
+    monkeypatch.setattr(predictions_module, "_SHEET_COLUMNS", 3)
+    refused(
+        main("fit", "t.csv", "--label", "y", "--drop", "name", "--next", "n.xlsx"),
+        "a sheet of Excel holds 3 columns, and there are 4 in the rows to label next. Write a .csv",
+    )
+    assert not Path("n.xlsx").exists()
+
+
+def test_decimal_commas_are_numbers_in_a_spreadsheet(main: Main) -> None:
+    rows = [
+        row | {"a": row["a"].replace(".", ","), "b": row["b"].replace(".", ",")} for row in table()
+    ]
+    write("t.csv", rows, ";")
+    options = ("--label", "y", "--drop", "name")
+    assert main("fit", "t.csv", *options, "--next", "next.xlsx", "-q")[0] == 0
+    frame = fill_sheet(Path("next.xlsx"))
+    assert frame["a"].dtype == frame["b"].dtype == pl.Float64
+    assert asked(main("fit", "t.csv", "next.xlsx", *options, "--json"))["labeled"] == 14
 
 
 def test_ids_that_a_spreadsheet_takes_for_numbers(main: Main) -> None:

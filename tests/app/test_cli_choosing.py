@@ -405,6 +405,8 @@ def test_compare_writes_csv_and_html_or_nothing(blobs: Path, main: Main) -> None
     code, said, err = main("compare", "t.csv", *FIT, "--out", "c.txt")
     assert (code, said) == (2, "")
     assert "the extension of --out is .csv, .json or .html" in err
+    err = main("compare", "t.csv", *FIT, "--out", "c.xlsx")[2]
+    assert "is .csv, .json or .html. Excel and LibreOffice open a .csv file.\n" in err
     code, _, err = main("compare", "t.csv", *FIT, "--out", "t.csv")
     assert "is the input itself" in err
     assert not Path("c.txt").exists()

@@ -183,7 +183,12 @@ def test_settings_and_scale_are_those_of_the_fit(main: Main) -> None:
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (("--out", "n.txt"), ("cannot write n.txt: the extension of --out is .csv",)),
+        (
+            ("--out", "n.txt"),
+            ("cannot write n.txt: the extension of --out is .csv, .xlsx or .parquet.\n",),
+        ),
+        (("--out", "n.npz"), ("cannot write n.npz: the extension of --out is .csv, .xlsx or",)),
+        (("--out", "n.ods"), ("Excel and LibreOffice open an .xlsx file.",)),
         (("--out", "t.csv"), ("--out t.csv is the input itself; name another file.",)),
         ((), ("--out",)),
         (("--out", "n.csv", "-k", "0"), ("-k",)),

@@ -1407,9 +1407,10 @@ def test_the_rows_to_label_next_of_a_sparse_table(main: Main, tmp_path: Path) ->
 
 def test_wrong_places_for_the_rows_to_label_next(home: Path, main: Main, tmp_path: Path) -> None:
     fit = ["fit", home / "t.csv", *FIT, "--next"]
-    refused(main(*fit, tmp_path / "n.parquet"), "the extension of --next is .csv")
-    sheet = main(*fit, tmp_path / "n.xlsx")
-    refused(sheet, "is .csv. Excel and LibreOffice open such a file. It can be given back as .xlsx")
+    arrays = main(*fit, tmp_path / "n.npz")
+    refused(arrays, "the extension of --next is .csv, .xlsx or .parquet.\n")
+    sheet = main(*fit, tmp_path / "n.ods")
+    refused(sheet, ".xlsx or .parquet. Excel and LibreOffice open an .xlsx file.\n")
 
 
 def test_every_row_labeled_leaves_no_row_to_label(main: Main, tmp_path: Path) -> None:

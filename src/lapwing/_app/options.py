@@ -23,7 +23,7 @@ from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import FORMATS, name_of
-from lapwing._tables.predictions import check_output
+from lapwing._tables.predictions import SHEET_FORMATS, check_output, require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 
 # Panels of the help, in the order in which it shows them.
@@ -36,7 +36,7 @@ PANELS = ("", TABLE, LEARN, WRITE, SAY)
 # A parameter is one of a method that has to be known.
 METHOD_OF_SETTINGS = "lapsvc"
 
-_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": (".csv",)}
+_SUFFIXES = {"report": (".html", ".htm"), "onnx": (".onnx",), "next": SHEET_FORMATS}
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
 _EXTRAS = {"model": ("skops.io", "model"), "report": ("jinja2", "report"), "onnx": ("onnx", "onnx")}
 
@@ -130,6 +130,7 @@ class Outputs:
             elif name in _SUFFIXES:
                 check_suffix(f"--{name}", path, _SUFFIXES[name])
             check_writable(path)
+            require_writer(path)
             if name in _EXTRAS:
                 module, extra = _EXTRAS[name]
                 require(module, extra=extra, purpose=f"--{name}")
@@ -147,7 +148,8 @@ def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
     named = known[0] if len(known) < 3 else f"{', '.join(known[:-1])} or {known[-1]}"
     message = f"cannot write {path}: the extension of {flag} is {named}."
     if suffix in _SHEETS and ".csv" in known:
-        message += f" Excel and LibreOffice open such a file. It can be given back as {suffix} too."
+        other = "an .xlsx" if ".xlsx" in known else "a .csv"
+        message += f" Excel and LibreOffice open {other} file."
     raise ValueError(message)
 
 

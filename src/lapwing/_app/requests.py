@@ -30,6 +30,7 @@ from lapwing._report.findings import Hints
 from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES
+from lapwing._tables.predictions import SHEET_FORMATS
 from lapwing._tables.words import shorten
 
 # What fits a table if nobody says more.
@@ -89,8 +90,8 @@ class FitRequest(LearningRequest):
     )
     next_rows: Path | None = option(
         None,
-        help="File for the ten rows to label next, .csv. Fill in its label column, and give it "
-        "behind DATA.",
+        help="File for the ten rows to label next, .csv, .xlsx or .parquet. Fill in its label "
+        "column, and give it behind DATA.",
         panel=WRITE,
         flag="--next",
         side=True,
@@ -318,15 +319,15 @@ class SuggestRequest(LearningRequest):
         10, help="How many rows.", panel=WRITE, flag="--rows", short="-k", limits=(1, None)
     )
     out: Path = option(
-        help="File for the rows to label next, .csv. Fill in its label column, and give it behind "
-        "DATA.",
+        help="File for the rows to label next, .csv, .xlsx or .parquet. Fill in its label column, "
+        "and give it behind DATA.",
         panel=WRITE,
         side=True,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_suffix("--out", self.out, (".csv",))
+        check_suffix("--out", self.out, SHEET_FORMATS)
 
     @property
     def read_options(self) -> ReadOptions:

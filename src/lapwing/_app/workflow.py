@@ -23,9 +23,15 @@ from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn
 from lapwing._report.findings import describe_comparison, render_comparison
 from lapwing._report.page import ReportData, render
-from lapwing._report.rows import row_columns
+from lapwing._report.rows import row_cells, row_columns
+from lapwing._tables.cells import as_text, numbers_if_plain
 from lapwing._tables.encoders import NUMERIC
-from lapwing._tables.predictions import Predictions, write_csv, write_predictions
+from lapwing._tables.predictions import (
+    Predictions,
+    write_columns,
+    write_csv,
+    write_predictions,
+)
 from lapwing._tables.tables import Fitted, Table, read_points, read_table
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
@@ -61,7 +67,7 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
             rows = outcome.telling
             if rows is None:
                 rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
-            _write_rows(outcome.table, rows, place["next"])
+            _write_rows(outcome.table, rows, outputs.next, place["next"])
 
 
 def write_block_outputs(outcome: BlockOutcome) -> None:
@@ -323,17 +329,22 @@ def _describe_data(
 def write_suggested(suggested: Suggestion) -> None:
     """Write the rows of ``lapwing suggest``."""
     with atomic_write(suggested.request.out) as temporary:
-        _write_rows(suggested.table, suggested.rows, temporary)
+        _write_rows(suggested.table, suggested.rows, suggested.request.out, temporary)
 
 
-def _write_rows(table: Table, rows: NDArray[np.intp], path: Path) -> None:
+def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Path) -> None:
     """Write rows to be labelled as the user has them, the column of their label empty."""
-    columns = row_columns(table, rows.tolist(), exact=True)
     assert table.keys is not None
-    content = {table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object)}
-    content |= {name: np.array(cells, dtype=object) for name, cells in columns.items()}
+    content = {table.id_name or table.keys.row: table.ids[rows]}
+    if path.suffix.lower() == ".csv":
+        texts = row_columns(table, rows.tolist(), exact=True)
+        content |= {name: as_text(cells) for name, cells in texts.items()}
+    else:
+        cells = row_cells(table, rows.tolist())
+        decimal = table.dialect.decimal
+        content |= {name: numbers_if_plain(column, decimal) for name, column in cells.items()}
     content[table.keys.label] = np.full(len(rows), "", dtype=object)
-    write_csv(content, path, table.dialect, "the rows to label next")
+    write_columns(content, path, temporary, table.dialect, "the rows to label next")
 
 
 def _warn_of_new_values(model: Model, table: Table) -> None:

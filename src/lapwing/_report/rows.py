@@ -301,16 +301,23 @@ def row_columns(
     dict of str to list of str
         The cells of each column; nothing where a cell is empty.
     """
+    cells = row_cells(table, rows, most=most)
+    return {name: [_cell(value, exact=exact) for value in values] for name, values in cells.items()}
+
+
+def row_cells(
+    table: Any, rows: Sequence[int], *, most: int | None = None
+) -> dict[str, Sequence[Any]]:
+    """Give the cells that `row_columns` writes: numbers and texts, NaN or None for nothing."""
     where = np.asarray(rows, dtype=np.intp)
     place = {name: j for j, name in enumerate(table.feature_names)}
     names = list(table.originals or place)
     if is_sparse(table.X):
         names = [table.feature_names[j] for j in np.unique(table.X[where].nonzero()[1])]
-    found = {}
+    found: dict[str, Sequence[Any]] = {}
     for name in islice(names, most):
         kept = table.originals.get(name)
-        values = _feature(table.X, place[name], where) if kept is None else kept.at(where)
-        found[name] = [_cell(value, exact=exact) for value in values]
+        found[name] = _feature(table.X, place[name], where) if kept is None else kept.at(where)
     return found
 
 

@@ -81,6 +81,7 @@ _LEADING = re.compile(rf"^([+-]?)\s*({SIGNS}|[%‰])\s*(?=[+\-\d.,])")
 # No thousands begin with 0: "0,661" has a decimal comma.
 _GROUPED = r"[1-9]\d{{0,2}}(?P<point>[{point}'\u2019\s])\d{{3}}(?:(?P=point)\d{{3}})*"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
+EXACT = 1e15  # Excel keeps 15 digits; numbers with more are names
 
 
 # What `float` reads and may yet mean something else: 1_0, the code 00037, 1.234 for 1234.
@@ -306,6 +307,45 @@ def keeps_its_spelling(text: str, *, grouped: bool) -> bool:
         Whether points may stand between groups of three digits.
     """
     return (_ODD_OR_GROUPED if grouped else _ODD).match(text) is not None
+
+
+def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
+    """Make numbers of the texts of a column if all of them can be nothing else.
+
+    Parameters
+    ----------
+    cells : iterable of str, number or None
+        NaN, None or an empty text where there is nothing.
+    decimal : {'.', ','}
+        The decimal mark of the texts.
+
+    Returns
+    -------
+    ndarray of object of shape (n,)
+        Numbers, whole ones as int, and texts: empty ones if all others are numbers.
+    """
+    known = ["" if cell is None or cell != cell else cell for cell in cells]
+    numbers = [_certain_number(cell, decimal) if cell != "" else "" for cell in known]
+    if None not in numbers:
+        return as_text(numbers)
+    return as_text([cell if isinstance(cell, str) else _whole(cell) for cell in known])
+
+
+def _certain_number(cell: Any, decimal: str) -> int | float | None:
+    """A number, and None for texts that are none, or that can be a code: 007, or many digits."""
+    if not isinstance(cell, str):
+        return _whole(cell)
+    if decimal == "," and "." in cell:  # 1.234 is one thousand or one
+        return None
+    text = cell.replace(decimal, ".")
+    number = plain_number(text)
+    if number is None or keeps_its_spelling(text, grouped=False) or not abs(number) < EXACT:
+        return None
+    return _whole(number)
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if abs(number) < EXACT and number == int(number) else float(number)
 
 
 def cells_of_texts(texts: Iterable[str | None], *, grouped: bool = True) -> Cells:

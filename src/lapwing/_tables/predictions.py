@@ -22,15 +22,15 @@ from lapwing._host.files import atomic_write, check_writable
 from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
-from lapwing._tables.cells import kind_of_unit, read_amount
+from lapwing._tables.cells import EXACT, kind_of_unit, read_amount
 from lapwing._tables.options import USUAL, Dialect
 from lapwing.exceptions import LapwingWarning
 
-_SHEET_ROWS = 2**20  # of Excel
-_EXACT = 1e15  # Excel keeps 15 digits; numbers with more are names
+_SHEET_ROWS, _SHEET_COLUMNS = 2**20, 2**14  # of Excel
 _PAGE = 4096  # bytes; a full disk may have less than this left
 
 BATCH_FORMATS = (".csv", ".parquet")
+SHEET_FORMATS = (".csv", ".xlsx", ".parquet")  # of files that are filled in and read again
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,23 @@ def check_output(path: str | os.PathLike[str]) -> None:
         raise ValueError(
             f"cannot write {path}: the extension must be .csv, .xlsx, .parquet or .npz."
         )
+    require_writer(path)
+    check_writable(path)
+
+
+def require_writer(path: str | os.PathLike[str]) -> None:
+    """Check that the library is installed that writes a Parquet or Excel file.
+
+    Raises
+    ------
+    ImportError
+        If it is not.
+    """
+    suffix = Path(path).suffix.lower()
     if suffix == ".parquet":
         require("polars", extra="cli", purpose=f"writing {path}")
     if suffix == ".xlsx":
         require("xlsxwriter", extra="excel", purpose=f"writing {path}")
-    check_writable(path)
 
 
 def write_predictions(
@@ -163,13 +175,37 @@ def write_predictions(
         If writing fails; a file that was there before is left as it was.
     """
     check_output(path)
-    write = _WRITERS[Path(path).suffix.lower()]
     columns = predictions.columns(all_probabilities=all_probabilities)
     if temporary is not None:
-        write(columns, temporary, dialect)
+        write_columns(columns, path, temporary, dialect)
         return
     with atomic_write(path) as own:
-        write(columns, own, dialect)
+        write_columns(columns, path, own, dialect)
+
+
+def write_columns(
+    columns: dict[str, NDArray[Any]],
+    path: str | os.PathLike[str],
+    temporary: Path,
+    dialect: Dialect = USUAL,
+    what: str = "the predictions",
+) -> None:
+    """Write columns of equal length in the format of an extension.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        By name. An empty text is an empty cell.
+    path : path-like
+        The file; its extension tells the format.
+    temporary : Path
+        Where to write instead, for who renames the file.
+    dialect : Dialect, default=Dialect()
+        The notation of a CSV file.
+    what : str, default='the predictions'
+        What it holds, for messages and as the name of a sheet.
+    """
+    _WRITERS[Path(path).suffix.lower()](columns, temporary, dialect, what)
 
 
 def print_predictions(
@@ -279,10 +315,11 @@ def _quoted(text: str, separator: str, *, shown: bool) -> str:
     return text
 
 
-def _write_parquet(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
+def _write_parquet(
+    columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str
+) -> None:
     pl = require("polars", extra="cli", purpose="writing Parquet files")
-    # Text arrives as arrays of objects, which polars would store as opaque Python objects.
-    frame = {n: c.tolist() if c.dtype == object else c for n, c in columns.items()}
+    frame = {n: _series(c, pl) if c.dtype == object else c for n, c in columns.items()}
     try:
         pl.DataFrame(frame).write_parquet(path)
     except pl.exceptions.PolarsError as error:
@@ -292,7 +329,16 @@ def _write_parquet(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialec
         raise OSError(f"the Parquet file could not be written: {error}") from None
 
 
-def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
+def _series(column: NDArray[Any], pl: Any) -> Any:
+    """A column of objects, which polars would store as opaque Python objects, by its values."""
+    values = [None if value == "" else value for value in column.tolist()]
+    kinds = {type(value) for value in values if value is not None}
+    if kinds and kinds <= {int, float}:
+        return pl.Series(values, dtype=pl.Float64 if float in kinds else pl.Int64)
+    return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
     # Texts without pickle, so that who reads them runs no code.
     arrays: dict[str, Any] = {
         name: column.astype(str) if column.dtype == object else column
@@ -302,26 +348,31 @@ def _write_npz(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -
         np.savez_compressed(file, **arrays)
 
 
-def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect) -> None:
+def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
     xlsxwriter = require("xlsxwriter", extra="excel", purpose="writing Excel files")
     n_rows = next(iter(columns.values())).size
     if n_rows >= _SHEET_ROWS:
         raise ValueError(
             f"a sheet of Excel holds {_SHEET_ROWS - 1} rows below the names, and there are "
-            f"{n_rows} predictions. Write a .csv or .parquet file."
+            f"{n_rows} in {what}. Write a .csv or .parquet file."
+        )
+    if len(columns) > _SHEET_COLUMNS:
+        raise ValueError(
+            f"a sheet of Excel holds {_SHEET_COLUMNS} columns, and there are {len(columns)} in "
+            f"{what}. Write a .csv or .parquet file."
         )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     try:
         # Rows go to the disk one by one.
         with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
-            sheet = book.add_worksheet("predictions")
+            sheet = book.add_worksheet(what.removeprefix("the "))
             for i, cells in enumerate(chain([columns], rows)):
                 for j, value in enumerate(cells):
                     if isinstance(value, bool):
                         sheet.write_boolean(i, j, value)
-                    elif isinstance(value, int | float) and abs(value) < _EXACT:
+                    elif isinstance(value, int | float) and abs(value) < EXACT:
                         sheet.write_number(i, j, value)
-                    elif isinstance(value, float) and math.isnan(value):
+                    elif value == "" or (isinstance(value, float) and math.isnan(value)):
                         continue
                     # As a text, which Excel never runs as a formula.
                     elif sheet.write_string(i, j, str(value)):
