@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lapwing._app.requests import PredictRequest
-from lapwing._app.workflow import answer, fitted_of, read_part
+from lapwing._app.workflow import answer, beside_columns, fitted_of, read_part
 from lapwing._host.modules import require
 from lapwing._tables.predictions import BATCH_FORMATS, written_in_batches
 from lapwing.models import Model
@@ -57,7 +57,7 @@ def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
     with written_in_batches(request.predictions, all_probabilities=request.probabilities) as write:
         for path, start, size in _batches(request.data):
             table = read_part(loaded, fitted, path, request, (start, size))
-            rows = answer(loaded, table)
+            rows = beside_columns(answer(loaded, table), table, request.predictions)
             if table.id_name is None and fitted.usual_id is None:
                 rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
             write(rows)

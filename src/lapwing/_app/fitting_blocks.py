@@ -67,7 +67,9 @@ class BlockOutcome:
 
 def block_source(request: FitRequest) -> ParquetRows | None:
     """The features of a request as rows on disk; None where the table is to be read whole."""
-    plain = request.label is not None and not (request.truth or request.layout or request.keep)
+    plain = request.label is not None and not (
+        request.truth or request.layout or request.keep or request.read_options.whole
+    )
     files = [request.report, request.onnx, request.next_rows, request.labels]
     parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
     blocks = not request.automatic and issubclass(request.chosen.estimator, _METHODS)

@@ -153,6 +153,15 @@ def check_suffix(flag: str, path: Path, known: tuple[str, ...]) -> None:
     raise ValueError(message)
 
 
+def check_with_columns(predictions: Path | None) -> None:
+    """Refuse columns of the table beside answers in a file of arrays."""
+    if predictions is not None and predictions.suffix.lower() == ".npz":
+        raise ValueError(
+            f"--with-columns: {predictions} would hold arrays, which have no place for the columns "
+            "of a table. Write a .csv, .xlsx or .parquet file."
+        )
+
+
 def complete_method(incomplete: str) -> list[str]:
     """Methods whose names begin with a text."""
     return [name for name in METHODS if name.startswith(incomplete)]

@@ -22,6 +22,7 @@ from lapwing._app.options import (
     Outputs,
     TableRequest,
     check_suffix,
+    check_with_columns,
     complete_method,
     following,
     option,
@@ -62,6 +63,11 @@ class FitRequest(LearningRequest):
         help="Write the probability of each class too, not only that of the answer.",
         panel=WRITE,
     )
+    with_columns: bool = option(
+        False,
+        help="Write the columns of the table too, as they stand in it, behind the answers.",
+        panel=WRITE,
+    )
     cluster: str | None = option(
         None,
         help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786.",
@@ -99,6 +105,8 @@ class FitRequest(LearningRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.with_columns:
+            check_with_columns(self.predictions)
         self._check_cluster()
         self.check_method(self.chosen, self.parameters)
 
@@ -141,7 +149,8 @@ class FitRequest(LearningRequest):
     @property
     def read_options(self) -> ReadOptions:
         """How the table is read."""
-        return replace(super().read_options, truth=self.truth, layout=self.layout)
+        whole = self.with_columns and self.predictions is not None
+        return replace(super().read_options, truth=self.truth, layout=self.layout, whole=whole)
 
     @property
     def outputs(self) -> Outputs:
@@ -496,6 +505,11 @@ class PredictRequest(TableRequest):
         help="Write the probability of each class too, not only that of the answer.",
         panel=WRITE,
     )
+    with_columns: bool = option(
+        False,
+        help="Write the columns of the table too, as they stand in it, behind the answers.",
+        panel=WRITE,
+    )
     predictions: Path | None = option(
         None,
         help="File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, "
@@ -507,6 +521,13 @@ class PredictRequest(TableRequest):
     def __post_init__(self) -> None:
         if self.as_json and self.predictions is None:
             raise ValueError("--json needs --predictions: standard output can be one of both.")
+        if self.with_columns:
+            check_with_columns(self.predictions)
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """How the table is read."""
+        return replace(super().read_options, whole=self.with_columns)
 
     @property
     def inputs(self) -> tuple[Path, ...]:

@@ -88,7 +88,7 @@ def _write_answers(
     outputs = outcome.request.outputs
     if outputs.predictions is not None:
         write_predictions(
-            outcome.predictions,
+            beside_columns(outcome.predictions, outcome.table, outputs.predictions),
             outputs.predictions,
             place["predictions"],
             dialect=outcome.table.dialect,
@@ -288,6 +288,22 @@ def answer(model: Model, table: Table) -> Predictions:
     regression = COMMAND_METHODS[model.info["method"]].regression
     answers = fitting.predict(model.pipeline, table, regression=regression)
     return trust_new_rows(model.pipeline[-1], answers, model.info.get("trust") or {})
+
+
+def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
+    """Put the columns of a table beside its answers, if they are wanted there.
+
+    Parameters
+    ----------
+    rows : Predictions
+    table : Table
+    path : Path or None
+        The file of the answers; None means standard output, as CSV.
+    """
+    if table.whole is None:
+        return rows
+    csv = path is None or path.suffix.lower() == ".csv"
+    return replace(rows, beside=table.whole.texts if csv else table.whole.typed())
 
 
 def render_report(model: Model, path: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, is_unit, join_cells, read_amount
+from lapwing._tables.cells import Cells, as_text, is_unit, join_cells, read_amount
 from lapwing._tables.columns import ColumnNote, RawColumns, RawTable, Selection
 from lapwing._tables.encoders import NUMERIC, BadCells, NumberReading, Reading
 from lapwing._tables.inference import (
@@ -46,9 +46,7 @@ def join_columns(parts: Sequence[RawColumns]) -> RawColumns:
         cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
         labels=join_arrays([part.labels for part in parts]),
         ids=join_arrays([part.ids for part in parts]),
-        others={
-            name: np.concatenate([part.others[name] for part in parts]) for name in first.others
-        },
+        others=_join_others(parts),
         numbers=_join_numbers(parts),
         places=None,
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
@@ -99,6 +97,15 @@ def _holds_numbers(cells: Cells) -> bool:
         if not isinstance(value, str) or read_amount(value, ".") or read_amount(value, ",")
     ]
     return 2 * len(numbers) > len(filled)
+
+
+def _join_others(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:
+    """Columns of text, which a part may miss if they are only written again."""
+    names = dict.fromkeys(name for part in parts for name in part.others)
+    return {
+        name: np.concatenate([part.others.get(name, as_text([""] * part.n)) for part in parts])
+        for name in names
+    }
 
 
 def _join_numbers(parts: Sequence[RawColumns]) -> dict[str, NDArray[Any]]:

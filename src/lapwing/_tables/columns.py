@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import Cells, read_amount
+from lapwing._tables.cells import EXACT, Cells, as_text, numbers_if_plain, read_amount
 from lapwing._tables.encoders import NUMERIC, BadCells, Reading
 from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
@@ -79,6 +79,43 @@ class Keys:
 
     row: str
     label: str
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """All columns of a table as they stand in its files.
+
+    Attributes
+    ----------
+    texts : mapping of str to ndarray of object of shape (n,)
+        By name, in the order of the first file; empty where a cell is.
+    numbers : mapping of str to ndarray of shape (n,)
+        What a format itself says is a number, NaN elsewhere; empty for formats of text.
+    decimal : {'.', ','}
+        The decimal mark of numbers in texts.
+    """
+
+    texts: Mapping[str, NDArray[Any]]
+    numbers: Mapping[str, NDArray[Any]]
+    decimal: str
+
+    def typed(self) -> dict[str, NDArray[Any]]:
+        """The columns for a format that has numbers."""
+        if not self.numbers:
+            return {name: numbers_if_plain(c, self.decimal) for name, c in self.texts.items()}
+        return {
+            name: _typed(column, self.numbers[name]) if name in self.numbers else column
+            for name, column in self.texts.items()
+        }
+
+
+def _typed(texts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
+    """The cells of a column as numbers where they are; those of more digits as they are spelled."""
+    if np.isnan(numbers).all() and not texts.any():
+        return numbers  # a batch without any value, of a column of numbers
+    exact = np.abs(numbers) < EXACT
+    cells = np.where(exact, numbers.astype(object), texts)
+    return as_text([int(v) if e and v == int(v) else v for v, e in zip(cells, exact, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -347,7 +384,8 @@ class Selection:
             raise ValueError(tell_all(where, lost))
         self._check_roles(drop, wanted, where)
         place = {name: j for j, name in enumerate(names)}
-        others = tuple(place[name] for name in self.others)
+        named = tuple(place[name] for name in self.others)
+        others = tuple(range(len(names))) if chosen.whole else named
         label = None if chosen.label is None else place.get(chosen.label)
         row_id = place.get(self.usual_id or "") if chosen.id is None else place[chosen.id]
         if self.expected is not None:
@@ -363,7 +401,7 @@ class Selection:
                 f"{where}: column {nameless[0] + 1} has no name; name it, or take it as the id "
                 "with --id '', or leave it out with --drop ''."
             )
-        used = {*features, *others, label, row_id}
+        used = {*features, *named, label, row_id}
         left_out = tuple(j for j in range(len(names)) if j not in used)
         return ColumnRoles(label, row_id, features, others, (), left_out)
 
@@ -397,6 +435,7 @@ class Selection:
         taken = {self.label, row_id, *self.others}
         features = [place[name] for name in self.expected or () if name in place]
         others = [place[name] for name in self.others if name in place]
+        others = list(place.values()) if self.options.whole else others
         known = {*(self.expected or ()), *taken}
         return ColumnRoles(
             None if self.label is None else place.get(self.label),

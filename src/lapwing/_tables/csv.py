@@ -241,7 +241,7 @@ def _read(
     """Read the columns with a role; what `float` reads and may mean something else stays text."""
     values = array("d")
     features = roles.features
-    wanted = [j for j in (roles.label, roles.id, *roles.others) if j is not None]
+    wanted = [j for j in {roles.label, roles.id, *roles.others} if j is not None]
     columns: dict[int, list[str]] = {j: [] for j in wanted}
     texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
     shared: dict[str, str] = {}  # a label is one Python text, however many rows have it

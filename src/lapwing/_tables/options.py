@@ -67,6 +67,8 @@ class ReadOptions:
         Of a Parquet file, the first row that is read and how many; None means all.
     columns : tuple of str
         Of a Parquet file, the columns that are read; empty means all.
+    whole : bool
+        Whether all columns are kept as they stand in the file too, to be written beside answers.
     """
 
     label: str | None = None
@@ -92,6 +94,7 @@ class ReadOptions:
     separator: str = "auto"
     rows: tuple[int, int] | None = None
     columns: tuple[str, ...] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no table could be read with."""

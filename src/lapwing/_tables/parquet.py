@@ -92,7 +92,7 @@ def columns_of_frame(
         {names[j]: cells_of_series(column(j), pl) for j in roles.features},
         None if roles.label is None else _texts(column(roles.label), where, pl),
         None if roles.id is None else _texts(column(roles.id), where, pl),
-        {names[j]: _texts(column(j), where, pl) for j in roles.others},
+        {names[j]: _texts(column(j), where, pl, selection.options.whole) for j in roles.others},
         remarks=tuple(remarks),
         ignored=tuple(names[j] for j in roles.ignored),
         left_out=tuple(names[j] for j in roles.left_out),
@@ -133,10 +133,12 @@ def _spell(column: Any, pl: Any) -> Any:
     return column.cast(pl.String)
 
 
-def _texts(column: Any, where: str, pl: Any) -> NDArray[Any]:
+def _texts(column: Any, where: str, pl: Any, any_type: bool = False) -> NDArray[Any]:
     if column.dtype.is_float():
         column = column.fill_nan(None)
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        if any_type:
+            return as_text(["" if value is None else str(value) for value in column.to_list()])
         raise ValueError(
             f"{where}: column {column.name!r} holds {column.dtype}, which is no label or id."
         )

@@ -85,6 +85,7 @@ def read_alike(paths: Sequence[Path], selection: Selection) -> list[Part]:
     """Read files that a model knows how to read."""
     with ExitStack() as stack:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
+        _check_whole(sources, selection)
         if all(source.suffix in SVMLIGHT for source in sources):
             return [read_svmlight(sources, selection)]
         later = replace(selection, options=replace(selection.options, skip_lines=None))
@@ -101,6 +102,7 @@ def read_parts(paths: Sequence[Path], selection: Selection) -> Parts:
     """
     with ExitStack() as stack:
         sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
+        _check_whole(sources, selection)
         # Together, as they share the base of their indices.
         n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
         first: Part
@@ -139,6 +141,15 @@ def _once(paths: Sequence[Path]) -> Sequence[Path]:
             raise ValueError(f"{name_of([path])} is given twice; give it once.")
         seen.add(real)
     return paths
+
+
+def _check_whole(sources: Sequence[Source], selection: Selection) -> None:
+    matrix = next((s for s in sources if s.suffix in (*_MATRICES, *SVMLIGHT)), None)
+    if selection.options.whole and matrix is not None:
+        raise ValueError(
+            f"{matrix}: --with-columns is about tables, and this format holds a matrix. Leave it "
+            "out."
+        )
 
 
 def _read_one(source: Source, selection: Selection) -> Part:

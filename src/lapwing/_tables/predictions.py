@@ -8,9 +8,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
@@ -53,6 +53,8 @@ class Predictions:
         Of the classes; rows sum to 1.
     sure : ndarray of bool of shape (n,) or None
         Which answers can be taken over.
+    beside : mapping of str to ndarray of shape (n,)
+        Columns of the table, to be written behind the answers.
     """
 
     ids: NDArray[Any]
@@ -62,6 +64,7 @@ class Predictions:
     scores: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
     sure: NDArray[np.bool_] | None = None
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def margin(self) -> NDArray[Any] | None:
@@ -86,7 +89,8 @@ class Predictions:
         """Give the columns of the file by name.
 
         They are id, label, probability, sure, a score a class, margin, was_labeled; of numbers id,
-        label and was_labeled.
+        label and was_labeled. Columns of the table follow; one with the name of an answer gets
+        "(table)" behind it.
 
         Parameters
         ----------
@@ -104,6 +108,12 @@ class Predictions:
                 table[f"score_{name}"] = column
             table["margin"] = self.margin
         table["was_labeled"] = self.was_labeled
+        for name, column in self.beside.items():
+            # "label (table)" may be a column of the table itself.
+            new = f"{name} (table)" if name in table else name
+            while new in table or (new != name and new in self.beside):
+                new = f"{new} (table)"
+            table[new] = column
         return table
 
 
@@ -321,7 +331,7 @@ def _write_parquet(
     pl = require("polars", extra="cli", purpose="writing Parquet files")
     frame = {n: _series(c, pl) if c.dtype == object else c for n, c in columns.items()}
     try:
-        pl.DataFrame(frame).write_parquet(path)
+        pl.DataFrame(frame, nan_to_null=True).write_parquet(path)
     except pl.exceptions.PolarsError as error:
         # polars tells a full disk as a defect of the file.
         if shutil.disk_usage(path.parent).free < _PAGE:
@@ -429,7 +439,9 @@ def written_in_batches(
             yield write
             # Joined as a stream: polars never holds them together.
             pl = require("polars", extra="cli", purpose=f"writing {path}")
-            pl.scan_parquet(parts).sink_parquet(temporary)
+            # Relaxed: a column of the table may have whole numbers alone in one batch.
+            scans = [pl.scan_parquet(part, glob=False) for part in parts]
+            pl.concat(scans, how="vertical_relaxed").sink_parquet(temporary)
 
 
 def _csv_writer(

@@ -43,6 +43,7 @@ from lapwing._tables.columns import (
     Keys,
     RawTable,
     Selection,
+    WholeTable,
 )
 from lapwing._tables.encoders import (
     CATEGORICAL,
@@ -184,6 +185,8 @@ class Table:
         What a file of answers to its rows calls its columns; None for rows to be predicted.
     shown : mapping of str to ndarray of object of shape (n,)
         Columns to look at, as text.
+    whole : WholeTable or None
+        All columns, to be written beside answers; None if they are not.
     """
 
     X: Any
@@ -209,6 +212,7 @@ class Table:
     dialect: Dialect = USUAL
     keys: Keys | None = None
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    whole: WholeTable | None = None
 
     @property
     def features(self) -> Features:
@@ -270,7 +274,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     label = _label_column(paths, options)
     raw = read_raw(paths, Selection(replace(options, label=label)))
     # Without the cells, which would keep a second matrix in memory.
-    originals, raw = raw.originals, replace(raw, cells={})
+    originals, whole, raw = raw.originals, _whole(raw, options), replace(raw, cells={})
     raw, where = _with_labels(raw, options.labels_file)
     name = raw.source
     found = InputErrors(name)
@@ -316,7 +320,15 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         raw.dialect,
         raw.keys,
         {name: raw.others[name] for name in options.shown},
+        whole,
     )
+
+
+def _whole(raw: RawTable, options: ReadOptions) -> WholeTable | None:
+    """The columns as they stand, before labels of other files are filled in."""
+    if not options.whole:
+        return None
+    return WholeTable(raw.others, raw.numbers, raw.dialect.decimal)
 
 
 def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
@@ -467,6 +479,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         id_name=options.id,
         remarks=raw.remarks,
         dialect=raw.dialect,
+        whole=_whole(raw, options),
     )
 
 

@@ -36,6 +36,7 @@ def predict(request: PredictRequest) -> None:
         table = workflow.read_for(loaded, request)
     with shown.stage("Predicting"):
         rows = workflow.answer(loaded, table)
+        rows = workflow.beside_columns(rows, table, request.predictions)
     if request.predictions is None:
         print_predictions(
             rows, sys.stdout, dialect=table.dialect, all_probabilities=request.probabilities
