@@ -13,7 +13,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    check_cv,
+    cross_val_score,
+    cross_validate,
+)
 
 import lapwing.model_selection
 from lapwing.exceptions import FewLabelsWarning
@@ -330,8 +338,32 @@ def test_wrong_calls(kind: type) -> None:
         next(kind().split(y))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(kind().split([[0.0]], y))
-    with pytest.warns(UserWarning, match=f"{kind.__name__} ignores groups"):
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_groups_are_refused_and_none_is_none(kind: type) -> None:
+    y = np.array([0, 0, 0, 1, 1, 1, -1])
+    message = f"^{kind.__name__} does not use groups: rows of a group .* Leave groups out.$"
+    with pytest.raises(ValueError, match=message):
         next(kind().split(y, y, groups=y))
+    with pytest.raises(ValueError, match=message):
+        kind().get_n_splits(y, y, y)
+    options = {} if kind is LeaveOneLabelOut else {"n_splits": 2}
+    assert kind(**options).get_n_splits(y, y, None) == len(list(kind(**options).split(y, y, None)))
+
+
+def searched(model: Any, X: Any, y: Any, *, cv: Any, groups: Any) -> Any:
+    return GridSearchCV(model, {"strategy": ["prior"]}, cv=cv).fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("call", [cross_val_score, cross_validate, searched])
+def test_callers_of_scikit_learn_pass_no_groups_on(kind: type, call: Any) -> None:
+    X, y = np.arange(7.0)[:, None], np.array([0, 0, 0, 1, 1, 1, -1])
+    splitter = kind() if kind is LeaveOneLabelOut else kind(2)
+    call(DummyClassifier(), X, y, cv=splitter, groups=None)
+    with pytest.raises(ValueError, match="Leave groups out"):
+        call(DummyClassifier(), X, y, cv=splitter, groups=np.arange(7))
 
 
 @pytest.mark.parametrize(("kind", "wrong"), list(product(FOR_REGRESSION, ["no", None])))

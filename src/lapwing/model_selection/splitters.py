@@ -51,7 +51,7 @@ class LabeledSplitter(BaseCrossValidator):
         y : array-like of shape (n_samples,)
             Labels, with the unlabelled marker where there is none.
         groups : None
-            Ignored.
+            Not used: any other value is an error.
 
         Yields
         ------
@@ -63,20 +63,27 @@ class LabeledSplitter(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If no label can be held out.
+            If no label can be held out, or groups are given.
 
         Warns
         -----
         FewLabelsWarning
             If some labels are never held out, or there are fewer folds than asked for.
         """
-        if groups is not None:
-            warn(f"{type(self).__name__} ignores groups.", UserWarning)
+        self._refuse_groups(groups)
         check_consistent_length(X, y)
         labels = self._read(y)
         self._warn_few(labels)
         for train, test in self._sides(labels):
             yield np.concatenate([labels.in_turn(train), labels.unlabeled]), labels.rows[test]
+
+    def _refuse_groups(self, groups: Any) -> None:
+        """Refuse groups, whose rows would lie on both sides, so that scores are too good."""
+        if groups is not None:
+            raise ValueError(
+                f"{type(self).__name__} does not use groups: rows of a group can lie on both sides "
+                "of a split. Leave groups out."
+            )
 
     @abstractmethod
     def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
@@ -137,13 +144,19 @@ class LabeledFolds(LabeledSplitter):
             Labels. Without them the answer is `n_splits`; there are fewer splits if fewer labels
             can be held out.
         groups : None
-            Ignored.
+            Not used: any other value is an error.
 
         Returns
         -------
         int
             At most `n_splits`.
+
+        Raises
+        ------
+        ValueError
+            If no label can be held out, or groups are given.
         """
+        self._refuse_groups(groups)
         return self.n_splits if y is None else self._n_folds(self._read(y))
 
     def _n_folds(self, labels: Labels) -> int:
@@ -375,14 +388,22 @@ class LabeledShuffleSplit(LabeledSplitter):
 
         Parameters
         ----------
-        X, y, groups : None
+        X, y : None
             Ignored.
+        groups : None
+            Not used: any other value is an error.
 
         Returns
         -------
         int
             `n_splits`.
+
+        Raises
+        ------
+        ValueError
+            If groups are given.
         """
+        self._refuse_groups(groups)
         return self.n_splits
 
     def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
@@ -458,13 +479,19 @@ class LeaveOneLabelOut(LabeledSplitter):
         y : array-like of shape (n_samples,)
             Labels.
         groups : None
-            Ignored.
+            Not used: any other value is an error.
 
         Returns
         -------
         int
             At most the number of labels.
+
+        Raises
+        ------
+        ValueError
+            If no label can be held out, or groups are given.
         """
+        self._refuse_groups(groups)
         return int((~self._read(y).alone).sum())
 
     def _sides(self, labels: Labels) -> Iterator[tuple[Array, Array]]:
