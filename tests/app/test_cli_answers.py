@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import shlex
 import sys
@@ -353,6 +354,52 @@ def test_a_class_that_is_none_is_told_with_the_command_that_cures_it(
     code, said, err = main(*words_of_command[1:])
     assert (code, err) == (0, "")
     assert "our table.csv: 48 rows, 4 with a label" in said
+
+
+@pytest.mark.parametrize("words", [["?"], ["-"], ["?", "todo"], ["0"]])
+@pytest.mark.parametrize("given", [("--label", "class"), ()])
+def test_info_offers_the_command_without_markers(
+    main: Main, words: list[str], given: tuple[str, ...]
+) -> None:
+    rows = table(48)
+    for i, row in enumerate(rows):
+        known = {"u": "-1", "v": "1", "": ""}[row["y"]] if words == ["0"] else row["y"]
+        row.pop("y")
+        row["class"] = known or words[i % len(words)]
+    write("our table.csv", rows)
+    code, said, err = main("info", "our table.csv", *given)
+    assert (code, err) == (0, "")
+    named = " or ".join(map(repr, words))
+    assert (
+        f"44 of 48 rows have the label {named}, which a fit refuses as a class. The command below "
+        f"takes {'it' if len(words) == 1 else 'them'} for no label.\n"
+    ) in said
+    command = shlex.split(said.splitlines()[-1])
+    assert [v for k, v in itertools.pairwise(command) if k == "--unlabeled"] == words
+    code, said, err = main(*command[1:])
+    assert (code, err) == (0, "")
+    assert "our table.csv: 48 rows, 4 with a label" in said
+    found = asked(main("info", "our table.csv", *given, "--json"))
+    assert sum(found["markers"].values()) == 44
+
+
+def test_info_is_silent_on_markers_that_are_meant_named_or_few(main: Main) -> None:
+    rows = table(48)
+    for i, row in enumerate(rows):
+        row["y"] = row["y"] or "?" * (i % 3 == 0)
+    write("few.csv", rows)
+    assert asked(main("info", "few.csv", "--label", "y", "--json"))["markers"] == {}
+    for row in rows:
+        row["y"] = row["y"] or "?"
+    write("t.csv", rows)
+    for marker in ("?", ""):
+        code, said, _ = main("info", "t.csv", "--label", "y", "--unlabeled", marker)
+        assert code == 0
+        assert "refuses" not in said
+        assert said.splitlines()[-1].count("--unlabeled") == 1
+    numbers = [row | {"y": "0.5" if k < 4 else "-1"} for k, row in enumerate(rows)]
+    write("numbers.csv", numbers)
+    assert asked(main("info", "numbers.csv", "--label", "y", "--json"))["markers"] == {}
 
 
 def test_a_dominating_class_may_be_none(main: Main) -> None:

@@ -437,6 +437,13 @@ def describe_info(info: dict[str, Any]) -> str:
         for name, rows in info["labels"].items():
             grid.add_row(harmless(name) or "(none)", count(rows))
         text.grid(grid)
+    if info["markers"]:
+        n = sum(info["markers"].values())
+        text.line(
+            f"{n} of {plural(info['rows'], 'row')} {'has' if n == 1 else 'have'} the label "
+            f"{' or '.join(map(repr, info['markers']))}, which a fit refuses as a class. The "
+            f"command below takes {'it' if len(info['markers']) == 1 else 'them'} for no label."
+        )
     if info["graph"] is not None:
         graph = info["graph"]
         part = "" if graph["rows"] == info["rows"] else f" of {graph['rows']} rows drawn at random"

@@ -15,7 +15,16 @@ from lapwing._app.methods import METHODS
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.checks import bad_cells, check_ids, kinds_of, numeric_names, warn_of_quantities
+from lapwing._tables.cells import as_text
+from lapwing._tables.checks import (
+    bad_cells,
+    check_ids,
+    kinds_of,
+    numeric_names,
+    warn_of_quantities,
+    words_in_most_rows,
+)
+from lapwing._tables.coding import hold_fractions, mark_unlabeled
 from lapwing._tables.columns import RawTable, Selection
 from lapwing._tables.encoders import TEXT
 from lapwing._tables.matrices import read_labels
@@ -42,7 +51,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     dict
         As JSON has it: source, rows, numeric, categorical (values by name), text, columns (what
         was done to each), summary (the same in lines), obstacles (to a fit), missing and infinite
-        (counts), labels (rows by label, '' for none), scaling, graph, forecast by method,
+        (counts), labels (rows by label, '' for none), markers (rows by label that probably means
+        none, in so many rows that a fit refuses it), scaling, graph, forecast by method,
         suggested_label, command (that fits the table).
 
     Raises
@@ -70,6 +80,11 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         raw = label_rows(replace(raw, default_marker=marker), request.read_options)
         text = np.asarray(raw.labels)
         warn_of_quantities(text[text != ""], f"{request.source}: the label column")
+    given = text
+    if label is not None:
+        cells = as_text([cell or "" for cell in raw.cells[label].spelled()])
+        given = mark_unlabeled(cells, request.unlabeled)
+    markers = {} if given is None else _markers(given, raw, request)
     classes = Counter([] if text is None else text.tolist())
     n_classes = len([name for name in classes if name])
     kinds = kinds_of(raw)
@@ -113,12 +128,23 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "missing": {name: count for name, (count, _) in missing.items()},
         "infinite": {k: count for k, (count, _) in bad_cells(raw.X, np.isinf, names).items()},
         "labels": None if text is None else _counts(classes),
+        "markers": markers,
         "scaling": before.words if words and before is not None else chosen,
         "graph": _graph(before, text, rows, request.n_neighbors),
         "forecast": _forecasts(size),
         "suggested_label": label,
-        "command": request.fit_command(label, suggest_id(raw.notes, raw.cells)),
+        "command": request.fit_command(label, suggest_id(raw.notes, raw.cells), tuple(markers)),
     }
+
+
+def _markers(labels: NDArray[Any], raw: RawTable, request: InfoRequest) -> dict[str, int]:
+    """Labels because of which a fit refuses the table, as they probably mean "no label"."""
+    ranked = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
+    meant = "" in request.unlabeled
+    if not ranked or meant or hold_fractions(ranked, raw.decimal):
+        return {}
+    words, certain = words_in_most_rows(ranked, labels.size)
+    return {word: ranked[word] for word in words} if certain else {}
 
 
 def _counts(classes: Counter[str]) -> dict[str, int]:

@@ -294,18 +294,23 @@ class InfoRequest(LabeledRequest):
         5, help="Neighbours of a row in the graph that is looked at.", limits=(1, None)
     )
 
-    def fit_command(self, label: str | None, id_column: str | None) -> str:
+    def fit_command(
+        self, label: str | None, id_column: str | None, markers: tuple[str, ...] = ()
+    ) -> str:
         """The command that fits the table, to be pasted into a shell.
 
         Parameters
         ----------
         label, id_column : str or None
             Columns that look like it, where the request names none.
+        markers : tuple of str, default=()
+            More values of the label column that mean no label.
         """
         shared = {one.name: getattr(self, one.name) for one in fields(LabeledRequest)}
         if self.label is None and self.labels is None:
             shared["label"] = label
         shared["id_column"] = self.id_column or id_column
+        shared["unlabeled"] = (*self.unlabeled, *markers)
         request = FitRequest(**shared, predictions=Path("predictions.csv"))
         words = ["lapwing", "fit", *map(str, self.data), *request.words(brief=True)]
         return shlex.join([*words, "--predictions", str(request.predictions)])

@@ -188,6 +188,29 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     return raw.ids
 
 
+def words_in_most_rows(ranked: dict[str, int], n_rows: int) -> tuple[list[str], bool]:
+    """Find classes that look like "no label".
+
+    Parameters
+    ----------
+    ranked : dict of str to int
+        Labelled rows of each class.
+    n_rows : int
+        Rows of the table.
+
+    Returns
+    -------
+    words : list of str
+        These classes.
+    certain : bool
+        Whether half of the rows or more have one of them, so that a fit refuses the table.
+    """
+    words = words_for_none(list(ranked))
+    if words and nought_among_signs(ranked):
+        words = [name for name in ranked if float(name) == 0]
+    return words, 2 * sum(ranked[name] for name in words) >= n_rows
+
+
 def warn_of_markers(
     y: NDArray[Any],
     labeled: NDArray[np.bool_],
@@ -224,11 +247,8 @@ def warn_of_markers(
     """
     values, counts = np.unique(y[labeled], return_counts=True)
     names, rows = [str(value) for value in values.tolist()], counts.tolist()
-    words = [] if meant else words_for_none(names)
     ranked = dict(zip(names, rows, strict=True))
-    if words and nought_among_signs(ranked):
-        words = [name for name in names if float(name) == 0]
-    certain = 2 * sum(ranked[name] for name in words) >= y.size
+    words, certain = ([], False) if meant else words_in_most_rows(ranked, y.size)
     if not words and counts.max() > _DOMINANT * y.size and (~labeled).sum() < _FEW * y.size:
         words = [names[int(counts.argmax())]]
     if not words:
