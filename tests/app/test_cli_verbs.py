@@ -160,8 +160,29 @@ def test_standard_input_tells_its_format(
 
 
 @POSIX
-def test_a_named_pipe_is_read_to_its_end(home: Path, main: Main, tmp_path: Path) -> None:
+def test_a_named_pipe_without_an_extension_is_not_waited_for(main: Main, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    message = f"{pipe} is a pipe whose name has no extension. Give a file, or - for standard input."
+    assert main("info", pipe) == (2, "", f"error: {message}\n")
+    said = main("fit", pipe, "--label", "y", "--predictions", tmp_path / "p.csv")
+    assert said == (2, "", f"error: {message}\n")
+
+
+@POSIX
+@pytest.mark.parametrize("place", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+def test_pipes_of_the_shell_are_read(home: Path, place: str) -> None:
+    if not Path(place).parent.exists():
+        pytest.skip("needs the files of Linux")
+    content = (home / "t.csv").read_bytes()
+    command = [sys.executable, "-m", "lapwing", "info", place, "--json"]
+    done = subprocess.run(command, input=content, capture_output=True, check=True)
+    assert json.loads(done.stdout)["rows"] == 150
+
+
+@POSIX
+def test_a_named_pipe_is_read_to_its_end(home: Path, main: Main, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     content = (home / "t.csv").read_bytes()
     writer = threading.Thread(target=pipe.write_bytes, args=(content,))

@@ -90,7 +90,7 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     OSError
         If it cannot be opened.
     ValueError
-        If it is a folder or empty.
+        If it is a folder or empty, or a named pipe without an extension.
     """
     name = "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
     if name == "standard input":
@@ -100,6 +100,12 @@ def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     file = Path(path)
     if file.is_dir():
         raise ValueError(f"{name} is a folder, not a file.")
+    # Opening it waits for a writer, for ever if there is none. The pipes of a shell have one.
+    of_shell = file.is_relative_to("/dev") or file.is_relative_to("/proc")
+    if file.is_fifo() and not file.suffix and not of_shell:
+        raise ValueError(
+            f"{name} is a pipe whose name has no extension. Give a file, or - for standard input."
+        )
     # Opened here and not by the format's own reader: the system's reasons (no such file, no
     # permission) are the clearest.
     with file.open("rb") as opened:
