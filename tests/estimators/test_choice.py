@@ -80,6 +80,25 @@ def test_the_choice_of_solver_is_logged(
     assert f"solver {solver!r}: {reason}" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("n_features", "limits", "solver"),
+    [
+        (90, {}, "dual"),
+        (90, {"_MAX_POINTS": 71}, "pcg (stability)"),
+        (60, {"_MAX_FEATURES": 50}, "pcg"),
+        (60, {"_MAX_FEATURES": 50, "_MAX_POINTS": 71}, "pcg (stability)"),
+    ],
+)
+def test_linear_functions_of_many_features(
+    monkeypatch: pytest.MonkeyPatch, n_features: int, limits: dict[str, int], solver: str
+) -> None:
+    for limit, value in limits.items():
+        monkeypatch.setattr(choice, limit, value)
+    X, y, _ = labeled_clusters(3)
+    wide = X @ np.random.default_rng(0).normal(size=(X.shape[1], n_features))
+    assert LapSVC("linear", gamma_A=0.1).fit(wide, y).solver_ == solver
+
+
 def test_sparse_kernels_and_wide_sparse_points_are_not_factored_without_being_asked() -> None:
     X, y, _ = labeled_clusters(2)
     K = sp.csr_array(np.where(rbf_kernel(X) > 0.05, rbf_kernel(X), 0) + 3 * np.eye(len(X)))

@@ -1160,6 +1160,17 @@ def test_the_column_that_is_told_of_is_named() -> None:
         S3VC(multi_class="ovr").fit(X, y)
 
 
+def test_the_last_of_many_pairs_is_named() -> None:
+    """There are more columns than classes."""
+    X, y, _ = uneven(0.9)
+    drawn = np.random.default_rng(0).standard_normal((40, 2))
+    X = np.vstack([X, *(drawn + np.array([60.0 * k, 30.0]) for k in range(2))])
+    y = np.r_[np.where(y < 0, -1, y + 2), *(np.where(np.arange(40) < 4, k, -1) for k in range(2))]
+    told = r"of 6 columns\. Class 3 has 50 % of the labels, beside class 2, but about"
+    with pytest.warns(BalanceWarning, match=told):
+        S3VC("linear").fit(X, y)
+
+
 def uneven(share: float, *, third: bool = False) -> tuple[Any, Any, Any]:
     """Two clusters that touch, of uneven size, and perhaps a small third; ten labels of each."""
     rng = np.random.default_rng(3)

@@ -141,7 +141,7 @@ def _automatic(objective: Objective, early_stopping: bool) -> Choice:
     if early_stopping:
         return Choice("pcg", "a stopping rule looks at its iterates")
     if not isinstance(space, FullKernelSpace):
-        return _automatic_linear(space.n_coef, n)
+        return _automatic_linear(space.n_coef, n, len(objective.index))
     if is_sparse(space.K):
         return Choice("pcg", "the kernel is sparse and is only applied")
     return choose_for_kernel_matrix(n, len(objective.index))
@@ -180,12 +180,14 @@ def choose_for_kernel_matrix(n: int, n_labels: int) -> Choice:
     return Choice("dual", f"n = {n}: one factorisation for all classes")
 
 
-def _automatic_linear(n_features: int, n: int) -> Choice:
+def _automatic_linear(n_features: int, n: int, n_labels: int) -> Choice:
     if n_features <= min(n, _MAX_FEATURES):
         return Choice("newton", f"{n_features} features: a small primal system")
-    if n <= _MAX_FEATURES:
-        return Choice("dual", f"more features than points, n = {n}: one factorisation")
-    return Choice("pcg", f"{n_features} features and n = {n}: products instead of a factorisation")
+    # On 2272 texts with 50,000 words one factorisation takes 1.3 s, and conjugate gradient 48 s.
+    if n <= n_features:
+        return choose_for_kernel_matrix(n, n_labels)
+    reason = f"{n_features} features and n = {n}: products instead of a factorisation"
+    return Choice("pcg", reason, "stability" if n > _MAX_POINTS else None)
 
 
 class EmbeddingChoice(NamedTuple):

@@ -551,9 +551,11 @@ class S3VC(SemiSupervisedClassifier):
         if not contradicted:
             return
         column, shares = max(contradicted, key=lambda one: abs(one[1].unlabeled - one[1].labels))
-        sides = None, self.classes_[-len(found) :][column]
+        sides: tuple[Any, Any]
         if len(self.classes_) == 2:
             sides = tuple(self.classes_)
         elif pairs_of_classes(self.multi_class, len(self.classes_)):
             sides = tuple(self.pairs_[column])
+        else:
+            sides = None, self.classes_[column]
         diagnostics.warn_contradicted_balance(*sides, shares, len(contradicted), len(found))
