@@ -71,6 +71,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "s3vm": Benchmark(
         "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
     ),
+    "text": Benchmark("benchmarks.text.command", "Texts with few labels: errors and seconds"),
     "tuning": Benchmark(
         "benchmarks.tuning.command", "Parameters chosen by leave-one-out: cost and errors"
     ),
