@@ -197,6 +197,14 @@ class are on [the page before](peers.md).""",
         ),
         Section("MNIST with ten classes", ("embedded-digits",)),
         Section("Text, one and ten labels a class", ("s3vm-few",)),
+        Section(
+            "Texts, many methods",
+            ("text-documents", "text-counts"),
+            "`documents` are the docstrings of NumPy, SciPy and scikit-learn, without code and "
+            "names of packages, parted into twelve subpackages of very different size: words and "
+            "pairs of words, weighted by `TfidfVectorizer`. `pcmac` and `ssl_text` are two "
+            "classes each, as they are published.",
+        ),
         Section("Labels in equal numbers, classes of 80:20", ("s3vm-shares",)),
         Section("Rows to label next", ("labelling",)),
         Section(

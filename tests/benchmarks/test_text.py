@@ -1,0 +1,146 @@
+"""The benchmark of texts: documents without their classes' names, limits, and tables."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.text import command
+from benchmarks.text.command import Answer, best, drawn, measured, table_of
+from benchmarks.text.contenders import CONTENDERS, Contender, Ground
+from benchmarks.text.documents import LEAST_WORDS, docstrings, weighted, without_names
+from benchmarks.text.limits import OverTimeError, within
+
+TOPICS = ("matrix rank factor solve", "tree leaf root branch", "wave tone pitch filter")
+SOME = ("numpy.polynomial", "scipy.ndimage", "sklearn.linear_model")
+
+
+def made_up(n: int = 60) -> tuple[list[str], np.ndarray]:
+    """Texts of three topics, which share a third of their words."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % len(TOPICS)
+    common = ["value", "given", "result", "returns"]
+    texts = [" ".join([*rng.choice(TOPICS[code].split(), 8), *rng.choice(common, 4)]) for code in y]
+    return texts, y
+
+
+@pytest.fixture
+def topics() -> tuple[Ground, np.ndarray]:
+    texts, y = made_up()
+    return Ground(weighted(texts)), y
+
+
+def slow(X: object, y: np.ndarray) -> np.ndarray:
+    while True:
+        time.sleep(0.001)
+
+
+def first_class(X: object, y: np.ndarray) -> np.ndarray:
+    return np.zeros(len(y), dtype=np.int64)
+
+
+# Documents
+
+
+def test_documents_do_not_name_their_class() -> None:
+    found = docstrings(SOME)
+    assert set(found.y) == {0, 1, 2}
+    assert len(found.y) == len(found.texts) == len(set(found.texts))
+    assert min(len(text.split()) for text in found.texts) >= LEAST_WORDS
+    words = set(" ".join(found.texts).lower().replace(".", " ").split())
+    assert not words & {"numpy", "scipy", "sklearn", "polynomial", "ndimage", "linear_model"}
+    assert docstrings(SOME).texts == found.texts
+
+
+def test_code_and_paths_are_taken_out() -> None:
+    text = (
+        "See `numpy.linalg.solve` of SciPy.\n>>> np.zeros(3)\n... more\nfrom a import b\n1.5 kept"
+    )
+    assert without_names(text).split() == ["See", "`", "`", "of", ".", "1.5", "kept"]
+
+
+def test_what_several_classes_say_is_of_none() -> None:
+    own, both = docstrings(SOME[:2]), docstrings((*SOME[:2], SOME[1]))
+    assert (both.y == 0).sum() == (own.y == 0).sum()
+    assert (both.y > 0).sum() == 0
+
+
+# Methods
+
+
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_every_method_answers(name: str, topics: tuple[Ground, np.ndarray]) -> None:
+    ground, truth = topics
+    y = drawn(truth, 3, np.random.default_rng(0))
+    error, seconds, failed = measured(CONTENDERS[name], ground, y, truth, 60)
+    assert failed == ""
+    assert error is not None
+    assert error < 20
+    assert seconds > 0
+
+
+def test_labels_come_in_equal_numbers() -> None:
+    truth = np.repeat([0, 1, 2], [30, 10, 5])
+    y = drawn(truth, 3, np.random.default_rng(0))
+    assert np.bincount(y[y >= 0]).tolist() == [3, 3, 3]
+    assert (y[y >= 0] == truth[y >= 0]).all()
+
+
+# Limits
+
+
+def test_what_takes_too_long_is_ended() -> None:
+    with pytest.raises(OverTimeError), within(0.01):
+        slow(None, np.zeros(1))
+    with within(0.01):
+        pass
+    time.sleep(0.02)  # nothing rings afterwards
+
+
+def test_failures_are_told(topics: tuple[Ground, np.ndarray]) -> None:
+    def broken(X: object, y: np.ndarray) -> np.ndarray:
+        raise ValueError("no such graph")
+
+    ground, truth = topics
+    y = drawn(truth, 1, np.random.default_rng(0))
+    error, _, failed = measured(Contender(broken), ground, y, truth, 60)
+    assert (error, failed) == (None, "ValueError: no such graph")
+
+
+def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts, truth = made_up()
+    two = {"slow": Contender(slow), "first": Contender(first_class)}
+    monkeypatch.setattr(command, "CONTENDERS", two)
+    monkeypatch.setattr(command, "SOURCES", {"made up": lambda most: (weighted(texts), truth)})
+    options = ["text", "--draws", "2", "--limit", "0.02", "--output", str(tmp_path)]
+    assert main(options) == 0
+    kept = json.loads((tmp_path / "text.json").read_text(encoding="utf-8"))
+    failed = [one["failed"] for one in kept["answers"] if one["method"] == "slow"]
+    assert failed == ["ended after 0.02 s", "not begun: a fit before took over 0.02 s"] * 3
+    assert {one["error"] for one in kept["answers"] if one["method"] == "slow"} == {None}
+    assert "slow | -" in capsys.readouterr().out.replace("  ", "")
+    monkeypatch.setattr(command, "measured", None)  # nothing is measured again
+    assert main([*options, "--resume"]) == 0
+
+
+# Tables
+
+
+def test_the_best_has_answered_every_draw() -> None:
+    good = Answer("s", "good", 3, 0, 10.0, 1.0)
+    found = [good, replace(good, draw=1, error=20.0)]
+    lost = replace(good, method="lost", error=5.0)
+    found += [lost, replace(lost, draw=1, error=None, seconds=60.0, failed="ended after 60 s")]
+    assert table_of("s", found).rows == [
+        ["good", "-", "15.0 (7.1)", "-", "1.00"],
+        ["lost", "-", "5.0 (0.0), 1 without", "-", "1.00"],
+    ]
+    assert best(found).rows == [["s", "-", "good 15.0", "-"]]
