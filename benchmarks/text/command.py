@@ -196,8 +196,8 @@ def table_of(name: str, found: Sequence[Answer]) -> Table:
         "equal numbers; seconds of a fit, the median of those that gave an answer. "
         f"SVD: in {COMPONENTS} components, whose time is part of the seconds."
     ]
-    if any(answer.failed for answer in mine):
-        notes.append("-: no answer; a fit took longer than the limit, or failed.")
+    told = dict.fromkeys((a.method, a.failed) for a in mine if a.failed and a.seconds)
+    notes += [f"- {method}: {failed}." for method, failed in told]
     header = ["method", *(f"{labels} a class" for labels in LABELS_A_CLASS), "s"]
     return Table(f"{name}: errors by labels a class", header, rows, notes)
 

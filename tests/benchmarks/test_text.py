@@ -143,4 +143,5 @@ def test_the_best_has_answered_every_draw() -> None:
         ["good", "-", "15.0 (7.1)", "-", "1.00"],
         ["lost", "-", "5.0 (0.0), 1 without", "-", "1.00"],
     ]
+    assert table_of("s", found).notes[1:] == ["- lost: ended after 60 s."]
     assert best(found).rows == [["s", "-", "good 15.0", "-"]]
