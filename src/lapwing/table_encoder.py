@@ -65,6 +65,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How each used column is read: 'kind', 'column' and more.
     notes_ : dict of str to str
         What was done to each column, used or not, in words.
+    steps_ : Pipeline or None
+        Fitted steps of scikit-learn that make points of what was read; None if it is taken as it
+        is.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Names of the columns.
@@ -189,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(names, dtype=object)
         self._impute = found.impute
         self._names = list(raw.feature_names)
-        self._steps = Pipeline(found.steps) if found.steps else None
+        self.steps_ = Pipeline(found.steps) if found.steps else None
         return found
 
     def transform(self, X: Any) -> Any:
@@ -234,7 +237,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             said = text_in_the_way(name, bad, "X").partition(". Correct")[0]
             warn(f"{said}; counted as missing.", LapwingWarning)
         points = _features(raw, X).X
-        return points if self._steps is None else self._steps.transform(points)
+        return points if self.steps_ is None else self.steps_.transform(points)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Name the features: a column, or a column with one of its values or words.
@@ -250,10 +253,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             In the order of the features.
         """
         check_is_fitted(self)
-        if self._steps is None or "columns" not in self._steps.named_steps:
+        if self.steps_ is None or "columns" not in self.steps_.named_steps:
             return np.array(self._names, dtype=object)
         found: list[str] = []
-        for part, step, names in self._steps["columns"].transformers_:
+        for part, step, names in self.steps_["columns"].transformers_:
             if part == "numeric":
                 found += names
             elif part == "categorical":

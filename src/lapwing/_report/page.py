@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
@@ -46,6 +47,8 @@ from lapwing._report.rows import volumes as class_volumes
 from lapwing._report.summaries import NumberRows, convergence, graph_health
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
 from lapwing._report.text import open_page, plural
+from lapwing._report.words import tell_classes, words_of
+from lapwing._tables.encoders import TEXT
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
@@ -303,6 +306,7 @@ def collect(
     if classes is not None:
         _mark_full(sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n)
         sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
+        sections["volumes"]["words"] = _tell_words(fit, X, rows.predicted, sections["volumes"])
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, request.hints)
@@ -316,6 +320,31 @@ def _mark_full(classes: list[dict[str, Any]], prior: Any, n: int) -> None:
         one["full"] = round(part * n) <= one["labels"]
 
 
+def _tell_words(
+    fit: Fitted, X: Any, codes: NDArray[np.intp], volumes: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What the listed classes of texts are about; nothing where no text was learnt from."""
+    words = words_of(fit.pipeline, X.shape[1])
+    if words is None or not is_sparse(X):
+        return []
+    listed = volumes["classes"]
+    told = tell_classes(X, words, codes, [one["code"] for one in listed])
+    names = words.texts or list(fit.table.feature_names)
+    found = []
+    for one, about in zip(listed, told, strict=True):
+        cells = row_columns(fit.table, about.rows, texts=names)
+        rows = [
+            {
+                "id": text.clean(fit.predictions.ids[row], _ID),
+                "text": " · ".join(filter(None, (cells[name][k] for name in names))),
+            }
+            for k, row in enumerate(about.rows)
+        ]
+        shown = [text.clean(word) for word in about.words]
+        found.append({"name": one["name"], "code": one["code"], "words": shown, "rows": rows})
+    return found
+
+
 def _repeated(vertex: Any, labels: Any) -> bool:
     """Whether equal rows have different labels."""
     pairs = set(zip(vertex.tolist(), labels.tolist(), strict=True))
@@ -326,7 +355,10 @@ def _add_cells(lists: dict[str, Any], table: Any) -> None:
     """Give the rows that are to be looked at their columns, as many as a page can hold."""
     shown = lists.get("least") or lists.get("residuals") or []
     rows = [row["row"] for row in shown]
-    columns = row_columns(table, rows, most=_COLUMNS_KEPT + 1) if rows else {}
+    columns = {}
+    if rows:
+        texts = table.features.named(TEXT)
+        columns = row_columns(table, rows, most=_COLUMNS_KEPT + 1, texts=texts)
     lists["columns"] = [text.clean(name) for name in columns][:_COLUMNS_KEPT]
     lists["more_columns"] = len(columns) > _COLUMNS_KEPT
     for number, row in enumerate(shown):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -280,7 +280,12 @@ def histogram(values: NDArray[Any], n_bins: int = 24, *more: NDArray[Any]) -> di
 
 
 def row_columns(
-    table: Any, rows: Sequence[int], *, most: int | None = None, exact: bool = False
+    table: Any,
+    rows: Sequence[int],
+    *,
+    most: int | None = None,
+    exact: bool = False,
+    texts: Collection[str] = (),
 ) -> dict[str, list[str]]:
     """Write the columns of some rows as the user knows them: whole numbers without a fraction.
 
@@ -295,14 +300,18 @@ def row_columns(
         How many columns; None means all.
     exact : bool, default=False
         Whether they shall be read again, and not be looked at.
+    texts : collection of str, default=()
+        Columns of which the first 300 letters are given, and not the first 60.
 
     Returns
     -------
     dict of str to list of str
         The cells of each column; nothing where a cell is empty.
     """
-    cells = row_cells(table, rows, most=most)
-    return {name: [_cell(value, exact=exact) for value in values] for name, values in cells.items()}
+    return {
+        name: [_cell(value, exact=exact, is_text=name in texts) for value in values]
+        for name, values in row_cells(table, rows, most=most).items()
+    }
 
 
 def row_cells(
@@ -331,11 +340,13 @@ def _feature(X: Any, column: int, rows: Any) -> list[Any]:
     return values
 
 
-def _cell(value: Any, *, exact: bool) -> str:
+def _cell(value: Any, *, exact: bool, is_text: bool = False) -> str:
     if value is None or value != value:
         return ""
     if isinstance(value, float):
         if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
         return repr(value) if exact else f"{value:.6g}"
+    if is_text and not exact:
+        return clean(" ".join(str(value).split()))
     return str(value) if exact else clean(value, _LONGEST)

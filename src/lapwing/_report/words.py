@@ -1,0 +1,137 @@
+"""Words that tell classes of texts apart, and the texts that are typical of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import Pipeline
+
+N_WORDS, N_TYPICAL = 8, 3
+_LITTLE = 0.1  # of what the first word tells: words that all texts have differ by their norms
+
+
+class Words(NamedTuple):
+    """Columns of the points that are words.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+    names : ndarray of str
+        The word of each.
+    texts : list of str
+        Columns of the table that hold the texts; empty where the points are of documents alone.
+    """
+
+    columns: NDArray[np.intp]
+    names: NDArray[Any]
+    texts: list[str]
+
+
+def words_of(pipeline: Any, n_columns: int) -> Words | None:
+    """Find the words among the columns that a pipeline makes.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Fitted; its last step is the estimator.
+    n_columns : int
+        Of the points that the estimator was given.
+
+    Returns
+    -------
+    Words or None
+        None if no step counts words, or later steps make something else of the counts.
+    """
+    found = None
+    for _, step in pipeline.steps[:-1]:
+        inner = getattr(step, "steps_", None)  # of TableEncoder
+        if isinstance(inner, Pipeline):
+            step = inner[-1]
+        if isinstance(step, CountVectorizer):
+            names = step.get_feature_names_out()
+            found = Words(np.arange(len(names)), names, []), len(names)
+        elif isinstance(step, ColumnTransformer):
+            found = _in_columns(step)
+    return found[0] if found is not None and found[1] == n_columns else None
+
+
+def _in_columns(transformer: ColumnTransformer) -> tuple[Words, int] | None:
+    places = transformer.output_indices_
+    parts = [
+        (np.arange(places[name].start, places[name].stop), part.get_feature_names_out(), str(text))
+        for name, part, text in transformer.transformers_
+        if isinstance(part, CountVectorizer)
+    ]
+    if not parts:
+        return None
+    columns, names, texts = zip(*parts, strict=True)
+    words = Words(np.concatenate(columns), np.concatenate(names), list(texts))
+    return words, max(place.stop for place in places.values())
+
+
+class ClassWords(NamedTuple):
+    """What a class of texts is about.
+
+    Attributes
+    ----------
+    words : list of str
+        The most telling first.
+    rows : list of int
+        The most typical first.
+    """
+
+    words: list[str]
+    rows: list[int]
+
+
+def tell_classes(
+    X: Any, words: Words, codes: NDArray[np.intp], wanted: Sequence[int]
+) -> list[ClassWords]:
+    """Find what tells the texts of each class from all others.
+
+    A word tells more the larger its mean weight in the class is beside that in all rows; a row is
+    typical whose words are those, by the cosine.
+
+    Parameters
+    ----------
+    X : CSR of shape (n, d)
+        Points.
+    words : Words
+    codes : ndarray of int of shape (n,)
+        The class of each row.
+    wanted : sequence of int
+        Classes.
+    """
+    counts = X[:, words.columns]
+    mean = np.asarray(counts.mean(axis=0)).ravel()
+    norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    found = []
+    for code in wanted:
+        rows = np.flatnonzero(codes == code)
+        if not rows.size:
+            found.append(ClassWords([], []))
+            continue
+        own = np.asarray(counts[rows].mean(axis=0)).ravel() - mean
+        nearness = counts[rows] @ own / np.where(norms[rows] > 0, norms[rows], 1.0)
+        typical = rows[np.argsort(-nearness, kind="stable")[:N_TYPICAL]]
+        found.append(ClassWords(_different(words.names, own), typical.tolist()))
+    return found
+
+
+def _different(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:
+    """Words and pairs of the largest scores that have no word of those before them."""
+    found: list[str] = []
+    seen: set[str] = set()
+    for place in np.argsort(-scores, kind="stable")[: 8 * N_WORDS]:
+        parts = set(str(names[place]).split())
+        if scores[place] <= _LITTLE * scores.max() or len(found) == N_WORDS:
+            break
+        if not parts & seen:
+            found.append(str(names[place]))
+        seen |= parts
+    return found
