@@ -10,13 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 import lapwing
+from lapwing import LapSVC
 from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -456,6 +460,35 @@ def test_many_classes_are_typed(open_tab: Callable[..., Tab]) -> None:
         # The browser notes each answer that is no success.
         assert len(tab.complaints) == 1
         assert "400 (Bad Request)" in tab.complaints.pop()
+        tab.page.close()
+
+
+def test_words_are_searched_and_marked(open_tab: Callable[..., Tab]) -> None:
+    texts = [f"{('Cats & dogs', '<b>cars</b> on roads')[k % 2]} {k}" for k in range(40)]
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), min_df=2)
+    model = make_pipeline(vectorizer, LapSVC("linear", gamma_A=0.01))
+    with lapwing.label(texts, model=model, journal=None, browser=False) as server:
+        tab = open_tab(server)
+        tab.press("s")
+        tab.page.keyboard.type("DOGS 3")
+        tab.press("Enter")
+        tab.until(lambda: tab.selected() == 5)
+        tab.press("s")
+        tab.page.keyboard.type("x")
+        tab.press("Enter")
+        tab.says("No text has")
+        tab.press("Escape")
+        server.session.give([0], "pets")
+        server.session.give([1], "traffic")
+        assert server.session.wait()
+        tab.until(lambda: tab.drawn[0] == 2)
+        for words, marked in (("dogs 10", ["Cats & dogs"]), ("cars 11", ["cars", "on roads"])):
+            tab.page.fill("#search", words)
+            tab.page.press("#search", "Enter")
+            tab.until(lambda: tab.selected() == 1)
+            marks = tab.page.locator(".card mark")
+            tab.until(partial(lambda some, all_of: some.all_inner_texts() == all_of, marks, marked))
+        assert tab.page.locator(".card .text").inner_text() == "<b>cars</b> on roads 11"
         tab.page.close()
 
 

@@ -82,6 +82,24 @@ def test_texts_are_learnt_from_through_a_pipeline_and_shown(tmp_path: Path) -> N
     assert loaded.predict(texts[:2]).tolist() == ["pets", "traffic"]
 
 
+def test_texts_are_searched_and_their_telling_words_named() -> None:
+    texts = [("A cat and a DOG", "a car on a road")[k % 2] + f" {k % 5}" for k in range(40)]
+    pipeline = make_pipeline(TfidfVectorizer(), LapSVC("linear", gamma_A=0.01))
+    with opened(texts, model=pipeline) as page:
+        browser = Browser(page.url)
+        assert browser.get("api/rows?ids=0")[0]["telling"] == []
+        page.session.give([0], "pets")
+        page.session.give([1], "traffic")
+        assert page.session.wait()
+        one, two = (row["telling"] for row in browser.get("api/rows?ids=0,1"))
+        assert set(one) == {"cat", "dog", "and"}
+        assert set(two) == {"car", "on", "road"}
+        assert browser.get("api/search?words=dog%20CAT%200") == [0, 10, 20, 30]
+        assert browser.get("api/search?words=ca") == list(range(40))
+        assert browser.get("api/search?words=nothing") == []
+        assert "Type the words" in browser.ask("GET", "api/search?words=%20").error
+
+
 def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
     with opened(pd.DataFrame(X, index=[f"r{k}" for k in range(60)])) as page:
         for k, label in enumerate(TRUTH[:12]):

@@ -34,6 +34,7 @@ from lapwing._label.serving import LabelServer, labels_csv, labels_txt
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._report.page import collect
+from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
 from lapwing._tables.columns import Keys
@@ -147,7 +148,8 @@ def label(
         pipeline[-1],
         tuple(checked_class(str(name), "classes") for name in classes),
         None if texts is None else as_text(list(texts)),
-        None if images is None else _array_pictures(images, points.shape[0]),
+        words=words_of(Pipeline([*steps.steps, pipeline.steps[-1]]), points.shape[1]),
+        picture=None if images is None else _array_pictures(images, points.shape[0]),
         values=values,
     )
     place = _journal_path(journal, material)
@@ -301,7 +303,8 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
         before.points,
         estimator,
         tuple(checked_class(name, "--classes") for name in request.class_names),
-        _texts(table, request),
+        *_texts(table, request),
+        words_of(Pipeline([*before.steps, ("estimator", estimator)]), before.points.shape[1]),
         None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
         tuple(notes),
@@ -344,7 +347,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
         raise
 
 
-def _texts(table: Table, request: LabelRequest) -> NDArray[Any] | None:
+def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
     """What the page shows to be read: the columns that were named, or all free text."""
     kinds = dict(zip(table.feature_names, table.kinds, strict=False))
     known = {*kinds, *table.shown}
@@ -356,11 +359,10 @@ def _texts(table: Table, request: LabelRequest) -> NDArray[Any] | None:
     names = names or [name for name, kind in kinds.items() if kind == TEXT]
     columns = [table.shown[name] if name in table.shown else table.X[name] for name in names]
     if len(columns) < 2:
-        return as_text(list(columns[0])) if columns else None
+        return (as_text(list(columns[0])) if columns else None), tuple(names)
     rows = zip(*columns, strict=True)
-    return as_text(
-        ["\n\n".join(f"{n}: {t}" for n, t in zip(names, row, strict=True)) for row in rows]
-    )
+    texts = ["\n\n".join(f"{n}: {t}" for n, t in zip(names, row, strict=True)) for row in rows]
+    return as_text(texts), tuple(names)
 
 
 def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:

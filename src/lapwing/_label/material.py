@@ -21,6 +21,7 @@ from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.rows import row_columns
 from lapwing._report.svg import principal_plane
+from lapwing._report.words import Words, tell_rows
 from lapwing._tables.tables import Table
 
 _COLUMNS_SHOWN = 60
@@ -57,7 +58,11 @@ class Material:
     classes : tuple of str
         Classes that are known before any label, in the order that the page shows.
     texts : ndarray of object of shape (n,) or None
-        A text of each row to be read; nothing is learnt from it.
+        A text of each row to be read.
+    text_names : tuple of str
+        Columns of the table that `texts` shows.
+    words : Words or None
+        Columns of the points that are words, where texts are learnt from.
     picture : callable or None
         From a row to the bytes of its picture, or None if it has none.
     layout_names : tuple of str
@@ -75,6 +80,8 @@ class Material:
     estimator: Any
     classes: tuple[str, ...] = ()
     texts: NDArray[Any] | None = None
+    text_names: tuple[str, ...] = ()
+    words: Words | None = None
     picture: Callable[[int], bytes | None] | None = None
     layout_names: tuple[str, ...] = ("x", "y")
     notes: tuple[str, ...] = ()
@@ -99,18 +106,42 @@ class Material:
 
     def columns(self) -> list[str]:
         """Names of the columns that `cells` gives."""
-        return list(self.table.originals or self.table.feature_names)[:_COLUMNS_SHOWN]
+        names = self.table.originals or self.table.feature_names
+        return [name for name in names if name not in self.text_names][:_COLUMNS_SHOWN]
 
     def cells(self, rows: list[int]) -> list[dict[str, str]]:
         """The cells of some rows."""
-        found = row_columns(self.table, rows, most=_COLUMNS_SHOWN)
-        return [{name: cells[k] for name, cells in found.items()} for k in range(len(rows))]
+        found = row_columns(self.table, rows, most=_COLUMNS_SHOWN + len(self.text_names))
+        shown = [name for name in found if name not in self.text_names][:_COLUMNS_SHOWN]
+        return [{name: found[name][k] for name in shown} for k in range(len(rows))]
 
     def text(self, row: int) -> str | None:
         """The text of a row."""
         if self.texts is None:
             return None
         return str(self.texts[row] or "")[:_LONGEST_TEXT]
+
+    def search(self, wanted: str) -> list[int]:
+        """Rows whose text holds all of some words, be it as a part of others.
+
+        Raises
+        ------
+        RequestError
+            If no word is wanted, or there is no text.
+        """
+        if self.texts is None:
+            raise RequestError("The rows have no text to look for words in.")
+        words = wanted.casefold().split()
+        if not words:
+            raise RequestError("Type the words that a text should have.")
+        folded = (str(text or "").casefold() for text in self.texts)
+        return [row for row, text in enumerate(folded) if all(word in text for word in words)]
+
+    def telling(self, rows: list[int], codes: NDArray[np.intp] | None) -> list[list[str]]:
+        """Words of some rows that speak for their predicted classes; none before the first fit."""
+        if self.words is None or codes is None or not is_sparse(self.points):
+            return [[] for _ in rows]
+        return tell_rows(self.points, self.words, codes, rows)
 
     def image(self, row: int) -> tuple[str, bytes]:
         """The type and the bytes of the picture of a row.

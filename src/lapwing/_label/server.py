@@ -42,6 +42,7 @@ _STATIC = {
 
 _LIST = re.compile(r"\d{1,9}(?:,\d{1,9})*")
 _MOST_NAMED = 200
+_MOST_LETTERS = 200  # of words to look for
 
 
 class Export(NamedTuple):
@@ -94,6 +95,7 @@ def application(
             routing.Route("/api/map/{key}", handlers.map),
             routing.Route("/api/colours", handlers.colours),
             routing.Route("/api/rows", handlers.rows),
+            routing.Route("/api/search", handlers.search),
             routing.Route("/api/image/{row}", handlers.image),
             routing.Route("/api/suggest", handlers.suggest),
             routing.Route("/api/events", handlers.events),
@@ -149,6 +151,10 @@ class _Handlers:
     async def rows(self, request: Any) -> Any:
         rows = whole_text(request.query_params.get("ids", ""), "ids")
         return self._json(await self._call(self._session.rows, rows))
+
+    async def search(self, request: Any) -> Any:
+        words = request.query_params.get("words", "")[:_MOST_LETTERS]
+        return self._json(await self._call(self._session.search, words))
 
     async def image(self, request: Any) -> Any:
         row = whole(request.path_params["row"], "The row")

@@ -158,6 +158,10 @@ class Session:
             history, answers = self._history, self._model.learnt.answers
         return rows_of(rows, self.material, history, answers)
 
+    def search(self, words: str) -> list[int]:
+        """Rows whose text holds some words, see `Material.search`."""
+        return self.material.search(words)
+
     def image(self, row: int) -> tuple[str, bytes]:
         """The picture of a row, see `Material.image`."""
         self._check_rows([row])

@@ -85,18 +85,21 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return some rows as people see them."""
     classes = history.classes
+    codes = None if answers is None else answers.codes.astype(np.intp)
+    telling = material.telling(list(rows), codes)
     return [
         {
             "row": row,
             "id": str(material.table.ids[row]),
             "cells": cells,
             "text": material.text(row),
+            "telling": words,
             "image": material.picture is not None,
             "given": None if history.codes[row] < 0 else classes[history.codes[row]],
             "predicted": None if answers is None else classes[answers.codes[row]],
             "confidence": None if answers is None else float(answers.confidence[row]),
         }
-        for row, cells in zip(rows, material.cells(list(rows)), strict=True)
+        for row, cells, words in zip(rows, material.cells(list(rows)), telling, strict=True)
     ]
 
 

@@ -108,7 +108,7 @@ def tell_classes(
         Classes.
     """
     counts = X[:, words.columns]
-    mean = np.asarray(counts.mean(axis=0)).ravel()
+    mean = _mean(counts)
     norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
     found = []
     for code in wanted:
@@ -116,11 +116,38 @@ def tell_classes(
         if not rows.size:
             found.append(ClassWords([], []))
             continue
-        own = np.asarray(counts[rows].mean(axis=0)).ravel() - mean
+        own = _mean(counts[rows]) - mean
         nearness = counts[rows] @ own / np.where(norms[rows] > 0, norms[rows], 1.0)
         typical = rows[np.argsort(-nearness, kind="stable")[:N_TYPICAL]]
         found.append(ClassWords(_different(words.names, own), typical.tolist()))
     return found
+
+
+def tell_rows(
+    X: Any, words: Words, codes: NDArray[np.intp], rows: Sequence[int]
+) -> list[list[str]]:
+    """Find the words of some rows that speak most for the class that each has.
+
+    Parameters
+    ----------
+    X, words, codes
+        As in `tell_classes`.
+    rows : sequence of int
+    """
+    counts = X[:, words.columns]
+    mean = _mean(counts)
+    own = {code: _mean(counts[codes == code]) - mean for code in set(codes[list(rows)].tolist())}
+    found = []
+    for row in rows:
+        line = counts[[row]]
+        share = line.data * own[int(codes[row])][line.indices]
+        best = np.argsort(-share, kind="stable")[:N_WORDS]
+        found.append([str(words.names[line.indices[k]]) for k in best if share[k] > 0])
+    return found
+
+
+def _mean(counts: Any) -> NDArray[np.float64]:
+    return np.asarray(counts.mean(axis=0)).ravel()
 
 
 def _different(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:

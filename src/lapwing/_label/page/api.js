@@ -16,7 +16,7 @@
  *   volumes: Record<string, number>}} Estimate
  * @typedef {{row: number, given: string, suggested: string}} Doubt
  * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
- *   image: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
+ *   telling: string[], image: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
  * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
  *   confidence: Uint8Array}} Colours
  * @typedef {{rows: Int32Array, x: Float32Array, y: Float32Array}} Places
@@ -94,6 +94,9 @@ export async function colours() {
 
 /** @param {number[]} ids @returns {Promise<Row[]>} */
 export const rows = async (ids) => (ids.length ? (await ask(`api/rows?ids=${ids}`)).json() : []);
+
+/** @param {string} words @returns {Promise<number[]>} rows whose text has them */
+export const search = async (words) => (await ask(`api/search?words=${encodeURIComponent(words)}`)).json();
 
 /** @param {number} k @param {number[]} skip @returns {Promise<number[]>} */
 export const suggest = async (k, skip) => (await ask(`api/suggest?k=${k}&skip=${skip}`)).json();

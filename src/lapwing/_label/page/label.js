@@ -87,6 +87,7 @@ class Page {
     document.title = `${state.source} · lapwing label`;
     this.#showWarnings();
     byId('fit-command').hidden = state.fit_command === null;
+    byId('search-field').hidden = !state.has_text;
     /** @type {Element} */ (byId('fit-command').querySelector('code')).textContent = state.fit_command;
     this.#showMaps();
     this.typed.classes = state.classes;
@@ -194,6 +195,18 @@ class Page {
     else this.mark();
     if (this.selected.size) this.say('calm', `${plural(this.selected.size, 'row')} selected.`);
     return shown;
+  }
+
+  /** @param {string} words */
+  async search(words) {
+    try {
+      const rows = await api.search(words);
+      if (!rows.length) return this.say('ask', `No text has “${words.trim()}”.`);
+      byId('search').blur();
+      this.select(rows, 'new');
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
   /** @param {number} row */
@@ -475,6 +488,7 @@ class Page {
     listen([
       { keys: [...DIGITS], shown: '1 – 9 0', words: 'Give the selected rows a class', run: (key) => this.#digit(key) },
       { keys: ['c', '/'], shown: 'C', words: 'Type a class: its first letters, or a new name', run: () => this.typed.open() },
+      { keys: ['s'], shown: 'S', words: 'Select the rows whose text has some words', run: () => byId('search').focus() },
       { keys: ['Enter'], shown: 'Enter', words: 'Take the model’s class for all selected rows without a label', run: () => this.take() },
       { keys: ['Backspace'], shown: '⌫', words: 'Take the last step back', run: () => this.undo() },
       { keys: ['n'], shown: 'N', words: 'Select the next suggested row', run: () => this.next() },
@@ -509,6 +523,11 @@ class Page {
     for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-tool][role=radio]'))) {
       button.addEventListener('click', () => this.use(/** @type {import('./scatter.js').Tool} */ (button.dataset.tool)));
     }
+    const search = /** @type {HTMLInputElement} */ (byId('search'));
+    search.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter') this.search(search.value);
+      if (event.key === 'Escape') search.blur();
+    });
     choosing(byId('queue'), (row) => this.pick(row));
     choosing(byId('doubts'), (row) => this.pick(row));
     const colouring = /** @type {HTMLSelectElement} */ (byId('colouring'));

@@ -204,10 +204,23 @@ export function card(row, state) {
       'div',
       { class: 'about' },
       make('p', { class: 'which' }, make('b', {}, row.id), ' ', className(row.given, state), row.predicted === null ? '' : ' the model says ', row.predicted === null ? null : className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
-      row.text !== null && make('p', { class: 'text' }, row.text),
+      row.text !== null && make('p', { class: 'text', dir: 'auto' }, ...marked(row.text, row.telling)),
       cells.length > 0 && make('dl', {}, ...cells.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value)))),
     ),
   );
+}
+
+/**
+ * A text with some words marked; those that count words have no capitals, and no signs between two.
+ * @param {string} text
+ * @param {string[]} words
+ */
+function marked(text, words) {
+  if (!words.length) return [text];
+  const plain = (/** @type {string} */ word) => word.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&').replace(/ /gu, '[^\\p{L}\\p{N}_]+');
+  const any = [...words].sort((a, b) => b.length - a.length).map(plain).join('|');
+  const parts = text.split(new RegExp(`(?<![\\p{L}\\p{N}_])(${any})(?![\\p{L}\\p{N}_])`, 'giu'));
+  return parts.map((part, k) => (k % 2 ? make('mark', {}, part) : part));
 }
 
 /** What a row is, in a few words. @param {Row} row */
