@@ -714,16 +714,17 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) 
 
 
 def test_candidates_suit_the_points() -> None:
-    tall, wide = np.zeros((50, 3)), sp.csr_array((50, 3))
+    tall, wide = np.ones((50, 3)), sp.csr_array((50, 3))
     assert [c.assumption for c in default_candidates(tall)] == [r.assumption for r in RECIPES]
     kernels = {c.name: c.estimator.kernel for c in default_candidates(wide)}
     assert set(kernels.values()) == {"linear", "rbf"}
+    assert any("LapSVC(kernel='linear')" in name for name in kernels)
     assert {c.estimator.kernel for c in default_candidates(tall)} == {"rbf"}
     assert all(c.estimator.unlabeled == "?" for c in default_candidates(tall, "?"))
 
 
 def test_volumes_are_tried_for_three_classes_and_more() -> None:
-    points = np.zeros((50, 3))
+    points = np.ones((50, 3))
     every = {c.name for c in default_candidates(points)}
     assert {c.name for c in default_candidates(points, n_classes=3)} == every
     two = {c.name for c in default_candidates(points, n_classes=2)}
@@ -743,11 +744,13 @@ def test_volumes_are_chosen_where_one_label_floods_the_others() -> None:
 
 
 def test_many_points_have_no_matrix_of_all_pairs() -> None:
-    found = default_candidates(np.zeros((12_001, 2)))
+    found = default_candidates(np.ones((12_001, 2)))
     assert [c.assumption for c in found] == [LABELS_ALONE, SHEETS, SHEETS, CLUSTERS]
     assert not any(isinstance(c.estimator, LapSVC) for c in found)
     linear = default_candidates(sp.csr_array((12_001, 2)))
-    assert isinstance(linear[0].estimator, LapSVC)  # linear: no matrix at all
+    alone, sheets = (c.estimator for c in linear if isinstance(c.estimator, LapSVC))
+    assert alone.kernel == sheets.kernel == "linear"  # no matrix at all
+    assert (alone.gamma_I, sheets.gamma_I) == (0, LapSVC().gamma_I)
     X, y, truth = clouds(80, 3)
     for candidate in found:
         model = clone(candidate.estimator)

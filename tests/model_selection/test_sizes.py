@@ -38,7 +38,7 @@ def told(
 ) -> dict[str, Any]:
     """The default candidates by their names."""
     y = [0, 0, *range(1, n_classes), -1] if labels is None else labels
-    found = default_candidates(np.zeros((n_rows, 2)), n_classes=n_classes)
+    found = default_candidates(np.ones((n_rows, 2)), n_classes=n_classes)
     return {c.name: c.estimator for c in with_sizes(found, class_prior, code_classes(y))}
 
 
@@ -80,7 +80,7 @@ def test_words_are_those_of_each_estimator() -> None:
 
 @pytest.mark.parametrize("nothing", [None, "unknown"])
 def test_what_is_not_known_changes_no_candidate(nothing: Any) -> None:
-    plain = default_candidates(np.zeros((50, 2)), n_classes=3)
+    plain = default_candidates(np.ones((50, 2)), n_classes=3)
     assert list(told(nothing)) == [c.name for c in plain]
     assert [repr(e) for e in told(nothing).values()] == [repr(c.estimator) for c in plain]
 
@@ -92,7 +92,7 @@ def test_a_large_supervised_svm_stays_without_a_balance() -> None:
 
 
 def test_the_defaults_of_others_are_not_touched() -> None:
-    plain = default_candidates(np.zeros((50, 2)), n_classes=3)
+    plain = default_candidates(np.ones((50, 2)), n_classes=3)
     before = [repr(c.estimator) for c in plain]
     with_sizes(plain, [1, 2, 3], code_classes([0, 1, 2, -1]))
     assert [repr(c.estimator) for c in plain] == before
