@@ -378,7 +378,7 @@ def test_standardises_when_scales_differ_and_says_so(
     args = ["fit", tmp_path / "wine.csv", "--label", "kind", "--predictions", tmp_path / "p.csv"]
     code, printed, said = main(capsys, *args)
     assert (code, said) == (0, "")
-    assert "Columns standardised: 'proline' varies 3" in printed
+    assert "Columns standardised: 'proline' varies 2,5" in printed
     assert "--scale none" in printed
     y_given = np.array([int(c) if c else -1 for c in given])
     Z = StandardScaler().fit_transform(X)
@@ -400,13 +400,25 @@ def test_standardises_when_scales_differ_and_says_so(
         ([1, 9], False),
         ([1, 11], True),
         ([1, 0, 0, 1], False),
-        ([1e-3, 1, 1, 1], False),
+        ([1e-3, 1, 1, 1], True),
+        ([1e-3, *[1] * 30], False),
+        ([1, *[1e-3] * 40, 1], True),
         ([5], False),
     ],
 )
 def test_when_scales_differ(varying: list[float], standardised: bool) -> None:
     names = [f"x{j}" for j in range(len(varying))]
     assert choose_scaling(np.array(varying), names, "auto").standardize is standardised
+
+
+def test_categories_are_no_yardstick() -> None:
+    spread, names = np.array([1.0, 2.0, 0.01]), ["a", "b", "(rare)"]
+    assert not choose_scaling(spread, names, "auto", 2).standardize
+    found = choose_scaling(spread, names, "auto")
+    assert (found.standardize, "'b' varies 200 times as much as '(rare)'" in found.reason) == (
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

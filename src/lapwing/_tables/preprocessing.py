@@ -29,7 +29,10 @@ IMPUTES = ("auto", "none", "median", "mean")
 # With distances from d columns, one that varies ten times as much as a typical other weighs as
 # much as a hundred of them. Pixels and words stay below 2.5 (their rare columns, of tiny spread,
 # are why the yardstick is the median and not the smallest); tables of mixed units reach hundreds.
-_SPREAD_RATIO = 10.0
+# In a table of few columns each is a quantity, and the smallest counts: of the raw columns of
+# diabetes one varies 78 times as much as another, and thrice as much as the median one. RMSE of
+# LapRLSRegressor with 40 targets 71.0, standardised 66.0.
+_SPREAD_RATIO, _FEW_COLUMNS = 10.0, 30
 # Of a text: 50,000 words and pairs are most of what is in two of some thousand rows, and bound the
 # memory for many rows.
 MAX_WORDS = 50_000
@@ -88,16 +91,18 @@ def scaling(X: Any, names: list[str], texts: Mapping[str, Iterable[Any]], scale:
         The decision with its reason.
     """
     spread = [np.nan_to_num(spreads(X), posinf=0.0)] if X.shape[0] else [np.zeros(len(names))]
-    names = list(names)
+    names, n_numbers = list(names), len(names)
     for name, cells in texts.items():
         counts = np.array(sorted(Counter(cells).values()), dtype=np.float64)
         share = counts / max(1.0, counts.sum())
         spread.append(np.sqrt(share * (1 - share)))
         names += [f"({name})"] * len(share)  # what a category is called is of no interest here
-    return choose_scaling(np.concatenate(spread), names, scale)
+    return choose_scaling(np.concatenate(spread), names, scale, n_numbers)
 
 
-def choose_scaling(spread: NDArray[Any], feature_names: Iterable[str], scale: str) -> Scaling:
+def choose_scaling(
+    spread: NDArray[Any], feature_names: Iterable[str], scale: str, n_numbers: int | None = None
+) -> Scaling:
     """Decide whether columns should be standardised before distances are taken.
 
     Parameters
@@ -108,7 +113,10 @@ def choose_scaling(spread: NDArray[Any], feature_names: Iterable[str], scale: st
         Names of the columns.
     scale : {'auto', 'standard', 'none'}
         'auto' standardises when the largest standard deviation is more than ten times the median
-        one (columns without variation do not count).
+        one, where at most 30 are numbers the smallest one of these (columns without variation do
+        not count).
+    n_numbers : int, default=None
+        How many of the first columns are numbers, and not categories; None means all.
 
     Returns
     -------
@@ -123,14 +131,19 @@ def choose_scaling(spread: NDArray[Any], feature_names: Iterable[str], scale: st
     varying = np.sort(spread[spread > 0])
     if varying.size < 2:
         return Scaling(False, "columns as they are")
-    # The lower median: of two columns it is the smaller, and the rule still sees their ratio.
-    ratio = varying[-1] / varying[(varying.size - 1) // 2]
+    numbers = spread[:n_numbers]
+    few = 0 < np.count_nonzero(numbers) <= _FEW_COLUMNS
+    narrow = numbers[numbers > 0].min() if few else varying[(varying.size - 1) // 2]
+    ratio = varying[-1] / narrow
     if ratio <= _SPREAD_RATIO:
         return Scaling(False, "columns as they are: they vary on similar scales")
-    widest = list(feature_names)[int(np.argmax(spread))]
+    names = list(feature_names)
+    widest = names[int(np.argmax(spread))]
+    narrowest = names[int(np.flatnonzero(numbers == narrow)[0])] if few else ""
+    other = f"as {narrowest!r}" if few else "as the median column"
     return Scaling(
         True,
-        f"columns standardised: {widest!r} varies {ratio:.3g} times as much as the median column "
+        f"columns standardised: {widest!r} varies {ratio:,.0f} times as much {other} "
         "(--scale none leaves them as they are)",
     )
 

@@ -27,9 +27,6 @@ from lapwing.kernels import Kernel
 from lapwing.problem import Problem
 from lapwing.spaces import Space
 
-# Widths that gammas=None tries, times 'scale'.
-_WIDTHS = (1.0, 4.0)
-
 
 class KernelWidth(NamedTuple):
     """Functions of a kernel, and what the plain estimator is told of it."""
@@ -92,13 +89,6 @@ def nearest(values: Any, usual: float) -> float:
     grid = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return float(grid[np.argmin(np.abs(np.log(grid) - np.log(usual)))])
-
-
-def widths_of(gammas: Any) -> list[tuple[Any, float]]:
-    """Values of gamma with factors of what they stand for."""
-    if gammas is None:
-        return [("scale", factor) for factor in _WIDTHS]
-    return [(gamma, 1.0) for gamma in gammas]
 
 
 _CLEAR = 1.645  # standard errors: what chance exceeds once in twenty times
@@ -183,6 +173,7 @@ class PathEstimator(Updatable):
     """A grid of settings of a plain estimator; see the module."""
 
     _plain: ClassVar[type[SemiSupervisedEstimator]]
+    _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # by gammas=None, times 'scale'
     gammas: Any
     graphs: Any
     best_params_: dict[str, Any]
@@ -238,7 +229,11 @@ class PathEstimator(Updatable):
     def _kernels(self, problem: Problem) -> list[Kernel | None]:
         """The kernel with every width; None for linear functions."""
         found: list[Kernel | None] = []
-        for gamma, factor in widths_of(self.gammas):
+        if self.gammas is None:
+            gammas: list[tuple[Any, float]] = [("scale", factor) for factor in self._widths_tried]
+        else:
+            gammas = [(gamma, 1.0) for gamma in self.gammas]
+        for gamma, factor in gammas:
             kernel = self._estimator(gamma=gamma)._make_kernel(problem)
             if kernel is None or not kernel.has_width:
                 return [kernel]
