@@ -449,8 +449,13 @@ def test_every_method(
     assert COMMAND_METHODS[method].name in printed
     found = pl.read_csv(tmp_path / "p.csv")
     if regression:
-        assert found.columns == ["id", "label", "was_labeled"]
+        ends = [] if method in ("lapsvr", "lapesvr") else ["low", "high"]
+        assert found.columns == ["id", "label", *ends, "was_labeled"]
         truth = iris["petal_width"].to_numpy()
+        if ends:
+            assert "Nine of ten true values are expected within" in printed
+            between = (found["low"].to_numpy() <= truth) & (truth <= found["high"].to_numpy())
+            assert 0.7 < between.mean() < 1
         assert np.mean((found["label"].to_numpy() - truth) ** 2) < 0.25 * truth.var()
     else:
         assert found["label"].n_unique() == 3

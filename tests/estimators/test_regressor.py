@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from sklearn.base import clone
 
-from lapwing import KNNGraph, LapRLSRegressor, LapSVR
+from lapwing import (
+    KNNGraph,
+    LapERLSRegressor,
+    LapESVR,
+    LapRLSRegressor,
+    LapRLSRegressorCV,
+    LapSVR,
+)
 from tests.helpers.data import labeled_curve
 
 
@@ -25,3 +35,62 @@ def test_targets_shift_with_the_intercept() -> None:
         f = clone(regressor).fit(X, y).predict(X)
         g = clone(regressor).fit(X, y + 1000).predict(X)
         np.testing.assert_allclose(g, f + 1000, atol=1e-5)
+
+
+FLAT = KNNGraph(6, normalized=False)
+WITH_INTERVALS = [
+    LapRLSRegressor(graph=FLAT),
+    LapERLSRegressor(graph=FLAT),
+    LapRLSRegressorCV(gammas=[0.5], gamma_As=[0.01], gamma_Is=[0.01], graphs=[FLAT]),
+]
+
+
+@pytest.mark.parametrize("model", WITH_INTERVALS)
+def test_intervals_are_order_statistics_of_errors_without_a_target(model: Any) -> None:
+    """By a fit for each target."""
+    X, y, _ = labeled_curve()
+    known = np.flatnonzero(~np.isnan(y))
+    errors = []
+    for row in known:
+        without = y.copy()
+        without[row] = np.nan
+        errors.append(y[row] - clone(model).fit(X, without).transduction_[row])
+    fitted = clone(model).fit(X, y)
+    residuals = fitted.left_out_residuals_
+    np.testing.assert_allclose(np.sort(residuals), np.sort(errors), atol=1e-6)
+    for coverage in (0.5, 0.8):
+        low, high = fitted.predict_interval(X, coverage).T
+        half = np.sort(np.abs(errors))[int(np.ceil((len(known) + 1) * coverage)) - 1]
+        np.testing.assert_allclose((low + high) / 2, fitted.predict(X), atol=1e-9)
+        np.testing.assert_allclose(high - low, 2 * half, rtol=1e-5)
+
+
+def test_intervals_hold_what_they_say() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (300, 2))
+    truth = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(300)
+    held = []
+    for draw in range(6):
+        known = np.random.default_rng(draw).choice(300, 39, replace=False)
+        y = np.full(300, np.nan)
+        y[known] = truth[known]
+        low, high = LapRLSRegressor().fit(X, y).predict_interval(X).T
+        hidden = np.isnan(y)
+        held.append(np.mean((low <= truth)[hidden] & (truth <= high)[hidden]))
+    assert 0.85 < np.mean(held) < 0.95
+
+
+def test_intervals_that_nothing_supports_are_refused() -> None:
+    X, y, _ = labeled_curve()
+    y[np.flatnonzero(~np.isnan(y))[5:]] = np.nan
+    fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
+    told = r"coverage=0\.9 takes 9 targets that can be left out, and there are 5\. Ask for less"
+    with pytest.raises(ValueError, match=told):
+        fitted.predict_interval(X)
+    assert fitted.predict_interval(X, 0.8).shape == (len(X), 2)
+    for coverage in (0, 1, 90):
+        with pytest.raises(ValueError, match="must be between 0 and 1"):
+            fitted.predict_interval(X, coverage)
+    for model in (LapSVR(graph=FLAT), LapESVR(graph=FLAT)):
+        with pytest.raises(ValueError, match=r"no left-out values in closed form.*LapRLSRegr"):
+            model.fit(X, y).predict_interval(X)

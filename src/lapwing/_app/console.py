@@ -208,6 +208,12 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
                 f"Labels left out in turn are missed by {number(figures.path['off'])} "
                 "(root mean square)"
             )
+        half = outcome.predictions.half_interval
+        if half is not None:
+            text.line(
+                f"Nine of ten true values are expected within {number(half)} of the answer, by "
+                "labels left out in turn."
+            )
     if truth:
         text.line(_errors(truth))
     text.line(f"Next: {fitted['next']}")

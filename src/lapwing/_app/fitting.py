@@ -45,6 +45,7 @@ from lapwing.model_selection.probabilities import (
 from lapwing.problem import distinct_rows
 
 N_NEXT = 10  # rows that are asked for
+COVERAGE = 0.9  # of intervals of numbers
 _KEPT_ROWS = 5000  # to which two more matrices of all pairs of rows are little
 _GRAPH_ROWS = 20_000  # to which a graph is made for these rows alone: some seconds
 
@@ -361,14 +362,22 @@ def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table)
         return _answer(estimator, points, table, regression=method.regression)
     values = estimator.virtual_labels_
     if method.regression:
-        return Predictions(table.ids, values[:, 0], table.labeled)
+        return _numbers(estimator, values[:, 0], table)
     return _elected(estimator, values, table)
 
 
 def _answer(estimator: Any, points: Any, table: Table, *, regression: bool) -> Predictions:
     if regression:
-        return Predictions(table.ids, estimator.predict(points), table.labeled)
+        return _numbers(estimator, estimator.predict(points), table)
     return _elected(estimator, estimator.decision_function(points), table)
+
+
+def _numbers(estimator: Any, values: NDArray[Any], table: Table) -> Predictions:
+    try:
+        half = estimator._half_interval(COVERAGE)
+    except ValueError:  # too few targets, or no left-out values in closed form
+        half = None
+    return Predictions(table.ids, values, table.labeled, half_interval=half)
 
 
 def _elected(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:

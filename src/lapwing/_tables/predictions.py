@@ -55,6 +55,8 @@ class Predictions:
         Which answers can be taken over.
     beside : mapping of str to ndarray of shape (n,)
         Columns of the table, to be written behind the answers.
+    half_interval : float or None
+        Of numbers: nine of ten true values are expected as near as this.
     """
 
     ids: NDArray[Any]
@@ -65,6 +67,7 @@ class Predictions:
     probabilities: NDArray[Any] | None = None
     sure: NDArray[np.bool_] | None = None
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    half_interval: float | None = None
 
     @property
     def margin(self) -> NDArray[Any] | None:
@@ -89,8 +92,8 @@ class Predictions:
         """Give the columns of the file by name.
 
         They are id, label, probability, sure, a score a class, margin, was_labeled; of numbers id,
-        label and was_labeled. Columns of the table follow; one with the name of an answer gets
-        "(table)" behind it.
+        label, low and high, between which nine of ten true values are expected, and was_labeled.
+        Columns of the table follow; one with the name of an answer gets "(table)" behind it.
 
         Parameters
         ----------
@@ -107,6 +110,9 @@ class Predictions:
             for name, column in zip(self.classes, self.scores.T, strict=True):
                 table[f"score_{name}"] = column
             table["margin"] = self.margin
+        if self.half_interval is not None:
+            table["low"] = self.label - self.half_interval
+            table["high"] = self.label + self.half_interval
         table["was_labeled"] = self.was_labeled
         for name, column in self.beside.items():
             # "label (table)" may be a column of the table itself.

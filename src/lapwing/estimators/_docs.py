@@ -622,6 +622,11 @@ n_eigenvectors : int or None, default=100
     ([1]_, Section III-B), at most n. None seeks it everywhere: then the graph kernel is the
     exact one, which follows values better where it can be afforded.
 """,
+    "left_out_residuals_": """
+left_out_residuals_ : ndarray of shape (n_targets,)
+    Targets less the values of fits without them; NaN where nothing could be left out. For
+    `predict_interval`.
+""",
     "embedded_transduced_values_": """
 transduction_ : ndarray of shape (n_samples,)
     Predicted value of every training point, labelled ones included, by g.

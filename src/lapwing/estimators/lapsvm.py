@@ -451,6 +451,7 @@ class LapRLSRegressor(Updatable, StoppableRegressor):
     Attributes
     ----------
     {transduced_values_}
+    {left_out_residuals_}
     {alpha_}
     {coef_}
     {intercept_}

@@ -365,6 +365,7 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
     {best_score_}
     {cv_results_}
     {transduced_values_}
+    {left_out_residuals_}
     {alpha_}
     {coef_}
     {intercept_}
