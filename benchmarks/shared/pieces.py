@@ -84,7 +84,7 @@ PIECES: tuple[Piece, ...] = (
     Piece("volumes-million", "volumes --scaling 1000000:100", 40),
     *(Piece(f"peers-{name}", f"peers --resume --sets {name}", 3) for name in PEER_SETS),
     Piece("text-counts", "text --resume --no-figures --sets pcmac ssl_text", 8),
-    Piece("text-documents", "text --resume --no-figures --sets documents", 40),
+    Piece("text-documents", "text --resume --no-figures --sets documents --draws 3", 20),
     Piece("lapsvm-facemit", "lapsvm --resume --no-figures --sets facemit", 6),
     Piece("lapsvm-coil20", "lapsvm --resume --no-figures --drawings --sets coil20", 3),
     Piece("lapsvm-small", f"lapsvm --resume --no-figures --sets {_SMALL}", 20),

@@ -1,8 +1,7 @@
 """What is compared: classes of all documents from the labels of some.
 
-All have the parameters that they come with, but for linear kernels and cosine neighbours.
-Self-training is of logistic regression: with the threshold that it comes with, and a tenth of the
-documents at a time, the surest first.
+All have the parameters that they come with, but for linear kernels.
+Self-training is of logistic regression, with the threshold that it comes with.
 """
 
 from __future__ import annotations
@@ -26,14 +25,12 @@ from lapwing import (
     S3VC,
     BalancedGraphClassifier,
     FewLabelClassifier,
-    KNNGraph,
     LapERLSClassifier,
     LapSVC,
 )
 
 Codes = NDArray[np.int64]
 COMPONENTS = 150
-ROUNDS = 10  # of self-training
 
 
 class Reduced(NamedTuple):
@@ -76,30 +73,12 @@ def _by_threshold(X: Any, y: Codes) -> Codes:
     return np.asarray(model.fit(X, y).predict(X))
 
 
-def _by_tenths(X: Any, y: Codes) -> Codes:
-    # Of many classes hardly a probability reaches the threshold.
-    each = -(-np.sum(y == UNLABELED) // ROUNDS)
-    model = SelfTrainingClassifier(
-        LogisticRegression(), criterion="k_best", k_best=int(each), max_iter=ROUNDS
-    )
-    return np.asarray(model.fit(X, y).predict(X))
-
-
 def _transduced(make: Callable[[], Any]) -> Callable[[Any, Codes], Codes]:
     return lambda X, y: np.asarray(make().fit(X, y).transduction_)
 
 
 def _of_unit_length(make: Callable[[], Any]) -> Callable[[Any, Codes], Codes]:
     return lambda X, y: _transduced(make)(normalize(X), y)
-
-
-def _cosine() -> KNNGraph:
-    return KNNGraph(metric="cosine")
-
-
-def _steep_cosine() -> KNNGraph:
-    """What `BalancedGraphClassifier` has by default, with other distances."""
-    return KNNGraph(10, weights="steep", power=1, metric="cosine")
 
 
 class Contender(NamedTuple):
@@ -121,17 +100,10 @@ CONTENDERS: Mapping[str, Contender] = {
     "LogisticRegression on the labels": Contender(_labels_alone(LogisticRegression)),
     "LinearSVC on the labels": Contender(_labels_alone(LinearSVC)),
     "SelfTrainingClassifier()": Contender(_by_threshold),
-    "SelfTrainingClassifier by tenths": Contender(_by_tenths),
     "S3VC('linear')": Contender(_transduced(lambda: S3VC("linear"))),
-    "LapSVC('linear') with a cosine graph": Contender(
-        _transduced(lambda: LapSVC("linear", graph=_cosine()))
-    ),
-    "LapERLSClassifier('linear') with a cosine graph": Contender(
-        _transduced(lambda: LapERLSClassifier("linear", graph=_cosine()))
-    ),
-    "BalancedGraphClassifier() with a cosine graph": Contender(
-        _transduced(lambda: BalancedGraphClassifier(_steep_cosine()))
-    ),
+    "LapSVC('linear')": Contender(_transduced(lambda: LapSVC("linear"))),
+    "LapERLSClassifier()": Contender(_transduced(LapERLSClassifier)),
+    "BalancedGraphClassifier()": Contender(_transduced(BalancedGraphClassifier)),
     "SVD + LapSVC()": Contender(_transduced(LapSVC), reduced=True),
     "SVD + Normalizer + LapSVC()": Contender(_of_unit_length(LapSVC), reduced=True),
     "SVD + LapERLSClassifier()": Contender(_transduced(LapERLSClassifier), reduced=True),

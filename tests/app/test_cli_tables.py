@@ -234,3 +234,21 @@ def test_svmlight_from_zero_is_the_same_at_predict_time(main: Main, tmp_path: Pa
         assert main("predict", model, new, "--predictions", out, "-q")[0] == 0
         assert np.mean(np.array(labels(out, new.name)) == y[40:].astype(str)) > 0.9
     assert labels(tmp_path / "p0.csv", "t.svm") == labels(tmp_path / "p1.csv", "t.svm")
+
+
+def test_texts_of_unknown_words_are_told(main: Main, tmp_path: Path) -> None:
+    texts = [("a cat and a dog", "the car on a road")[k % 2] for k in range(40)]
+    rows = [
+        f"{text} {k},{k % 7 / 3},{'uv'[k % 2] if k < 6 else ''}" for k, text in enumerate(texts)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["note,a,y", *rows]), "utf-8")
+    (tmp_path / "n.csv").write_text("note,a\nzzz qqq www xxx,1\na cat and a dog,1\n", "utf-8")
+    model, out = tmp_path / "m", tmp_path / "p.csv"
+    for drop, told in (("", "The other columns alone decide"), ("a", "The answer says nothing")):
+        dropped = ("--drop", drop) if drop else ()
+        fit = ("fit", tmp_path / "t.csv", "--label", "y", *dropped, "--method", "lapsvc")
+        assert main(*fit, "--model", model, "-q")[0] == 0
+        code, _, err = main("predict", model, tmp_path / "n.csv", "--predictions", out, "-q")
+        assert code == 0
+        assert "1 row has no word in 'note' that the model knows (the first is row 1)" in err
+        assert told in err

@@ -233,3 +233,16 @@ def test_roles_do_not_clash(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the --text column 'y' has another role already"):
         read(path, text=("y",))
     assert read(path, text=("kind,note",)).kinds == ("numeric", "text", "text", "text")
+
+
+def test_sentences_are_no_classes(tmp_path: Path) -> None:
+    labels = [*sentences(6, 5), *[""] * 34]
+    path = write(tmp_path / "t.csv", a=range(3, 83, 2), y=labels)
+    told = r"label column 'y': the 6 labels are 6 different texts, such as .* --label"
+    with pytest.raises(ValueError, match=told):
+        read(path)
+    # Long names of classes are not: each is there more than once, or they are few.
+    write(path, a=range(3, 83, 2), y=[*sentences(5, 5) * 3, *[""] * 25])
+    assert read(path).labeled.sum() == 15
+    write(path, a=range(3, 83, 2), y=[*sentences(4, 5), *[""] * 36])
+    assert read(path).labeled.sum() == 4

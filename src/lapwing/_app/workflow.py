@@ -392,9 +392,10 @@ def _warn_of_texts(table: Table, name: str, words: Any) -> None:
     if not unknown.size:
         return
     rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
-    others = "from their other columns" if len(table.feature_names) > 1 else "without it"
+    alone = len(table.feature_names) == 1
+    cure = "The answer says nothing there" if alone else "The other columns alone decide there"
     warn(
         f"{table.source}: {rows} no word in {name!r} that the model knows (the first is row "
-        f"{unknown[0] + 1}). They are answered {others}.",
+        f"{unknown[0] + 1}). {cure}.",
         LapwingWarning,
     )

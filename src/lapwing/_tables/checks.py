@@ -16,7 +16,9 @@ from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
 from lapwing._tables.coding import folded
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import CATEGORICAL, NUMERIC, DateReading, NumberReading
+from lapwing._tables.inference import MIN_WORDS, count_words
 from lapwing._tables.input_errors import text_in_the_way
+from lapwing._tables.words import shorten
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
@@ -52,6 +54,7 @@ class LabelAdvice:
 # A class of so large a share of the rows, beside so few without a label, may be none.
 _DOMINANT = 0.8
 _FEW = 0.1
+_SENTENCES = 5  # labels; fewer may be the long names of classes
 
 
 def kinds_of(raw: RawTable) -> tuple[str, ...]:
@@ -367,6 +370,25 @@ def refuse_quantities(labels: NDArray[Any], what: str, advice: LabelAdvice) -> N
             f"For numbers, {advice.with_method('laprls-regressor')}\n"
             f"For classes, {advice.with_method('laperls')}"
         )
+
+
+def refuse_free_text(labels: NDArray[Any], what: str) -> None:
+    """Refuse labels that are sentences, hardly one of them twice: they name no classes.
+
+    Raises
+    ------
+    ValueError
+        With what to do.
+    """
+    names = sorted(set(map(str, labels.tolist())))
+    if len(names) >= _SENTENCES and 2 * len(names) > len(labels):
+        n_words = np.mean([count_words(name) for name in names])
+        if n_words >= MIN_WORDS:
+            raise ValueError(
+                f"{what}: the {len(labels)} labels are {len(names)} different texts, such as "
+                f"{shorten(names[0])!r}, and no names of classes. Name the column of the classes "
+                "with --label."
+            )
 
 
 def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:

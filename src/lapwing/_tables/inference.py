@@ -48,7 +48,7 @@ _FEW_ROWS = 10
 _MIN_FILLED = 0.1  # of the rows; what else is filled in is made up
 _MAX_BAD = 0.1  # of the cells; more is another kind of column
 _MIN_DISTINCT = 0.95  # of the cells of a column that names rows
-_MIN_WORDS = 4  # of a cell of free text, on average
+MIN_WORDS = 4  # of a cell of free text, on average
 # Writing without spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters. A
 # word is taken to be two of them.
 _NO_SPACES = re.compile(
@@ -387,11 +387,11 @@ def _as_text(column: _Column) -> Reading | Unusable:
                 column.name, f"always {shorten(spelled[0])!r}", forced=TextReading(column.name)
             )
         return TextReading(column.name, missing=MISSING_VALUE)
-    n_words = sum(map(_count_words, spelled)) / n
+    n_words = sum(map(count_words, spelled)) / n
     distinct = n_values >= _MIN_DISTINCT * n
     if distinct and 2 * sum(bool(_ADDRESS.fullmatch(text)) for text in spelled) > n:
         return Unusable(column.name, "e-mail or web addresses")
-    if n_words >= _MIN_WORDS:
+    if n_words >= MIN_WORDS:
         return _free_text(column.name, column.cells)
     # Ties in alphabetical order, so that the order of the rows does not matter.
     frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_VALUES]
@@ -410,7 +410,8 @@ def _free_text(name: str, cells: Cells) -> FreeTextReading:
     return FreeTextReading(name, letters=2 * len(_NO_SPACES.findall(written)) > len(written))
 
 
-def _count_words(text: str) -> float:
+def count_words(text: str) -> float:
+    """Count the words of a text; in scripts without spaces two characters are one."""
     unspaced = len(_NO_SPACES.findall(text))
     return unspaced / 2 if unspaced else len(text.split())
 

@@ -22,6 +22,7 @@ from lapwing._tables.checks import (
     check_ids,
     feature_obstacles,
     kinds_of,
+    refuse_free_text,
     refuse_quantities,
     warn_of_counts,
     warn_of_markers,
@@ -289,6 +290,8 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         if undecided:
             options = replace(options, regression=_are_numbers(raw, options))
         raw = label_rows(raw, options, ids if ids.size else None)
+        if not options.regression and raw.labels is not None:
+            refuse_free_text(raw.labels[raw.labels != ""], what)
         coded = _code(raw, options, what)
         if undecided and not options.regression and raw.labels is not None:
             refuse_quantities(raw.labels[coded.labeled], what, advice)
