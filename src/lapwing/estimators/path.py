@@ -174,6 +174,7 @@ class PathEstimator(Updatable):
 
     _plain: ClassVar[type[SemiSupervisedEstimator]]
     _widths_tried: ClassVar[tuple[float, ...]] = (1.0, 4.0)  # by gammas=None, times 'scale'
+    _usual_factor: ClassVar[float] = 1.0  # of them, which the usual setting has
     gammas: Any
     graphs: Any
     best_params_: dict[str, Any]
@@ -243,12 +244,12 @@ class PathEstimator(Updatable):
     def _with_usual(
         self, widths: Sequence[KernelWidth], problem: Problem
     ) -> tuple[KernelWidth, ...]:
-        """The widths, with the one told that is nearest to the plain estimator's."""
+        """The widths, with the one told that is nearest to the usual one."""
         place = 0
         if widths[0].params:
             kernel = self._estimator(gamma="scale")._make_kernel(problem)
             gammas = [each.params["gamma"] for each in widths]
-            place = gammas.index(nearest(gammas, kernel.gamma))
+            place = gammas.index(nearest(gammas, self._usual_factor * kernel.gamma))
         return tuple(each._replace(usual=k == place) for k, each in enumerate(widths))
 
     def _usual_width(self, prepared: Prepared) -> KernelWidth:
