@@ -68,6 +68,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "refits": Benchmark(
         "benchmarks.refits.command", "Time of fits, and of what fits the same points again"
     ),
+    "regression": Benchmark(
+        "benchmarks.regression.command", "Numbers to predict with few targets: errors and seconds"
+    ),
     "s3vm": Benchmark(
         "benchmarks.s3vm.command", "Continuation and QN-S3VM papers: their tables and figures"
     ),

@@ -205,6 +205,15 @@ class are on [the page before](peers.md).""",
             "pairs of words, weighted by `TfidfVectorizer`. `pcmac` and `ssl_text` are two "
             "classes each, as they are published.",
         ),
+        Section(
+            "Numbers to predict",
+            ("regression",),
+            "Rows with a target are drawn at random. Methods of scikit-learn are fitted to them "
+            "alone, those of lapwing to all rows. `diabetes` comes with scikit-learn, the others "
+            "are made up by it: `friedman1` to `friedman3` with noise of deviation 1, 50 and 0.05, "
+            "and points of a rolled sheet with noise of deviation 0.05, whose target is how far "
+            "along the roll they are. Columns and targets are standardised.",
+        ),
         Section("Labels in equal numbers, classes of 80:20", ("s3vm-shares",)),
         Section("Rows to label next", ("labelling",)),
         Section(

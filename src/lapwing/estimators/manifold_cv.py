@@ -392,7 +392,8 @@ class LapRLSRegressorCV(SemiSupervisedRegressor, ManifoldPath):
 
     Notes
     -----
-    With one target nothing can be held out; then the preferred setting is taken, with a warning. Sample weights count in the errors too.
+    With one target nothing can be held out; then the preferred setting is taken, with a warning.
+    Sample weights count in the errors too.
 
     Time is O(n^3) a ratio, width and graph, half of a plain fit's; memory four n x n matrices in
     double precision.

@@ -1,0 +1,168 @@
+"""The benchmark of numbers to predict: sets, methods on known targets alone, and tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.regression import command
+from benchmarks.regression.command import Answer, drawn, measured, ratios, table_of
+from benchmarks.regression.contenders import CONTENDERS, Contender
+from benchmarks.regression.sources import SOURCES, Array
+
+Set = tuple[Array, Array]
+
+
+class Mean:
+    """The mean of the targets that it is given; it keeps what it saw."""
+
+    def fit(self, X: Array, y: Array) -> Mean:
+        self.X, self.y = X, y
+        return self
+
+    def predict(self, X: Array) -> Array:
+        return np.full(len(X), np.nanmean(self.y))
+
+
+class Broken:
+    def fit(self, X: Array, y: Array) -> Broken:
+        raise ValueError("no such graph")
+
+
+@pytest.fixture
+def curve() -> Set:
+    """Points of a curve, and how far along it they are."""
+    place = np.linspace(-1, 1, 120)
+    return np.column_stack([place, place**2]), 50 + 20 * place
+
+
+# Sets
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_sets_are_standardised_and_always_the_same(name: str) -> None:
+    X, y = SOURCES[name](100)
+    assert len(X) == len(y) == 100
+    np.testing.assert_allclose([*X.mean(axis=0), y.mean()], 0, atol=1e-12)
+    np.testing.assert_allclose([*X.std(axis=0), y.std()], 1)
+    again = SOURCES[name](100)
+    assert (again[0] == X).all()
+    assert (y == again[1]).all()
+
+
+def test_a_set_may_have_fewer_rows() -> None:
+    assert len(SOURCES["diabetes"](600)[1]) == 442
+
+
+# Methods
+
+
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_every_method_answers(name: str, curve: Set) -> None:
+    X, truth = curve
+    y = drawn(truth, 20, np.random.default_rng(0))
+    error, seconds, failed = measured(CONTENDERS[name], X, y, truth)
+    assert failed == ""
+    assert error is not None
+    assert error < 0.2 * truth.std()
+    assert seconds > 0
+
+
+@pytest.mark.parametrize(("alone", "n_rows"), [(True, 20), (False, 120)])
+def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) -> None:
+    X, truth = curve
+    y = drawn(truth, 20, np.random.default_rng(0))
+    model = Mean()
+    numbers = Contender(lambda: model, alone).answer(X, y)
+    assert len(model.X) == len(model.y) == n_rows
+    assert np.isnan(model.y).sum() == n_rows - 20
+    np.testing.assert_allclose([np.nanmean(model.y), np.nanstd(model.y)], [0, 1], atol=1e-12)
+    np.testing.assert_allclose(numbers, np.nanmean(y))
+
+
+def test_errors_are_of_rows_without_a_target() -> None:
+    truth = np.array([0.0, 2.0, 4.0, -2.0])
+    y = np.array([0.0, 2.0, np.nan, np.nan])
+    error, _, failed = measured(Contender(Mean), np.zeros((4, 1)), y, truth)
+    assert failed == ""
+    assert error == pytest.approx(3.0)
+
+
+def test_targets_are_drawn_at_random_and_each_once(curve: Set) -> None:
+    truth = curve[1]
+    y = drawn(truth, 30, np.random.default_rng(0))
+    known = ~np.isnan(y)
+    assert known.sum() == 30
+    assert (y[known] == truth[known]).all()
+    assert (known != ~np.isnan(drawn(truth, 30, np.random.default_rng(1)))).any()
+
+
+def test_failures_are_told_and_a_stopped_run_goes_on(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    curve: Set,
+) -> None:
+    two = {"mean": Contender(Mean, alone=True), "broken": Contender(Broken)}
+    monkeypatch.setattr(command, "CONTENDERS", two)
+    monkeypatch.setattr(command, "SOURCES", {"curve": lambda most: curve})
+    options = ["regression", "--draws", "2", "--output", str(tmp_path)]
+    assert main(options) == 0
+    kept = json.loads((tmp_path / "regression.json").read_text(encoding="utf-8"))
+    assert [(a["targets"], a["draw"]) for a in kept["answers"] if a["method"] == "mean"] == [
+        (count, draw) for count in (20, 40, 80) for draw in (0, 1)
+    ]
+    told = {(a["error"], a["failed"]) for a in kept["answers"] if a["method"] == "broken"}
+    assert told == {(None, "ValueError: no such graph")}
+    assert "- broken: ValueError: no such graph." in capsys.readouterr().out
+    monkeypatch.setattr(command, "measured", None)  # nothing is measured again
+    assert main([*options, "--resume"]) == 0
+
+
+# Tables
+
+
+@pytest.fixture
+def two_methods() -> list[Answer]:
+    """One method on known targets alone and one on all rows, of which one draw failed."""
+    alone = Answer("s", "RidgeCV", 20, 0, 1.0, 0.5)
+    seeing = replace(alone, method="LapSVR()", error=0.5)
+    lost = replace(seeing, targets=40, draw=1, error=None, failed="ValueError: no")
+    return [
+        *(alone, replace(alone, draw=1, error=2.0), replace(alone, targets=40)),
+        *(replace(alone, targets=40, draw=1), seeing, replace(seeing, draw=1)),
+        *(replace(seeing, targets=40), lost),
+    ]
+
+
+def test_errors_are_means_over_draws(two_methods: list[Answer]) -> None:
+    table = table_of("s", two_methods)
+    assert table.header == ["method", "20 targets", "40 targets", "s"]
+    assert table.rows == [
+        ["RidgeCV", "1.500 (0.707)", "1.000 (0.000)", "0.50"],
+        ["LapSVR()", "0.500 (0.000)", "0.500 (0.000), 1 without", "0.50"],
+    ]
+    assert "over 2 draws" in table.notes[0]
+    assert table.notes[1:] == ["- LapSVR(): ValueError: no."]
+
+
+def test_ratios_are_to_the_best_that_sees_known_targets_alone(two_methods: list[Answer]) -> None:
+    worse = [
+        replace(a, method="SVR(C=10)", error=3.0) for a in two_methods if a.method == "RidgeCV"
+    ]
+    table = ratios([*two_methods, *worse])
+    assert list(table.header)[2:] == ["best on known targets alone", "LapSVR()"]
+    assert table.rows == [
+        ["s", "20", "RidgeCV 1.500", "0.33"],
+        ["s", "40", "RidgeCV 1.000", "-"],
+    ]
+
+
+def test_without_methods_on_known_targets_there_is_no_ratio(two_methods: list[Answer]) -> None:
+    table = ratios([a for a in two_methods if a.method == "LapSVR()"])
+    assert [row[2:] for row in table.rows] == [["-", "-"], ["-", "-"]]
