@@ -166,7 +166,9 @@ def test_parameters_reach_the_columns(frame: Any) -> None:
         ({"scale": "x"}, "scale='x' is none of 'auto', 'standard', 'none'"),
         ({"impute": "x"}, "impute='x' is none of 'auto'"),
         ({"impute": "none"}, "missing values in 'price'.*impute='median', or leave.* drop="),
-        ({"weights": {"price": 2}}, "weight=: 'price' is no column of free text; free text here"),
+        ({"weights": {"price": 2}}, "weights: 'price' is no column of free text; free text here"),
+        ({"weights": {"note": -1}}, "weights: 'note' has -1. Give a number from 0 to 1e6"),
+        ({"weights": {"note": "2"}}, "weights: 'note' has '2'. Give a number"),
         ({"text": ["id"]}, r"no word of the column 'id' is in two rows.*drop=\['id'\]"),
         ({"keep": ["id"]}, r"'id' cannot be used: names the rows.*drop=\['id'\]"),
         ({"decimal": "x"}, "decimal='x' is none of"),
@@ -190,6 +192,39 @@ def test_what_is_no_table_is_refused(frame: Any) -> None:
         TableEncoder().fit(double)
     lists = pd.DataFrame({"a": [[1], [2]] * 10, "b": np.arange(20) % 7 / 3})
     assert TableEncoder().fit(lists).notes_["a"] == "holds list"
+
+
+def test_what_looks_odd_is_read_right(tmp_path: Path) -> None:
+    # All texts have all words, and nothing is 0.
+    same = pd.DataFrame({"t": [f"please call me back order number {k}" for k in range(20)]})
+    points = TableEncoder().fit_transform(same)
+    assert sp.issparse(points)
+    np.testing.assert_allclose(dense(TableEncoder().fit(same).transform(same)), dense(points))
+    # Midnight, which has no time when it is written, is no other zone than one o'clock.
+    zone = pd.to_datetime(["2020-06-01 00:00", "2020-06-01 01:00", "2020-05-31 23:00"] * 4)
+    frame = pd.DataFrame({"z": zone.tz_localize("Europe/Berlin")})
+    days = TableEncoder(scale="none").fit_transform(frame)[:3, 0]
+    np.testing.assert_allclose(24 * (days - days[0]), [0, 1, -1], atol=1e-6)
+    # Rows to come may miss what these do not.
+    full = pd.DataFrame({"a": np.arange(20) % 7 / 3, "c": ["r", "b"] * 10})
+    gap = TableEncoder().fit(full).transform(pd.DataFrame({"a": [None], "c": ["r"]}))
+    assert gap[0, 0] == pytest.approx(np.median(full["a"]))
+    assert TableEncoder().fit(full.assign(z=[np.arange(2)] * 20)).notes_["z"] == "holds ndarray"
+    both = pd.DataFrame({"k": [f"1.{k * 7 + 100:03d}" for k in range(60)]})
+    assert TableEncoder().fit(both).notes_["k"].endswith("could be read the other way: decimal= ,")
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    encoder = TableEncoder().fit(np.random.default_rng(0).normal(size=(20, 3)))
+    with pytest.raises(ValueError, match="X has 5 columns, and TableEncoder was fitted to 3"):
+        encoder.transform(np.ones((1, 5)))
+    with pytest.raises(ValueError, match="rows of different lengths"):
+        TableEncoder().fit([[1], [1, 2]])
+    with pytest.raises(ValueError, match="a sparse matrix, of numbers alone"):
+        TableEncoder().fit(sp.csr_array(np.eye(3)))
+    two = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
+    with pytest.raises(ValueError, match=r"no column to learn from.*The columns of drop are not"):
+        TableEncoder(drop=["a", "c"]).fit(two)
 
 
 def test_new_rows_are_checked(frame: Any) -> None:

@@ -183,11 +183,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
             raw = read_columns(RawColumns(n, used), Selection(options), "X")
             _refuse(raw, missing=self.impute != "none", new=False)
-            found = preprocess(_features(raw, X), self.scale, self.impute, self.weights or {})
+            # Rows to come may miss numbers where these do not.
+            impute = "median" if self.impute == "auto" else self.impute
+            found = preprocess(_features(raw, X), self.scale, impute, self.weights or {})
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
         self.columns_ = [describe_reading(reading) for reading in raw.readings]
-        self.notes_ = {note.column: note.words for note in raw.notes}
+        self.notes_ = {note.column: _in_python(note.words) for note in raw.notes}
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
         self._impute = found.impute
@@ -220,6 +222,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         cells = cells_of_frame(X)
+        if not hasattr(X, "columns") and len(cells) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(cells)} columns, and TableEncoder was fitted to {self.n_features_in_}."
+            )
         readings = [reading_from(one) for one in self.columns_]
         missing = [one.column for one in readings if one.column not in cells]
         if missing:
@@ -300,7 +306,11 @@ def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:
 
 def _in_python(message: str) -> str:
     """Name parameters where a message names options of the command line."""
-    name = r"('[^']*'|(?!and )\S+?)(?=[.,;]?(?:\s|$))"
+    message = message.replace("--keep and --features", "keep and text")
+    message = message.replace("--id, --image, --map and --drop", "drop").replace(
+        "--weight", "weights"
+    )
+    name = r"('[^']*'|\S+?)(?=[.,;]?(?:\s|$))"
     message = re.sub(rf"--(drop|keep|text) {name}", _as_list, message)
     message = re.sub(r"--impute (\w+)", r"impute='\1'", message)
     message = re.sub(r"--(\w+) (?=')", r"\1=", message)

@@ -402,6 +402,8 @@ class FilledRequest(LabeledRequest):
         found = {}
         for given in self.weight:
             name, _, value = given.rpartition("=")
+            if name in found:
+                raise ValueError(f"--weight {given}: {name} has a weight already. Give one.")
             try:
                 found[name] = float(value)
             except ValueError:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._tables.cells import Cells, as_text, cells_of_values
 from lapwing._tables.parquet import cells_of_series
@@ -44,7 +45,12 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
         if twice is not None:
             raise ValueError(f"X has two columns with the name {twice!r}. Rename one.")
         return {name: _cells_of_pandas(X.iloc[:, j]) for j, name in enumerate(names)}
-    array = np.asarray(X)
+    if is_sparse(X):
+        raise ValueError("X is a sparse matrix, of numbers alone: it needs no TableEncoder.")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError("X holds rows of different lengths. Give all the same.") from None
     if array.ndim != 2:
         raise ValueError(
             f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}, and a table has 2. One column "
@@ -71,6 +77,8 @@ def frame_of(X: Any) -> Callable[[dict[str, NDArray[Any]]], Any]:
 
 
 def _cells_of_pandas(series: Any) -> Cells:
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
     kind = str(series.dtype)
     if series.dtype.kind in "iuf" and not kind.startswith("Sparse"):
         narrow = kind.lower() == "float32"
@@ -83,13 +91,13 @@ def _cells_of_array(column: NDArray[Any]) -> Cells:
     if column.dtype.kind in "iuf":
         numbers = column.astype(np.float32 if column.dtype == np.float32 else np.float64)
         return Cells(numbers, np.empty(0, np.int64), as_text([]), typed=True)
-    values = [None if value != value else value for value in column.astype(object).tolist()]
-    other = next((v for v in values if v is not None and not isinstance(v, _USABLE)), None)
+    given = column.astype(object).tolist()
+    other = next((v for v in given if v is not None and not isinstance(v, _USABLE)), None)
     if other is not None:
-        nothing = np.full(len(values), np.nan)
+        nothing = np.full(len(given), np.nan)
         name = type(other).__name__
         return Cells(nothing, np.empty(0, np.int64), as_text([]), name, usable=False)
-    return cells_of_values([_plain(value) for value in values])
+    return cells_of_values([None if value != value else _plain(value) for value in given])
 
 
 def _plain(value: Any) -> Any:

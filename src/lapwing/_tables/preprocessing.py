@@ -6,11 +6,13 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -38,6 +40,7 @@ _SPREAD_RATIO, _FEW_COLUMNS = 10.0, 30
 MAX_WORDS = 50_000
 # Up to so many rows or columns a dense block is small. Weights need no more than two digits.
 _SMALL_BLOCK, _FIRST_DIGITS = 100, 1e-3
+_LARGEST_WEIGHT = 1e6
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -282,6 +285,10 @@ def _check_weights(weights: Mapping[str, float], words: Sequence[str]) -> None:
     if other:
         which = f"; free text here: {quoted(words)}" if words else ""
         raise ValueError(f"--weight: {quoted(other)} is no column of free text{which}.")
+    for name, weight in weights.items():
+        # Beyond, its square is no number.
+        if not isinstance(weight, Real) or not 0 <= weight <= _LARGEST_WEIGHT:
+            raise ValueError(f"--weight: {name!r} has {weight!r}. Give a number from 0 to 1e6.")
 
 
 def _vectorizer(*, letters: bool) -> TfidfVectorizer:
@@ -313,7 +320,8 @@ def _fit_columns(
         raise
     if not words:
         return points
-    points = points.tocsc()
+    columns.sparse_output_ = True  # else texts of which all have all words are dense
+    points = csc_matrix(points)
     places = {name: at for name, at in columns.output_indices_.items() if at.stop > at.start}
     scale = np.ones(points.shape[1])
     for name, place in places.items():

@@ -191,7 +191,6 @@ class LapERLSRegressor(Updatable, SemiSupervisedRegressor, _SquaredEstimator):
     Attributes
     ----------
     {embedded_transduced_values_}
-    {left_out_residuals_}
     {virtual_labels_}
     {embedded_alpha_}
     {coef_}
