@@ -13,18 +13,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing._host.warn import warn
 from lapwing._tables.assembly import apply_readings, read_columns
-from lapwing._tables.checks import feature_obstacles, kinds_of
+from lapwing._tables.checks import feature_obstacles, warn_of_bad_cells
 from lapwing._tables.columns import RawColumns, RawTable, Selection, nearest
 from lapwing._tables.encoders import describe_reading, reading_from
-from lapwing._tables.frames import cells_of_frame, frame_of
-from lapwing._tables.input_errors import tell_all, text_in_the_way
+from lapwing._tables.frames import cells_of_frame
+from lapwing._tables.input_errors import tell_all
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.preprocessing import IMPUTES, SCALES, Features, Preprocessed, preprocess
-from lapwing._tables.tables import columns_by_name
+from lapwing._tables.preprocessing import IMPUTES, SCALES, Preprocessed, preprocess
+from lapwing._tables.tables import features_of, points_of
 from lapwing._words import quoted
-from lapwing.exceptions import LapwingWarning
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -185,7 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             _refuse(raw, missing=self.impute != "none", new=False)
             # Rows to come may miss numbers where these do not.
             impute = "median" if self.impute == "auto" else self.impute
-            found = preprocess(_features(raw, X), self.scale, impute, self.weights or {})
+            found = preprocess(features_of(raw, X), self.scale, impute, self.weights or {})
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
         self.columns_ = [describe_reading(reading) for reading in raw.readings]
@@ -239,10 +237,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             _refuse(raw, missing=self._impute != "none", new=True)
         except ValueError as error:
             raise ValueError(_in_python(str(error))) from None
-        for name, bad in raw.bad.items():
-            said = text_in_the_way(name, bad, "X").partition(". Correct")[0]
-            warn(f"{said}; counted as missing.", LapwingWarning)
-        points = _features(raw, X).X
+        warn_of_bad_cells(raw, "X")
+        points = points_of(raw, X)
         return points if self.steps_ is None else self.steps_.transform(points)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -290,11 +286,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 close = " or ".join(map(repr, nearest(str(lost[0]), names)))
                 hint = f" Did you mean {close}?" if close else f" It has {quoted(names)}."
                 raise ValueError(f"{parameter}={[*given]}: X has no column {lost[0]!r}.{hint}")
-
-
-def _features(raw: RawTable, X: Any) -> Features:
-    points = raw.X if not raw.texts else frame_of(X)(columns_by_name(raw))
-    return Features(points, raw.feature_names, kinds_of(raw), raw.readings)
 
 
 def _refuse(raw: RawTable, *, missing: bool, new: bool) -> None:

@@ -34,6 +34,7 @@ from lapwing._app.methods import COMMAND_METHODS, find_method
 from lapwing._app.requests import DEFAULT_METHOD, FitRequest
 from lapwing._app.settings import make_estimator, parse_settings, setting_names
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
+from lapwing._tables.preprocessing import Features
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm_choice import seconds_of_pairs
 from lapwing.exceptions import LapwingWarning
@@ -771,13 +772,9 @@ def test_a_fit_is_forecast_for_all_its_classes(
     n_classes: int, columns: int, regression: bool
 ) -> None:
     y = np.arange(30) % (n_classes + 1)
+    X = np.ones((30, 4))
     table = SimpleNamespace(
-        X=np.ones((30, 4)),
-        y=y,
-        labeled=y < n_classes,
-        numeric=regression,
-        feature_names=(),
-        kinds=(),
+        X=X, y=y, labeled=y < n_classes, numeric=regression, features=Features(X, tuple("abcd"))
     )
     sizes: list[FitSize] = []
 

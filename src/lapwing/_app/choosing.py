@@ -242,8 +242,7 @@ def size_of(table: Table, points: Any = None) -> FitSize:
 
 def _words_a_row(table: Table) -> float:
     """Mean number of words and pairs of words of a row, by the first rows; 0 without free text."""
-    kinds = zip(table.feature_names, table.kinds, strict=False)
-    columns = [table.X[name][:_WORDS_COUNTED] for name, kind in kinds if kind == TEXT]
+    columns = [table.X[name][:_WORDS_COUNTED] for name in table.features.named(TEXT)]
     return float(sum(2 * np.mean([len(text.split()) for text in texts]) for texts in columns))
 
 

@@ -37,7 +37,7 @@ from lapwing._report.page import collect
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import code_labels
-from lapwing._tables.columns import Keys
+from lapwing._tables.columns import Keys, split_names
 from lapwing._tables.encoders import TEXT
 from lapwing._tables.predictions import write_predictions
 from lapwing._tables.preprocessing import preprocess
@@ -349,14 +349,8 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
 
 def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
     """What the page shows to be read: the columns that were named, or all free text."""
-    kinds = dict(zip(table.feature_names, table.kinds, strict=False))
-    known = {*kinds, *table.shown}
-    names = [
-        name.strip()
-        for given in request.text
-        for name in ([given] if given in known else given.split(","))
-    ]
-    names = names or [name for name, kind in kinds.items() if kind == TEXT]
+    named = split_names(request.text, [*table.feature_names, *table.shown])
+    names = named or table.features.named(TEXT)
     columns = [table.shown[name] if name in table.shown else table.X[name] for name in names]
     if len(columns) < 2:
         return (as_text(list(columns[0])) if columns else None), tuple(names)

@@ -141,7 +141,13 @@ class Material:
         """Words of some rows that speak for their predicted classes; none before the first fit."""
         if self.words is None or codes is None or not is_sparse(self.points):
             return [[] for _ in rows]
-        return tell_rows(self.points, self.words, codes, rows)
+        return tell_rows(self._counts, self.words, codes, rows)
+
+    @cached_property
+    def _counts(self) -> Any:
+        """The words of the points, which each row that is shown asks for."""
+        assert self.words is not None
+        return self.points[:, self.words.columns]
 
     def image(self, row: int) -> tuple[str, bytes]:
         """The type and the bytes of the picture of a row.

@@ -124,17 +124,18 @@ def tell_classes(
 
 
 def tell_rows(
-    X: Any, words: Words, codes: NDArray[np.intp], rows: Sequence[int]
+    counts: Any, words: Words, codes: NDArray[np.intp], rows: Sequence[int]
 ) -> list[list[str]]:
     """Find the words of some rows that speak most for the class that each has.
 
     Parameters
     ----------
-    X, words, codes
+    counts : CSR of shape (n, n_words)
+        The columns of the points that are words.
+    words, codes
         As in `tell_classes`.
     rows : sequence of int
     """
-    counts = X[:, words.columns]
     mean = _mean(counts)
     own = {code: _mean(counts[codes == code]) - mean for code in set(codes[list(rows)].tolist())}
     found = []

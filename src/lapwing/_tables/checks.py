@@ -168,6 +168,13 @@ def _cells_in_the_way(
     return [f"{where}: {what} in {names}; the first is in row {first}. {cure}."]
 
 
+def warn_of_bad_cells(raw: RawTable, where: str) -> None:
+    """Warn of cells of new rows that are something else than the column holds."""
+    for name, bad in raw.bad.items():
+        message = text_in_the_way(name, bad, where).partition(". Correct")[0]
+        warn(f"{message}; counted as missing.", LapwingWarning)
+
+
 def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     """Give ids that tell rows apart."""
     if raw.ids is None:

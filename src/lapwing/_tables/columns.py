@@ -368,12 +368,12 @@ class Selection:
         if self.partial:
             return self._resolve_partially(names)
         chosen = self.options
-        drop, wanted = _split(chosen.drop, names), _split(chosen.features, names)
+        drop, wanted = split_names(chosen.drop, names), split_names(chosen.features, names)
         labels = [] if chosen.absent and chosen.label not in names else [chosen.label]
         roles: dict[str, Sequence[str | None]] = {"--label": labels, "--id": [chosen.id]}
-        roles |= {"--drop": drop, "--features": wanted, "--keep": _split(chosen.keep, names)}
+        roles |= {"--drop": drop, "--features": wanted, "--keep": split_names(chosen.keep, names)}
         roles |= {"--truth": [chosen.truth], "--map": chosen.layout}
-        roles |= {"--text": _split(chosen.text, names), "--image": chosen.shown}
+        roles |= {"--text": split_names(chosen.text, names), "--image": chosen.shown}
         lost = [
             _not_found(name, option, names, where)
             for option, all_chosen in roles.items()
@@ -409,11 +409,11 @@ class Selection:
         """Columns that the user wants used whatever they look like."""
         chosen = self.options
         told = (chosen.keep, chosen.features, chosen.text)
-        return frozenset(name for columns in told for name in _split(columns, names))
+        return frozenset(name for columns in told for name in split_names(columns, names))
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
         """Columns that the user says are free text."""
-        return frozenset(_split(self.options.text, names))
+        return frozenset(split_names(self.options.text, names))
 
     def _check_roles(self, drop: Sequence[str], wanted: Sequence[str], where: str) -> None:
         label, truth = self.options.label, self.options.truth
@@ -458,7 +458,7 @@ class Selection:
                 f"(features: {quoted(list(expected))}).{guess} Rename or add the column."
             )
         known = {*expected, *self.optional, *self.others, self.label, self.id}
-        known |= set(_split(self.options.drop, list(place)))
+        known |= set(split_names(self.options.drop, list(place)))
         unknown = [name for name in place if name not in known]
         if unknown and self.same_columns:
             raise ValueError(
@@ -533,7 +533,8 @@ def _look_like_values(names: Sequence[str]) -> bool:
     return 2 * numbers > len(names)
 
 
-def _split(chosen: Sequence[str], names: Sequence[str]) -> list[str]:
+def split_names(chosen: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Take lists with commas apart, where they are no name of a column themselves."""
     found: list[str] = []
     for name in chosen:
         parts = [name] if name in names or "," not in name else name.split(",")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -59,16 +59,16 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
 
 
-def frame_of(X: Any) -> Callable[[dict[str, NDArray[Any]]], Any]:
-    """Return what makes a data frame of columns: of pandas if X is one, else of polars."""
-    if hasattr(X, "iloc"):
+def frame_of(columns: Mapping[str, NDArray[Any]], like: Any) -> Any:
+    """Make a data frame of columns: one of pandas if `like` is, else of polars."""
+    if hasattr(like, "iloc"):
         pd = require("pandas", extra="pandas", purpose="a pandas DataFrame")
         # As objects, which pandas leaves as they are.
-        return lambda columns: pd.DataFrame(
+        return pd.DataFrame(
             {name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()}
         )
     pl = require("polars", extra="cli", purpose="a table with columns of text")
-    return lambda columns: pl.DataFrame(
+    return pl.DataFrame(
         {
             name: pl.Series(column.tolist(), dtype=pl.String) if column.dtype == object else column
             for name, column in columns.items()

@@ -322,16 +322,17 @@ def _fit_columns(
         return points
     columns.sparse_output_ = True  # else texts of which all have all words are dense
     points = csc_matrix(points)
-    places = {name: at for name, at in columns.output_indices_.items() if at.stop > at.start}
+    places = columns.output_indices_
     scale = np.ones(points.shape[1])
-    for name, place in places.items():
-        factor = 1 / (_largest_singular_value(points[:, place]) or 1.0)
-        if name.startswith("text "):
-            factor *= weights.get(words[int(name[5:])], 1.0)
-        scale[place] = factor
+    for name, part, column in columns.transformers_:
+        factor = 1 / (_largest_singular_value(points[:, places[name]]) or 1.0)
+        if isinstance(part, TfidfVectorizer):
+            factor *= weights.get(column, 1.0)
+        scale[places[name]] = factor
     norms = np.sqrt(points.multiply(points).tocsr() @ scale**2)
     scale /= norms[norms > 0].mean() if norms.any() else 1.0
-    columns.set_params(transformer_weights={name: scale[at.start] for name, at in places.items()})
+    parts = [name for name, _, _ in columns.transformers_]
+    columns.set_params(transformer_weights={name: scale[places[name].start] for name in parts})
     return points.multiply(scale[None, :])
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing._tables.answers import fill_in
 from lapwing._tables.assembly import apply_readings, join_arrays, join_columns, read_columns
@@ -24,6 +23,7 @@ from lapwing._tables.checks import (
     kinds_of,
     refuse_free_text,
     refuse_quantities,
+    warn_of_bad_cells,
     warn_of_counts,
     warn_of_markers,
     warn_of_numbers,
@@ -57,7 +57,8 @@ from lapwing._tables.encoders import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.input_errors import InputErrors, text_in_the_way
+from lapwing._tables.frames import frame_of
+from lapwing._tables.input_errors import InputErrors
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.parts import SVMLIGHT, as_columns, name_of, read_alike, read_parts
@@ -466,9 +467,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     with found.gather():
         ids = check_ids(raw, where, options.id or fitted.usual_id)
     found.raise_all()
-    for name, bad in raw.bad.items():
-        message = text_in_the_way(name, bad, where).partition(". Correct")[0]
-        warn(f"{message}; counted as missing.", LapwingWarning)
+    warn_of_bad_cells(raw, where)
     n = raw.X.shape[0]
     return Table(
         points_of(raw),
@@ -561,27 +560,23 @@ def label_rows(raw: RawTable, options: ReadOptions, ids: NDArray[Any] | None = N
     )
 
 
-def features_of(raw: RawTable) -> Features:
-    """Give the features, unchecked."""
-    return Features(points_of(raw), raw.feature_names, kinds_of(raw), raw.readings)
+def features_of(raw: RawTable, like: Any = None) -> Features:
+    """Give the features, unchecked; `like` is as in `points_of`."""
+    return Features(points_of(raw, like), raw.feature_names, kinds_of(raw), raw.readings)
 
 
-def points_of(raw: RawTable) -> Any:
-    """Give the features as a pipeline takes them: a data frame if some are text."""
+def points_of(raw: RawTable, like: Any = None) -> Any:
+    """Give the features as a pipeline takes them: a data frame if some are text.
+
+    It is one of pandas if `like` is, and else of polars.
+    """
     if not raw.texts:
         return raw.X
-    pl = require("polars", extra="cli", purpose="a table with columns of text")
-    columns = columns_by_name(raw)
-    texts = {name: pl.Series(columns[name].tolist(), dtype=pl.String) for name in raw.texts}
-    return pl.DataFrame({**columns, **texts})
-
-
-def columns_by_name(raw: RawTable) -> dict[str, NDArray[Any]]:
-    """Give the features one by one, in their order."""
     numeric = iter(raw.X.T)
-    return {
+    columns = {
         name: raw.texts[name] if name in raw.texts else next(numeric) for name in raw.feature_names
     }
+    return frame_of(columns, like)
 
 
 def _as_paths(path: Paths) -> list[Path]:

@@ -103,13 +103,13 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervisedEstimator):
         check_is_fitted(self)
         if not 0 < coverage < 1:
             raise ValueError(f"coverage={coverage} must be between 0 and 1.")
-        residuals = getattr(self, "left_out_residuals_", np.empty(0))
-        residuals = np.sort(np.abs(residuals[np.isfinite(residuals)]))
         if not hasattr(self, "left_out_residuals_"):
             raise ValueError(
                 f"{type(self).__name__} has no left-out values in closed form, which intervals "
                 "take. Use LapRLSRegressor or LapRLSRegressorCV."
             )
+        known = self.left_out_residuals_
+        residuals = np.sort(np.abs(known[np.isfinite(known)]))
         place = int(np.ceil((len(residuals) + 1) * coverage - _ROUNDING))
         if place > len(residuals):
             least = int(np.ceil(coverage / (1 - coverage) - _ROUNDING))
