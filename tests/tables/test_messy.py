@@ -193,7 +193,9 @@ def test_another_notation_in_new_rows_is_not_taken_for_the_old_one(
 
 def test_a_spreadsheet_s_share_is_no_percent(tmp_path: Path, plain: Table) -> None:
     path = written(tmp_path, "book.xlsx")
-    with pytest.raises(ValueError, match=r"'Rabatt' holds text in 113 rows.*row 1: '0\.0"):
+    with pytest.raises(
+        ValueError, match=r"'Rabatt' holds text in 113 .* row 4 of the sheet: '0\.0"
+    ):
         read_points(path, fitted(plain, impute="none"))
 
 

@@ -75,3 +75,39 @@ def test_numbers_to_predict_and_known_answers_are_certain_too(tmp_path: Path) ->
     np.testing.assert_array_equal(table.y[:12], y[:12])
     np.testing.assert_array_equal(table.truth, truth)
     np.testing.assert_array_equal(table.layout, np.column_stack([truth, truth]))
+
+
+def _with(rows: list[list[Any]], i: int, j: int, value: Any) -> list[list[Any]]:
+    return [[value if (k, c) == (i, j) else v for c, v in enumerate(r)] for k, r in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ((16, 1, "oops"), {"missing": False}, r"the first is row 20 of the sheet: 'oops'"),
+        ((16, 1, None), {"missing": False}, r"the first is in row 20 of the sheet"),
+        ((9, 2, "many"), {"regression": True}, r"row 13 of the sheet holds 'many'"),
+        ((9, 0, None), {"id": "id"}, r"first in row 13 of the sheet"),
+        ((9, 0, 3), {"id": "id"}, r"in 2 rows, first in row 7 of the sheet"),
+    ],
+)
+def test_errors_name_the_row_that_the_spreadsheet_shows(
+    tmp_path: Path, change: tuple[int, int, Any], options: dict[str, Any], message: str
+) -> None:
+    rows = [[i, x, i % 5 if i < 12 else None] for i, x in enumerate(NUMBERS)]
+    title = [["Measured by X"], []]
+    path = write(tmp_path / "t.xlsx", *title, ["id", "size", "y"], *_with(rows, *change))
+    with pytest.raises(ValueError, match=message):
+        read(path, **options)
+
+
+def test_a_missing_column_names_the_other_sheets(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        _fill(book.add_worksheet("Legend"), [["name", "meaning"], ["a", "b"]])
+        _fill(book.add_worksheet("Data"), [["x", "y"], *zip(NUMBERS, LABELS, strict=True)])
+    with pytest.raises(ValueError, match=r"has no column 'y' .*The sheet 'Legend' was read; "):
+        read(path)
+    assert read(path, sheet="Data").feature_names == ("x",)
+    with pytest.raises(ValueError, match=r"has no column 'z' \(--label\)\. It has 'x', 'y'\.$"):
+        read(path, sheet="Data", label="z")

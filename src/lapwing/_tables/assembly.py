@@ -28,7 +28,7 @@ from lapwing._tables.inference import (
     judge_strictly,
     missing_words,
 )
-from lapwing._tables.input_errors import text_in_the_way
+from lapwing._tables.input_errors import name_row, text_in_the_way
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.words import USUAL_MISSING_WORDS, shorten
 from lapwing._words import listed, quoted
@@ -143,7 +143,7 @@ def read_columns(columns: RawColumns, selection: Selection, where: str) -> RawTa
         ]
         unusable = [verdict for verdict in verdicts if isinstance(verdict, Unusable)]
         readings = [verdict for verdict in verdicts if not isinstance(verdict, Unusable)]
-        input_errors = _strict_errors(unusable, where)
+        input_errors = _strict_errors(unusable, where, columns.places)
         return _assemble(columns, readings, [], input_errors, where, strict=True)
     habits, words = habits_of(columns, options), missing_words(strict=False)
     verdicts = [
@@ -261,7 +261,7 @@ def _assemble(
         done.append(_Read(reading, cells, features, bad))
     texts = {one.reading.column: one.features[0] for one in done if one.reading.feature != NUMERIC}
     numeric = [f for one in done for f in one.features if one.reading.column not in texts]
-    notes = [_note(one) for one in done]
+    notes = [_note(one, columns.places) for one in done]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
     names = tuple(name for one in done for name in one.reading.names)
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -305,7 +305,7 @@ def _matrix(columns: Sequence[NDArray[Any]], raw: RawColumns) -> NDArray[Any]:
     return X
 
 
-def _note(one: _Read) -> ColumnNote:
+def _note(one: _Read, places: NDArray[np.int64] | None) -> ColumnNote:
     reading = one.reading
     if isinstance(reading, NumberReading) and not one.cells.texts.size:
         reading = NumberReading(reading.column)  # no text, and so no decimal mark
@@ -316,19 +316,21 @@ def _note(one: _Read) -> ColumnNote:
     if one.bad is not None:
         what = "cell is" if one.bad.count == 1 else "cells are"
         words.append(
-            f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in row "
-            f"{one.bad.row}) and counted as missing"
+            f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in "
+            f"{name_row(one.bad.row, places)}) and counted as missing"
         )
     plain = len(words) == 1 and reading == NumberReading(reading.column)
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
 
 
-def _strict_errors(unusable: Sequence[Unusable], where: str) -> list[str]:
+def _strict_errors(
+    unusable: Sequence[Unusable], where: str, places: NDArray[np.int64] | None
+) -> list[str]:
     input_errors = []
     for one in unusable:
         name = one.column
         if one.bad is not None:
-            input_errors.append(text_in_the_way(name, one.bad, where))
+            input_errors.append(text_in_the_way(name, one.bad, where, places))
         elif not one.n_values:
             input_errors.append(
                 f"{where}: column {name!r} {one.reason}. Write it as numbers, or leave it out with "

@@ -17,7 +17,7 @@ from lapwing._tables.coding import folded
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import CATEGORICAL, NUMERIC, DateReading, NumberReading
 from lapwing._tables.inference import MIN_WORDS, count_words
-from lapwing._tables.input_errors import text_in_the_way
+from lapwing._tables.input_errors import name_row, text_in_the_way
 from lapwing._tables.words import shorten
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
@@ -104,7 +104,7 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
     for name, column in raw.texts.items():
         gone = np.array([v is None for v in column])
         if gone.any():
-            holes[name] = (int(gone.sum()), int(np.argmax(gone)) + 1)
+            holes[name] = (int(gone.sum()), int(np.argmax(gone)))
     empty = [name for name, (count, _) in holes.items() if count == n]
     if missing and empty and not new:
         found.append(
@@ -114,16 +114,18 @@ def feature_obstacles(raw: RawTable, where: str, *, missing: bool, new: bool) ->
     # A model wants its columns: what is wrong in new rows can only be mended in the file.
     drop = "" if new else ", or leave the columns out with --drop"
     if not missing:
-        found += [text_in_the_way(name, bad, where, new=new) for name, bad in raw.bad.items()]
+        found += [
+            text_in_the_way(name, bad, where, raw.places, new=new) for name, bad in raw.bad.items()
+        ]
         holes = {name: hole for name, hole in holes.items() if name not in raw.bad}
         again = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
         cure = again if new else f"Either fill them in with --impute median{drop}"
-        found += _cells_in_the_way(holes, "missing values", cure, where)
+        found += _cells_in_the_way(holes, raw, "missing values", cure, where)
     infinite = bad_cells(raw.X, np.isinf, names)
     cure = "Correct them" if new else f"Either correct them{drop}"
-    found += _cells_in_the_way(infinite, "infinite values", cure, where)
+    found += _cells_in_the_way(infinite, raw, "infinite values", cure, where)
     return found
 
 
@@ -141,37 +143,37 @@ def _no_feature(raw: RawTable, where: str) -> str:
 
 
 def bad_cells(X: Any, bad: Callable[..., Any], names: list[str]) -> dict[str, tuple[int, int]]:
-    """For each column with such cells: how many, and the first of their rows, counted from 1."""
+    """For each column with such cells: how many, and the first of their rows, counted from 0."""
     if is_sparse(X):
         rows, columns = X.nonzero()
         wrong = bad(X.data[X.data != 0])
         found: dict[str, tuple[int, int]] = {}
         for i, j in zip(rows[wrong], columns[wrong], strict=True):
-            count, first = found.get(names[j], (0, int(i) + 1))
-            found[names[j]] = (count + 1, min(first, int(i) + 1))
+            count, first = found.get(names[j], (0, int(i)))
+            found[names[j]] = (count + 1, min(first, int(i)))
         return found
     found = {}
     for j, name in enumerate(names):  # a column at a time: a mask of all cells is not free
         wrong = bad(X[:, j])
         if wrong.any():
-            found[name] = (int(np.count_nonzero(wrong)), int(np.argmax(wrong)) + 1)
+            found[name] = (int(np.count_nonzero(wrong)), int(np.argmax(wrong)))
     return found
 
 
 def _cells_in_the_way(
-    cells: Mapping[str, tuple[int, int]], what: str, cure: str, where: str
+    cells: Mapping[str, tuple[int, int]], raw: RawTable, what: str, cure: str, where: str
 ) -> list[str]:
     if not cells:
         return []
     names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
     first = next(iter(cells.values()))[1]
-    return [f"{where}: {what} in {names}; the first is in row {first}. {cure}."]
+    return [f"{where}: {what} in {names}; the first is in {name_row(first, raw.places)}. {cure}."]
 
 
 def warn_of_bad_cells(raw: RawTable, where: str) -> None:
     """Warn of cells of new rows that are something else than the column holds."""
     for name, bad in raw.bad.items():
-        message = text_in_the_way(name, bad, where).partition(". Correct")[0]
+        message = text_in_the_way(name, bad, where, raw.places).partition(". Correct")[0]
         warn(f"{message}; counted as missing.", LapwingWarning)
 
 
@@ -182,18 +184,18 @@ def check_ids(raw: RawTable, where: str, id_column: str | None) -> NDArray[Any]:
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
     blank = np.array([not str(value).strip() for value in values])
     if blank.any():
-        n, row = int(counts[blank].sum()), int(first[blank].min()) + 1
+        n, row = int(counts[blank].sum()), int(first[blank].min())
         raise ValueError(
-            f"{where}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in row "
-            f"{row}. Fill in an id that no other row has, or leave --id out: rows are then known "
-            "by their numbers."
+            f"{where}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in "
+            f"{name_row(row, raw.places)}. Fill in an id that no other row has, or leave "
+            "--id out: rows are then known by their numbers."
         )
     if values.size < raw.ids.size:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
             f"{where}: id column {id_column!r} does not tell rows apart: {values[repeated]!r} is "
-            f"in {counts[repeated]} rows, first in row {first[repeated] + 1}. Give every row its "
-            "own id."
+            f"in {counts[repeated]} rows, first in {name_row(first[repeated], raw.places)}. Give "
+            "every row its own id."
         )
     return raw.ids
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.cells import gather_evidence, plain_number, read_amount
+from lapwing._tables.input_errors import name_row
 from lapwing._tables.words import NO_LABEL
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
@@ -119,6 +120,7 @@ def code_numbers(
     hint: str,
     decimal: str,
     numbers: NDArray[Any] | None = None,
+    places: NDArray[np.int64] | None = None,
     incomplete: bool = False,
 ) -> CodedLabels:
     """Code numbers to be predicted.
@@ -133,6 +135,8 @@ def code_numbers(
         The table's usual decimal mark.
     numbers : ndarray of shape (n,), default=None
         What the format says is a number; NaN elsewhere.
+    places : ndarray of int of shape (n,), default=None
+        The rows' numbers in a spreadsheet.
     incomplete : bool, default=False
         Whether there may be no label.
 
@@ -145,12 +149,12 @@ def code_numbers(
     y, row = numbers_of(labels, decimal, numbers)
     if row is not None:
         raise ValueError(
-            f"{where}: row {row + 1} holds {labels[row]!r}, which is not a number; the chosen "
-            f"method predicts numbers. {_no_number_cure(labels[row])}"
+            f"{where}: {name_row(row, places)} holds {labels[row]!r}, which is not a number; the "
+            f"chosen method predicts numbers. {_no_number_cure(labels[row])}"
         )
     if np.isinf(y).any():
         first = int(np.argmax(np.isinf(y)))
-        raise ValueError(f"{where}: row {first + 1} holds an infinite value; correct it.")
+        raise ValueError(f"{where}: {name_row(first, places)} holds an infinite value; correct it.")
     return CodedLabels(y, labeled, float("nan"))
 
 
@@ -200,6 +204,7 @@ def code_truth(
     where: str,
     decimal: str,
     numbers: NDArray[Any] | None = None,
+    places: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
     """Code known answers as the labels are, so that they can be compared.
 
@@ -212,7 +217,7 @@ def code_truth(
     if y.dtype.kind == "f":
         known_numbers, wrong = numbers_of(truth, decimal, numbers)
         if wrong is not None:
-            raise ValueError(_not_as_labels(truth, wrong, "numbers", where))
+            raise ValueError(_not_as_labels(truth, wrong, "numbers", where, places))
         return known_numbers
     known = set(coded.y[coded.labeled].tolist())
     for row, text in enumerate(truth.tolist()):
@@ -222,15 +227,17 @@ def code_truth(
             y[row] = text if text in known else _shortest(text, known)
             continue
         if not _WHOLE.fullmatch(text):
-            raise ValueError(_not_as_labels(truth, row, "whole numbers", where))
+            raise ValueError(_not_as_labels(truth, row, "whole numbers", where, places))
         y[row] = int(float(text))
     return y
 
 
-def _not_as_labels(truth: NDArray[Any], row: int, what: str, where: str) -> str:
+def _not_as_labels(
+    truth: NDArray[Any], row: int, what: str, where: str, places: NDArray[np.int64] | None
+) -> str:
     return (
-        f"{where}: row {row + 1} holds {truth[row]!r}, but the labels are {what}; the truth must "
-        "be written as the labels are."
+        f"{where}: {name_row(row, places)} holds {truth[row]!r}, but the labels are {what}; the "
+        "truth must be written as the labels are."
     )
 
 

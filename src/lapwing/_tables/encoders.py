@@ -29,7 +29,10 @@ NUMERIC, CATEGORICAL, TEXT = "numeric", "categorical", "text"
 
 @dataclass(frozen=True)
 class BadCells:
-    """Cells that a reading can make nothing of: how many, and the first of them."""
+    """Cells that a reading can make nothing of: how many, and the first of them.
+
+    Its row is counted from 0.
+    """
 
     count: int
     row: int
@@ -312,4 +315,4 @@ def _bad(rows: NDArray[np.int64], cells: Cells) -> BadCells | None:
     if not rows.size:
         return None
     row = int(rows.min())
-    return BadCells(int(rows.size), row + 1, str(cells.spelled()[row]))
+    return BadCells(int(rows.size), row, str(cells.spelled()[row]))

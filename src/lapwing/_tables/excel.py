@@ -25,7 +25,7 @@ Row = Sequence[Any]  # cells as python-calamine gives them; an empty text where 
 def read_excel(source: Source, selection: Selection) -> RawColumns:
     """Read a sheet; see `lapwing._tables.tables.read_table`."""
     book = _open(source)
-    sheet, rows, remarks = _choose_sheet(book, selection.options.sheet, source)
+    sheet, rows, other_sheets = _choose_sheet(book, selection.options.sheet, source)
     start = _find_names(rows)
     if start is None:
         raise ValueError(f"{source}: the sheet {sheet!r} is empty.")
@@ -34,10 +34,16 @@ def read_excel(source: Source, selection: Selection) -> RawColumns:
     below = [
         (k, row) for k, row in enumerate(rows[start + 1 :], start + 2) if any(map(text_of, row))
     ]
+    remarks = [other_sheets] if other_sheets else []
     if start:
         remarks.append(f"the names of the columns are in row {start + 1}")
     names, more = selection.name_columns(header, str(source))
-    roles = selection.resolve(names, str(source))
+    try:
+        roles = selection.resolve(names, str(source))
+    except ValueError as error:
+        if not other_sheets:
+            raise
+        raise ValueError(f"{error} T{other_sheets[1:]}.") from None
     cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
 
     def text(j: int) -> Any:
@@ -82,21 +88,19 @@ def _unpacked(content: io.BytesIO) -> int:
         return 0
 
 
-def _choose_sheet(
-    book: Any, wanted: str | None, source: Source
-) -> tuple[str, list[Row], list[str]]:
-    """Find the sheet that is meant, its rows from the first one on, and remarks on the others."""
+def _choose_sheet(book: Any, wanted: str | None, source: Source) -> tuple[str, list[Row], str]:
+    """Find the sheet that is meant, its rows from the first one on, and a remark on the others."""
     names: Sequence[str] = book.sheet_names
     if wanted is not None:
         if wanted not in names:
             raise ValueError(f"{source} has no sheet {wanted!r} (--sheet); it has {quoted(names)}.")
-        return wanted, _rows(book, wanted, source), []
+        return wanted, _rows(book, wanted, source), ""
     filled = [(name, rows) for name in names if (rows := _rows(book, name, source))]
     if not filled:
         raise ValueError(f"{source}: all sheets are empty.")
     (first, rows), *others = filled
     remark = f"the sheet {first!r} was read; --sheet NAME reads another"
-    return first, rows, [f"{remark}: {quoted([name for name, _ in others])}"] if others else []
+    return first, rows, f"{remark}: {quoted([name for name, _ in others])}" if others else ""
 
 
 def _rows(book: Any, sheet: str, source: Source) -> list[Row]:

@@ -200,7 +200,7 @@ def judge_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading
     if not wrong.any():
         return NumberReading(name)
     first = int(np.argmax(wrong))
-    bad = BadCells(int(wrong.sum()), int(cells.rows[first]) + 1, str(cells.texts[first]))
+    bad = BadCells(int(wrong.sum()), int(cells.rows[first]), str(cells.texts[first]))
     if 2 * bad.count < cells.n_filled:
         rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
         return Unusable(name, f"holds text in {rows}", bad=bad)

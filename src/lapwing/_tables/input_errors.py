@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lapwing._tables.encoders import BadCells
 from lapwing._tables.words import shorten
 
@@ -46,11 +49,23 @@ def tell_all(where: str, messages: Sequence[str]) -> str:
     return f"{where}: {len(messages)} things are in the way. {listed}"
 
 
-def text_in_the_way(column: str, bad: BadCells, where: str, *, new: bool = False) -> str:
+def name_row(row: int, places: NDArray[np.int64] | None) -> str:
+    """Name a row, counted from 0, as its file does: a spreadsheet has numbers of its own."""
+    return f"row {row + 1}" if places is None else f"row {places[row]} of the sheet"
+
+
+def text_in_the_way(
+    column: str,
+    bad: BadCells,
+    where: str,
+    places: NDArray[np.int64] | None,
+    *,
+    new: bool = False,
+) -> str:
     """Say that cells of a numeric column hold text; new rows cannot go without the column."""
     cure = "Correct it" if new else f"Correct it, or leave the column out with --drop {column}"
     rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
     return (
-        f"{where}: column {column!r} holds text in {rows}; the first is row {bad.row}: "
-        f"{shorten(bad.value)!r}. {cure}."
+        f"{where}: column {column!r} holds text in {rows}; the first is "
+        f"{name_row(bad.row, places)}: {shorten(bad.value)!r}. {cure}."
     )

@@ -404,6 +404,8 @@ def _code(raw: RawTable, options: ReadOptions, what: str) -> CodedLabels:
             hint=hint,
             decimal=raw.decimal,
             numbers=raw.numbers.get(raw.keys.label),
+            # Labels of another file are told by its rows.
+            places=raw.places if options.labels_file is None else None,
             incomplete=options.incomplete,
         )
     return code_labels(raw.labels, where=what, hint=hint, incomplete=options.incomplete)
@@ -421,6 +423,7 @@ def _truth(
         where=f"{where}: {options.truth!r}",
         decimal=raw.decimal,
         numbers=raw.numbers.get(options.truth),
+        places=raw.places,
     )
 
 
