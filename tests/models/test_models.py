@@ -456,6 +456,13 @@ def test_of_a_search_the_best_estimator_is_saved(tmp_path: Path) -> None:
         assert type(loaded) is LapSVC
         assert loaded.gamma_A == search.best_params_["gamma_A"]
         assert same(loaded.decision_function(NEW), search.decision_function(NEW))
+    pipeline = make_pipeline(StandardScaler(), search).fit(X, Y)
+    with pytest.warns(UserWarning, match=r"GridSearchCV is saved as its best_estimator_"):
+        save_model(pipeline, tmp_path / "m")
+    assert type(pipeline[-1]) is GridSearchCV  # the user's own is as it was
+    loaded = load_model(tmp_path / "m").pipeline
+    assert [type(step) for _, step in loaded.steps] == [StandardScaler, LapSVC]
+    assert same(loaded.decision_function(NEW), pipeline.decision_function(NEW))
     unrefitted = GridSearchCV(
         LapSVC(), {"gamma_A": [1e-2]}, cv=LabeledStratifiedKFold(2), refit=False
     )

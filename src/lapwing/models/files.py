@@ -12,7 +12,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -82,7 +82,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator, Pipeline or Model
         A fitted estimator or pipeline, or a `Model`, which says more of it. The same model gives
-        the same bytes. Of a search (``GridSearchCV``) it is ``best_estimator_``.
+        the same bytes. Of a search (``GridSearchCV``), also as a step of a pipeline, it is
+        ``best_estimator_``.
     path : path-like
         The file; it is replaced if it exists.
 
@@ -97,12 +98,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Warns
     -----
     UserWarning
-        If the model is a search, whose results are not saved.
+        If the model is or holds a search, whose results are not saved.
     """
     given = model if isinstance(model, Model) else Model(_fitted(model))
-    if isinstance(given.pipeline, (GridSearchCV, RandomizedSearchCV)):
-        given = replace(given, pipeline=_best_of_search(given.pipeline))
-    content = _encode(given)
+    content = _encode(replace(given, pipeline=_without_searches(given.pipeline)))
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
 
@@ -120,6 +119,18 @@ def _fitted(estimator: Any) -> Any:
         raise ValueError(
             f"{type(estimator).__name__} is not fitted yet: call fit before save_model."
         ) from None
+    return estimator
+
+
+def _without_searches(estimator: Any) -> Any:
+    """Replace searches, in pipelines too, by the estimators that they have found."""
+    if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+        return _without_searches(_best_of_search(estimator))
+    if isinstance(estimator, Pipeline):
+        steps = [(name, _without_searches(step)) for name, step in estimator.steps]
+        if any(new is not old for (_, new), (_, old) in zip(steps, estimator.steps, strict=True)):
+            estimator = copy(estimator)  # fitted steps stay as they are
+            estimator.steps = steps
     return estimator
 
 
