@@ -80,13 +80,19 @@ def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
     return table
 
 
-def run(model: Any, points: Any) -> dict[str, Any]:
+def run(model: Any, points: Any, input_type: Any = "double") -> dict[str, Any]:
     """What onnxruntime gives, by the names of the outputs."""
     session = onnxruntime.InferenceSession(
-        to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"]
+        to_onnx(model, input_type=input_type).SerializeToString(),
+        providers=["CPUExecutionProvider"],
     )
     inputs = session.get_inputs()
-    kinds = {"tensor(double)": np.float64, "tensor(string)": object}
+    kinds = {
+        "tensor(double)": np.float64,
+        "tensor(float)": np.float32,
+        "tensor(string)": object,
+    }
+    assert {one.type for one in inputs} <= {"tensor(string)", f"tensor({input_type})"}
     if len(inputs) == 1:
         feed = {inputs[0].name: np.asarray(points, dtype=kinds[inputs[0].type])}
     else:
@@ -324,6 +330,27 @@ def test_texts_alone_agree() -> None:
     model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LapSVC()).fit(texts, Y)
     new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
     check(model, new)
+
+
+def test_inputs_of_single_precision_are_rounded_and_nothing_else_is() -> None:
+    single = NEW.astype(np.float32)
+    steps = mixed(numbers=["a", "b"], texts=["color"])
+    for model, new in (
+        (make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), single),
+        (
+            make_pipeline(steps, LapSVC(gamma_I=0.01)).fit(frame(), Y),
+            frame(single, ["blue", "unseen", "red"]),
+        ),
+    ):
+        scores = run(model, new, "float")["scores"]
+        assert scores.dtype == np.float64
+        np.testing.assert_array_equal(scores, run(model, new)["scores"])
+
+
+def test_an_input_type_is_double_or_float(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"input_type='float16' must be 'double' or 'float'\."):
+        save_onnx(LapSVC().fit(X, Y), tmp_path / "m.onnx", input_type="float16")  # type: ignore[arg-type]
+    assert not (tmp_path / "m.onnx").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -35,8 +35,12 @@ from lapwing.spaces import (
 _OPSET, _IR_VERSION = 19, 9
 _LIMIT = 2**31 - 2**20  # bytes of a protocol buffer, less what the nodes take
 
+InputType = Literal["double", "float"]
 
-def save_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+
+def save_onnx(
+    model: Any, path: str | os.PathLike[str], *, input_type: InputType = "double"
+) -> None:
     """Write a fitted model to an ONNX file, whole or not at all.
 
     Parameters
@@ -45,25 +49,27 @@ def save_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         As for `to_onnx`.
     path : path-like
         The file; it is replaced if it exists.
+    input_type : {"double", "float"}, default="double"
+        As for `to_onnx`.
 
     Raises
     ------
     OnnxExportError
         If the model has no ONNX form.
     ValueError
-        If nothing can be written at `path`.
+        If `input_type` is neither, or nothing can be written at `path`.
     ImportError
         If onnx is not installed.
     """
-    content = to_onnx(model).SerializeToString(deterministic=True)
+    content = to_onnx(model, input_type=input_type).SerializeToString(deterministic=True)
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
 
 
-def to_onnx(model: Any) -> Any:
+def to_onnx(model: Any, *, input_type: InputType = "double") -> Any:
     """Translate a fitted model to ONNX.
 
-    Inputs are ``X`` (n, n_features) in double precision, or, where some column holds texts, one
+    Inputs are ``X`` (n, n_features), or, where some column holds texts, one
     input (n, 1) a column, named as the column. A classifier's outputs are ``label``, ``scores`` and
     ``probabilities``, what `predict`, `decision_function` and `predict_proba` give; a regressor's
     is ``value``.
@@ -73,6 +79,9 @@ def to_onnx(model: Any) -> Any:
     model : Pipeline or estimator
         A fitted estimator of lapwing, or a pipeline that ends in one. Of what chooses among others,
         as `FewLabelClassifier` and a search do, it is the chosen one (``best_estimator_``).
+    input_type : {"double", "float"}, default="double"
+        Type of the inputs that are numbers: 64 or 32 bits. Arithmetic is in double precision with
+        both, so that "float" only rounds the inputs.
 
     Returns
     -------
@@ -85,6 +94,8 @@ def to_onnx(model: Any) -> Any:
     OnnxExportError
         For a precomputed kernel, a kernel that is a Python function, preprocessing without a
         translation, or a model of more than 2 GB.
+    ValueError
+        If `input_type` is neither.
     ImportError
         If onnx is not installed.
 
@@ -92,12 +103,14 @@ def to_onnx(model: Any) -> Any:
     -----
     A category that OneHotEncoder(handle_unknown='error') would refuse is encoded as none.
     """
+    if input_type not in ("double", "float"):
+        raise ValueError(f"input_type={input_type!r} must be 'double' or 'float'.")
     onnx = require("onnx", extra="onnx", purpose="ONNX export")
     steps, estimator = _split(model)
     check_is_fitted(estimator)
     function = _function(estimator)
     build = Builder(onnx)
-    inputs, columns = _inputs(onnx, [*steps, estimator])
+    inputs, columns = _inputs(build, [*steps, estimator], input_type)
     for step in steps:
         columns = apply_step(build, step, columns)
     X = columns.take(build, range(columns.n_columns))
@@ -163,23 +176,30 @@ def _function(estimator: Any) -> Any:
     return function
 
 
-def _inputs(onnx: Any, steps: list[Any]) -> tuple[list[Any], Columns]:
+def _inputs(build: Builder, steps: list[Any], input_type: InputType) -> tuple[list[Any], Columns]:
     # A step that passes everything through is a word and knows no columns.
     first = next(step for step in steps if hasattr(step, "n_features_in_"))
     p = first.n_features_in_
-    double, text = onnx.TensorProto.DOUBLE, onnx.TensorProto.STRING
+    types = build.onnx.TensorProto
+    number = types.FLOAT if input_type == "float" else types.DOUBLE
     texts = text_columns(first, p)
-    make = onnx.helper.make_tensor_value_info
+    make = build.onnx.helper.make_tensor_value_info
+
+    def double(name: str) -> str:
+        return build.op("Cast", name, to=types.DOUBLE) if input_type == "float" else name
+
     if not texts or len(texts) == p:
-        return [make("X", text if texts else double, ["n", p])], Columns(["X"], p)
+        kind = types.STRING if texts else number
+        return [make("X", kind, ["n", p])], Columns(["X" if texts else double("X")], p)
     names = list(getattr(first, "feature_names_in_", [f"x{j}" for j in range(p)]))
     taken = {"label", "probabilities", "scores", "value"} & set(names)
     if taken:
         raise OnnxExportError(
             f"The column {min(taken)!r} has the name of an output of the ONNX model; rename it."
         )
-    inputs = [make(name, text if j in texts else double, ["n", 1]) for j, name in enumerate(names)]
-    return inputs, Columns(names, p)
+    kinds = [types.STRING if j in texts else number for j in range(p)]
+    inputs = [make(name, kind, ["n", 1]) for name, kind in zip(names, kinds, strict=True)]
+    return inputs, Columns([n if j in texts else double(n) for j, n in enumerate(names)], p)
 
 
 def _decision_values(build: Builder, function: Any, X: str) -> tuple[str, int]:
