@@ -107,7 +107,8 @@ def leave_one_out(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) 
     -----
     With few labels the error is too high: a fit misses the left-out label more than the answer
     misses other points. It knows nothing of a class with one label. A class prior is held by the
-    offsets of the fit with all labels.
+    offsets of the fit with all labels, and the weights of ``class_weight='balanced'`` are those of
+    all labels: a refit without the label would count the others of its class a little more.
 
     An answer that holds a `class_prior` misses labels of a small class more often than those of a
     large one. Where the prior was told, and not counted from the labels, a label counts as the
