@@ -23,6 +23,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.base import Iteration
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
+from lapwing.solvers.manifold.protocol import Settings
 from lapwing.spaces.full import FullKernelSpace
 
 # The recorded quantities, in the notation of Figures 4, 13 and 14.
@@ -96,7 +97,7 @@ def follow(
         return False
 
     # A tolerance no arithmetic reaches: the figures show all iterations asked for.
-    return pcg(objective, tol=0.0, max_iter=n_iter, on_iteration=watch).history
+    return pcg(objective, Settings(tol=0.0, max_iter=n_iter, on_iteration=watch)).history
 
 
 def optimum(objective: Objective) -> NDArray[Any]:

@@ -587,12 +587,12 @@ def test_scikit_learns_checks(estimator: Any) -> None:
 def test_own_solvers_come_before_general_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is made for a loss is one line in REDUCED."""
 
-    def never(*given: Any, **options: Any) -> Any:
+    def never(*given: Any) -> Any:
         raise AssertionError("the general solver was asked")
 
     seen = []
 
-    def own(objective: Any, start: Any, **options: Any) -> Any:
+    def own(objective: Any, settings: Any) -> Any:
         seen.append(type(objective.loss))
         return reduced.newton(objective)
 

@@ -22,11 +22,11 @@ from lapwing.solvers.manifold import registry
 from lapwing.solvers.manifold.pcg import (
     MixedRule,
     StabilityRule,
-    StoppingRule,
     ValidationRule,
     check_interval,
     relative_change,
 )
+from lapwing.solvers.manifold.protocol import StoppingRule
 from lapwing.spaces import FullKernelSpace
 
 _LOG = logging.getLogger("lapwing")

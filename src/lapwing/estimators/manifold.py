@@ -37,7 +37,6 @@ from lapwing.estimators.prepared import (
     Solution,
     Stages,
     Targets,
-    Tick,
     WantedGraph,
     removable,
 )
@@ -48,12 +47,12 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers import Iteration, Result, Status
+from lapwing.solvers import Iteration, Result, Status, dual, newton, pcg
 from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
-from lapwing.solvers.manifold.dual import dual, solve_reduced
+from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
-from lapwing.solvers.manifold.pcg import StoppingRule
-from lapwing.solvers.manifold.registry import SOLVERS, Run
+from lapwing.solvers.manifold.protocol import Settings, StoppingRule
+from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.spaces import FittedFunction, FullKernelSpace, LinearSpace, Space
 
 # Bytes a second of an ordinary machine. Not measured here: beside other load a measurement is off
@@ -78,7 +77,7 @@ class ManifoldSolution(Solution):
         Of the deformed kernel at the labelled points; None if the solver needed none.
     """
 
-    result: Result
+    result: Result[State]
     solver: str
     objective: Objective
     columns: Representers | None
@@ -115,12 +114,7 @@ class ManifoldRefits(Refits):
 
     def solve(self, prepared: Prepared) -> ManifoldSolution:
         objective, columns = self._problem(prepared)
-        result = dual(
-            objective,
-            tol=self.estimator._tolerance,
-            max_iter=self.estimator.max_iter,
-            columns=columns,
-        )
+        result = dual(objective, replace(self.estimator._settings, columns=columns))
         shown = columns if self.reduces else None  # what a fit tells must not depend on the way
         return self.estimator._solution(prepared, objective, result, _DUAL, shown)
 
@@ -136,8 +130,7 @@ class ManifoldRefits(Refits):
             reduced,
             self._reduced(reduced),
             removable(self.prepared, self.estimator._regression),
-            tol=self.estimator._tolerance,
-            max_iter=self.estimator.max_iter,
+            self.estimator._settings,
         )
 
     def _problem(self, prepared: Prepared) -> tuple[Objective, Representers]:
@@ -145,9 +138,7 @@ class ManifoldRefits(Refits):
         return objective, self.kernel.at(objective.index, self.columns).of(objective.index)
 
     def _reduced(self, reduced: Objective) -> State:
-        return solve_reduced(
-            reduced, max_iter=self.estimator.max_iter, tol=self.estimator._tolerance
-        ).state
+        return solve_reduced(reduced, self.estimator._settings).state
 
 
 class ManifoldEstimator(SemiSupervisedEstimator):
@@ -192,6 +183,10 @@ class ManifoldEstimator(SemiSupervisedEstimator):
     @property
     def _tolerance(self) -> float:
         return _TOL if self.tol is None else float(self.tol)
+
+    @property
+    def _settings(self) -> Settings:
+        return Settings(tol=self._tolerance, max_iter=self.max_iter)
 
     def _stops_early(self) -> bool:
         return False
@@ -275,20 +270,32 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         start: State | None = None,
         rule: StoppingRule | None = None,
     ) -> ManifoldSolution:
+        solver = SOLVERS[choice.solver]
         # Of a factorisation no share can be shown as done.
-        steps = self.max_iter if SOLVERS[choice.solver].stops_early else None
-        with progress.stage("solve", steps) as tick:
+        with progress.stage("solve", self.max_iter if solver.stops_early else None) as tick:
             columns = None
-            if SOLVERS[choice.solver].reduces:
+            if solver.reduces:
                 columns = DeformedKernel.of(objective).at(objective.index)
-            result = self._run_solver(choice.solver, objective, start, rule, tick, columns)
+
+            def on_iteration(iteration: Iteration[State]) -> bool:
+                # A function, as making the attributes takes copies that few callbacks ask for.
+                def attributes() -> Mapping[str, Any]:
+                    state = iteration.state()
+                    return objective.space.function(state.coef, state.intercept).attributes
+
+                return tick(attributes)
+
+            settings = replace(
+                self._settings, start=start, rule=rule, on_iteration=on_iteration, columns=columns
+            )
+            result = solver.solve(objective, settings)
         return self._solution(prepared, objective, result, choice, columns)
 
     def _solution(
         self,
         prepared: Prepared,
         objective: Objective,
-        result: Result,
+        result: Result[State],
         choice: Choice,
         columns: Representers | None,
     ) -> ManifoldSolution:
@@ -331,8 +338,8 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         # All points have values, so the labelled-size dual is none. The size alone decides.
         full = isinstance(space, FullKernelSpace)
         large = full and choose_for_kernel_matrix(problem.n_points, 1).solver == "pcg"
-        run = Run(None, _FOLLOWED, self.max_iter, None, lambda iteration: False, None)
-        state = SOLVERS["pcg" if large else "newton"].solve(objective, run).state
+        settings = Settings(tol=_FOLLOWED, max_iter=self.max_iter)
+        state = (pcg if large else newton)(objective, settings).state
         function: FittedFunction = space.function(state.coef, state.intercept)
         return function
 
@@ -345,27 +352,6 @@ class ManifoldEstimator(SemiSupervisedEstimator):
         kernel = DeformedKernel.of(objective)
         columns, reduces = kernel.at(objective.index), SOLVERS[solver].reduces
         return ManifoldRefits(self, prepared, kernel, columns, reduces)
-
-    def _run_solver(
-        self,
-        solver: str,
-        objective: Objective,
-        start: State | None,
-        rule: StoppingRule | None,
-        tick: Tick,
-        columns: Representers | None,
-    ) -> Result:
-        def on_iteration(iteration: Iteration) -> bool:
-            # A function, as making the attributes takes copies that few callbacks ask for.
-            def attributes() -> Mapping[str, Any]:
-                state = iteration.state()
-                coef, intercept = state.coef, state.intercept
-                return objective.space.function(coef, intercept).attributes
-
-            return tick(attributes)
-
-        run = Run(start, self._tolerance, self.max_iter, rule, on_iteration, columns)
-        return SOLVERS[solver].solve(objective, run)
 
     def _diagnose(self, prepared: Prepared, solution: Solution) -> None:
         assert isinstance(solution, ManifoldSolution)

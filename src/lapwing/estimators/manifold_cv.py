@@ -28,7 +28,8 @@ from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.kernels import Kernel
 from lapwing.problem import Problem
-from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios, sees_constants
+from lapwing.solvers.manifold.path import DeformedPath, design_of, n_ratios
+from lapwing.solvers.manifold.protocol import Settings
 from lapwing.solvers.regression import Observations
 from lapwing.spaces import FullKernelSpace, LinearSpace
 
@@ -122,7 +123,7 @@ class ManifoldPath(PathEstimator):
             seen = {}
             for graph in of_one:
                 one = replace(prepared, laplacian=graph.laplacian, space=width.space)
-                seen[graph.laplacian.power] = sees_constants(plain._objective(one))
+                seen[graph.laplacian.power] = plain._objective(one).sees_constants
             laplacian = replace(of_one[0].laplacian, power=1)
             paths = DeformedPath.of_powers(
                 F, laplacian.apply, seen, fit_intercept=bool(self.fit_intercept)
@@ -145,8 +146,7 @@ class ManifoldPath(PathEstimator):
             np.asarray(gamma_Is, dtype=np.float64),
             Observations(problem.index, problem.targets, problem.weights, wanted),
             self._estimator()._loss(),
-            max_iter=self.max_iter,
-            tol=self.tol,
+            Settings(tol=self.tol, max_iter=self.max_iter),
         )
         return [
             (

@@ -26,6 +26,9 @@ from lapwing.linalg import column_dot
 from lapwing.losses.base import Loss
 from lapwing.spaces.base import QuadraticSystem, Smoothness, Space
 
+# Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
+_FREE_CONSTANT = 1e-12
+
 
 class State(NamedTuple):
     """A function with everything that is known of it on the points.
@@ -153,6 +156,12 @@ class Objective:
         """The gradient as a function on the points; one product with the space."""
         return self.state(*self.gradient(state))
 
+    def optimality(self, state: State) -> Array:
+        """Norm of the gradient in the metric of the function space over its norm at zero."""
+        reference = self.norm(self.descent(self.zero()))
+        found = self.norm(self.descent(state))
+        return np.asarray(found / np.where(reference > 0, reference, 1.0))
+
     def norm(self, function: State) -> Array:
         """Norms in the metric of the function space.
 
@@ -196,6 +205,16 @@ class Objective:
         """Direct solver of quadratic models with this objective's regularisers."""
         intercept = self.fit_intercept if fit_intercept is None else fit_intercept
         return self.space.system(self.graph_term, self.gamma_A, intercept)
+
+    @property
+    def sees_constants(self) -> bool:
+        """Whether the intrinsic norm sees a constant: a bias is then regularised."""
+        return self.constant_energy > _FREE_CONSTANT
+
+    @property
+    def free_bias(self) -> bool:
+        """Whether there is a bias that no regulariser sees."""
+        return self.fit_intercept and not self.sees_constants
 
     @cached_property
     def constant_energy(self) -> float:

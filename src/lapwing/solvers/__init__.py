@@ -1,4 +1,4 @@
-"""Solvers: functions (objective, start, options) -> Result."""
+"""Solvers: functions (objective, settings) -> Result."""
 
 from lapwing.solvers.base import Iteration, Result, Status
 from lapwing.solvers.manifold.dual import dual

@@ -17,7 +17,6 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.manifold.newton import FREE_CONSTANT
 from lapwing.spaces.base import Quadratic
 from lapwing.spaces.full import FullKernelSpace
 
@@ -101,9 +100,8 @@ class DeformedKernel:
     @classmethod
     def of(cls, objective: Objective) -> DeformedKernel:
         """That of an objective: the one step of order n^3. Labels and loss do not matter."""
-        free = objective.fit_intercept and objective.constant_energy <= FREE_CONSTANT
-        system = objective.system(fit_intercept=objective.fit_intercept and not free)
-        return cls(objective.space.n_points, free, system.factor())
+        system = objective.system(fit_intercept=objective.fit_intercept and not objective.free_bias)
+        return cls(objective.space.n_points, objective.free_bias, system.factor())
 
     def at(self, points: Array, known: Representers | None = None) -> Representers:
         """Columns at some points.

@@ -30,16 +30,9 @@ from lapwing.linalg import pivoted_cholesky
 from lapwing.losses.augmented import AugmentedLoss
 from lapwing.losses.labeled import EpsilonInsensitive
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import (
-    Iteration,
-    OnIteration,
-    Result,
-    Status,
-    carry_on,
-    optimality,
-    verdict,
-)
+from lapwing.solvers.base import Iteration, Result, Status, verdict
 from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.protocol import Settings
 from lapwing.spaces import LinearSpace
 
 _ROUNDS = 60
@@ -61,19 +54,16 @@ class _Certified(NamedTuple):
     gap: float
 
 
-def multipliers(
-    objective: Objective, *, tol: float, on_iteration: OnIteration = carry_on
-) -> Result:
+def multipliers(objective: Objective, settings: Settings) -> Result[State]:
     """Minimise an objective with any convex loss, one column after the other.
 
     Parameters
     ----------
     objective : Objective
         A supervised problem on a full-kernel space with gamma_A = 1, such as the dual's.
-    tol : float
-        Duality gap to stop at, relative to the objective.
-    on_iteration : callable, optional
-        Called after every column; may ask to stop.
+    settings : Settings
+        `tol`, the duality gap to stop at, relative to the objective, and `on_iteration`, called
+        after every column.
 
     Returns
     -------
@@ -85,13 +75,13 @@ def multipliers(
     coef, intercept = np.array(state.coef, dtype=np.float64), np.zeros(c)
     status, done = Status.CONVERGED, 0
     for j in range(c):
-        found, rounds_left = _column(objective.columns(np.array([j])), tol)
+        found, rounds_left = _column(objective.columns(np.array([j])), settings.tol)
         coef[:, j], intercept[j] = found.state.coef[:, 0], found.state.intercept[0]
         gap[j] = found.gap
-        if found.gap > tol and not rounds_left:
+        if found.gap > settings.tol and not rounds_left:
             status = Status.MAX_ITER
         done += 1
-        if on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
+        if settings.on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
             status = Status.CALLBACK
             break
     return Result(objective.state(coef, intercept), done, verdict(status, gap), gap)
@@ -109,7 +99,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     before, without = np.inf, 0
     for _ in range(_ROUNDS):
         smooth = replace(inner, loss=loss, weights=np.ones(len(weights)))
-        state = newton(smooth, state, max_iter=_STEPS).state
+        state = newton(smooth, Settings(state, max_iter=_STEPS)).state
         scores = objective.labeled(state.values)
         slopes = loss.updated(objective.targets, scores)
         seen, _ = loss.nearest(objective.targets, scores)
@@ -174,9 +164,7 @@ class _End(NamedTuple):
         return cls(state.coef, state.intercept, float(gap / primal if primal > 0 else gap))
 
 
-def solve_hinge(
-    objective: Objective, *, tol: float, on_iteration: OnIteration = carry_on
-) -> Result:
+def solve_hinge(objective: Objective, settings: Settings) -> Result[State]:
     """Minimise with the hinge, one column after the other."""
     return _solve_columns(
         objective,
@@ -185,14 +173,11 @@ def solve_hinge(
             gain=lambda y, beta: float(y @ beta),
             kink=lambda y, beta: y,
         ),
-        tol,
-        on_iteration,
+        settings,
     )
 
 
-def solve_epsilon_insensitive(
-    objective: Objective, *, tol: float, on_iteration: OnIteration = carry_on
-) -> Result:
+def solve_tube(objective: Objective, settings: Settings) -> Result[State]:
     """Minimise with the epsilon-insensitive loss, one column after the other."""
     epsilon = cast(EpsilonInsensitive, objective.loss).epsilon
     return _solve_columns(
@@ -205,16 +190,13 @@ def solve_epsilon_insensitive(
             kink=lambda y, beta: y - epsilon * np.sign(beta),
             kink_at_zero=epsilon == 0,
         ),
-        tol,
-        on_iteration,
+        settings,
     )
 
 
-def _solve_columns(
-    objective: Objective, dual: _Dual, tol: float, on_iteration: OnIteration
-) -> Result:
+def _solve_columns(objective: Objective, dual: _Dual, settings: Settings) -> Result[State]:
     """Fit every column, and measure it by its duality gap."""
-    c = objective.n_columns
+    c, tol = objective.n_columns, settings.tol
     T = objective.space.values(np.eye(objective.space.n_points))
     T = T[np.ix_(objective.index, objective.index)]
     coef, intercept, gap = np.zeros((objective.space.n_points, c)), np.zeros(c), np.full(c, np.inf)
@@ -232,14 +214,14 @@ def _solve_columns(
         if not min(end.gap for end in ends) <= tol:
             # Where the bound is wide, libsvm takes its steps in a matrix that is singular to
             # rounding: it stops far from the optimum or not at all.
-            found = multipliers(column, tol=tol)
+            found = multipliers(column, Settings(tol=tol))
             ends.append(_End(*found.state[:2], float(found.optimality[0])))
             finished = found.status != Status.MAX_ITER
         best = min(ends, key=lambda end: end.gap)
         coef[:, j], intercept[j], gap[j] = best.coef[:, 0], best.intercept[0], best.gap
         status = status if finished or gap[j] <= tol else Status.MAX_ITER
         done += 1
-        if on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
+        if settings.on_iteration(Iteration(done, lambda: objective.state(coef, intercept))):
             status = Status.CALLBACK
             break
     return Result(objective.state(coef, intercept), done, verdict(status, gap), gap)
@@ -327,14 +309,14 @@ class Coordinates:
         return coef
 
 
-def newton_in_coordinates(objective: Objective, *, max_iter: int = 100) -> Result:
+def newton_in_coordinates(objective: Objective, *, max_iter: int) -> Result[State]:
     """Newton in coordinates.
 
     Parameters
     ----------
     objective : Objective
         On a full-kernel space, without a graph; its loss without kinks.
-    max_iter : int, default=100
+    max_iter : int
 
     Returns
     -------
@@ -342,8 +324,8 @@ def newton_in_coordinates(objective: Objective, *, max_iter: int = 100) -> Resul
         Of the expansion.
     """
     coordinates = Coordinates.of(objective)
-    inner = newton(coordinates.objective, max_iter=max_iter)
+    inner = newton(coordinates.objective, Settings(max_iter=max_iter))
     coef = coordinates.expansion(inner.state.coef)
     state = objective.state(coef, inner.state.intercept)
-    measure = optimality(objective, state)
+    measure = objective.optimality(state)
     return Result(state, inner.n_iter, verdict(inner.status, measure), measure)

@@ -16,15 +16,14 @@ from lapwing.losses.base import Kind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.pieces import follow_pieces
+from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
 
 
 def left_out_values(
     reduced: Objective,
     solution: State,
     wanted: Array,
-    *,
-    max_iter: int = 100,
-    tol: float = 1e-8,
+    settings: Settings = DEFAULTS,
 ) -> Array:
     """Score of every observation by the solution without it.
 
@@ -36,8 +35,7 @@ def left_out_values(
         Its minimum.
     wanted : ndarray of bool of shape (l,)
         Observations to be left out.
-    max_iter : int, default=100
-    tol : float, default=1e-8
+    settings : Settings, optional
         Of the solver, where a problem has to be solved again.
 
     Returns
@@ -51,11 +49,11 @@ def left_out_values(
         values, open_ones = follow_pieces(reduced, values, open_ones)
     for i in np.flatnonzero(open_ones.any(axis=1)).tolist():
         columns = np.flatnonzero(open_ones[i])
-        values[i, columns] = _again(reduced, i, columns, max_iter=max_iter, tol=tol)
+        values[i, columns] = _again(reduced, i, columns, settings)
     return np.where(wanted[:, None], values, np.nan)
 
 
-def _again(reduced: Objective, i: int, columns: Array, *, max_iter: int, tol: float) -> Array:
+def _again(reduced: Objective, i: int, columns: Array, settings: Settings) -> Array:
     kept = np.arange(len(reduced.index)) != i
     rest = replace(
         reduced,
@@ -63,7 +61,7 @@ def _again(reduced: Objective, i: int, columns: Array, *, max_iter: int, tol: fl
         targets=reduced.targets[np.ix_(kept, columns)],
         weights=reduced.weights[kept],
     )
-    found = solve_reduced(rest, max_iter=max_iter, tol=tol)
+    found = solve_reduced(rest, settings)
     return np.asarray(found.state.values[reduced.index[i]])
 
 

@@ -18,45 +18,25 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import equal_columns
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import (
-    Iteration,
-    OnIteration,
-    Result,
-    Status,
-    carry_on,
-    optimality,
-    verdict,
-)
+from lapwing.solvers.base import Iteration, Result, Status, verdict
 from lapwing.solvers.manifold.line_search import exact_line_search
+from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
 from lapwing.spaces.base import QuadraticSystem
-
-# Below this (errata L3) the intrinsic norm does not see a constant: the bias is free.
-FREE_CONSTANT = 1e-12
 
 _ROUNDING = 2e-15  # relative: nine roundings of float64
 _IDLE = 2  # steps in a row that lower nothing
 _FLAT = 1e-6  # share of the chords' curvature below which a model says nothing about a bias
 
 
-def newton(
-    objective: Objective,
-    start: State | None = None,
-    *,
-    max_iter: int = 100,
-    on_iteration: OnIteration = carry_on,
-) -> Result:
+def newton(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
     """Minimise an objective exactly.
 
     Parameters
     ----------
     objective : Objective
         With a loss without kinks (for the squared loss one step is the closed form).
-    start : State, optional
-        Where to start; zero by default.
-    max_iter : int, default=100
-        Steps a column; the paper never needed more than 6 with the squared hinge.
-    on_iteration : callable, optional
-        Called after every round of steps; may ask to stop.
+    settings : Settings, optional
+        `start`, `max_iter` and `on_iteration`.
 
     Returns
     -------
@@ -68,13 +48,13 @@ def newton(
     the first step from zero, share the factorisation.
     """
     system = objective.system()
-    state = objective.zero() if start is None else start
+    state = objective.zero() if settings.start is None else settings.start
     value: Array | None = None  # not asked for where the first step ends at the minimum
     open_columns = np.arange(objective.n_columns)
     idle = np.zeros(objective.n_columns, dtype=int)
     n_iter, stop = 0, Status.CONVERGED
     while len(open_columns):
-        if n_iter == max_iter:
+        if n_iter == settings.max_iter:
             stop = Status.MAX_ITER
             break
         part = objective.columns(open_columns)
@@ -92,11 +72,11 @@ def newton(
         state = _replace_columns(state, open_columns, after)
         open_columns = open_columns[~(settled | (idle[open_columns] == _IDLE))]
         n_iter += 1
-        if on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
+        if settings.on_iteration(Iteration(n_iter, partial(State, *state))) and len(open_columns):
             stop = Status.CALLBACK
             break
     state = objective.state(state.coef, state.intercept)
-    residual = optimality(objective, state)
+    residual = objective.optimality(state)
     return Result(state, n_iter, verdict(stop, residual), residual)
 
 
@@ -131,7 +111,7 @@ class _Parabolas(NamedTuple):
 def _step(objective: Objective, system: QuadraticSystem, state: State) -> tuple[State, Array]:
     """Line-searched Newton step of every column; which columns it has brought to the optimum."""
     model = _Parabolas.at(objective, state)
-    if _free_bias(objective):
+    if objective.free_bias:
         model = _with_chords(objective, model)
     target = _model_minimum(objective, system, state, model)
     settled = model.hold(objective, target) | _close(target, state)
@@ -161,7 +141,7 @@ def _model_minimum(
     intercept = np.zeros(c)
     pull = objective.weights[:, None] * model.pull(objective.targets)
     for pattern, columns in equal_columns(model.curvatures):
-        if not pattern.any() and _free_bias(objective):
+        if not pattern.any() and objective.free_bias:
             # Nothing to fit: the regularisers alone, which leave a free bias as it is (errata L13).
             intercept[columns] = state.intercept[columns]
             values[:, columns] = intercept[columns]
@@ -172,10 +152,6 @@ def _model_minimum(
         solution = system.factor(on_points)(u.astype(np.float64))
         coef[:, columns], intercept[columns], values[:, columns] = solution
     return State(coef, intercept, values, objective.smoothness(values))
-
-
-def _free_bias(objective: Objective) -> bool:
-    return objective.fit_intercept and objective.constant_energy <= FREE_CONSTANT
 
 
 def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
@@ -201,15 +177,15 @@ def _replace_columns(state: State, columns: Array, new: State) -> State:
     return State(*merged)
 
 
-def closed_form(objective: Objective, *, on_iteration: OnIteration = carry_on) -> Result:
+def closed_form(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
     """Minimise an objective with the squared loss, all columns in one system.
 
     Parameters
     ----------
     objective : Objective
         With the squared loss.
-    on_iteration : callable, optional
-        Told of the one step.
+    settings : Settings, optional
+        `on_iteration`, which is told of the one step.
 
     Returns
     -------
@@ -220,6 +196,6 @@ def closed_form(objective: Objective, *, on_iteration: OnIteration = carry_on) -
     pull = objective.scatter(weights[:, None] * objective.targets.astype(np.float64))
     solution = objective.system().factor(on_points)(pull)
     state = objective.state(solution.coef, solution.intercept)
-    on_iteration(Iteration(1, partial(State, *state)))
-    residual = optimality(objective, state)
+    settings.on_iteration(Iteration(1, partial(State, *state)))
+    residual = objective.optimality(state)
     return Result(state, 1, verdict(Status.CONVERGED, residual), residual)

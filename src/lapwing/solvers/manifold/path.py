@@ -27,7 +27,7 @@ from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values
-from lapwing.solvers.manifold.newton import FREE_CONSTANT
+from lapwing.solvers.manifold.protocol import Settings
 from lapwing.solvers.regression import Observations, ridge_left_out
 from lapwing.spaces.base import Smoothness, Space
 from lapwing.spaces.full import FullKernelSpace
@@ -97,7 +97,7 @@ class DeformedPath:
         laplacian : function
             F -> L F.
         seen : mapping of int to bool
-            Whether L^p sees a constant (`sees_constants`), by p.
+            Whether L^p sees a constant (`Objective.sees_constants`), by p.
         fit_intercept : bool
         """
         found: dict[int, DeformedPath] = {}
@@ -128,9 +128,7 @@ class DeformedPath:
         gamma_Is: Array,
         observations: Observations,
         loss: Loss,
-        *,
-        max_iter: int,
-        tol: float,
+        settings: Settings,
     ) -> Array:
         """Scores of all observations by the solutions without them.
 
@@ -140,8 +138,7 @@ class DeformedPath:
             Every one with every one.
         observations : Observations
         loss : Loss
-        max_iter : int
-        tol : float
+        settings : Settings
             Of the solver of the problems of the labels.
 
         Returns
@@ -158,16 +155,10 @@ class DeformedPath:
                 gamma_As[rows],
                 placed,
                 loss,
+                settings,
                 bias=self.free_intercept,
-                max_iter=max_iter,
-                tol=tol,
             )
         return scores
-
-
-def sees_constants(objective: Objective) -> bool:
-    """Whether the intrinsic norm sees a constant: a bias is then part of the deformed kernel."""
-    return objective.constant_energy > FREE_CONSTANT
 
 
 def n_ratios(gamma_As: Array, gamma_Is: Array) -> int:
@@ -216,10 +207,9 @@ def _along_weights(
     gamma_As: Array,
     observations: Observations,
     loss: Loss,
+    settings: Settings,
     *,
     bias: bool,
-    max_iter: int,
-    tol: float,
 ) -> Array:
     """Left-out scores (a, l, c) for the kernels T / gamma_A of the points."""
     wanted = observations.wanted
@@ -243,6 +233,7 @@ def _along_weights(
         )
         if start is not None:
             start = start._replace(coef=start.coef * (gamma_A / before))
-        start, before = solve_reduced(reduced, start, max_iter=max_iter, tol=tol).state, gamma_A
-        found[gamma_A] = left_out_values(reduced, start, wanted, max_iter=max_iter, tol=tol)
+        start = solve_reduced(reduced, replace(settings, start=start)).state
+        before = gamma_A
+        found[gamma_A] = left_out_values(reduced, start, wanted, settings)
     return np.stack([found[gamma_A] for gamma_A in gamma_As.tolist()])

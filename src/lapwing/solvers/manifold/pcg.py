@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,40 +21,25 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Iteration, OnIteration, Result, Status, carry_on
+from lapwing.solvers.base import Iteration, Result, Status
 from lapwing.solvers.manifold.line_search import exact_line_search
+from lapwing.solvers.manifold.protocol import DEFAULTS, Settings
 
 # A column counts as done if its gradient, computed afresh, is within this factor of the limit.
 _DRIFT = 2.0
 _NOISE = 4.0  # times the expected rounding
 
 
-def pcg(
-    objective: Objective,
-    start: State | None = None,
-    *,
-    tol: float = 1e-8,
-    max_iter: int = 20_000,
-    rule: StoppingRule | None = None,
-    on_iteration: OnIteration = carry_on,
-) -> Result:
+def pcg(objective: Objective, settings: Settings = DEFAULTS) -> Result[State]:
     """Minimise a differentiable objective by preconditioned conjugate gradient.
 
     Parameters
     ----------
     objective : Objective
         With a loss without kinks.
-    start : State, optional
-        Where to start; zero by default.
-    tol : float, default=1e-8
-        A column is done when its gradient in the metric of the function space, sqrt(g' P g)
-        (errata L18), has fallen to `tol` times its norm at zero. Where the arithmetic ends
-        before, the run does too (`Status.PRECISION`).
-    max_iter : int, default=20000
-    rule : StoppingRule, optional
-        Stops all columns early, by their predictions (Section 4.1).
-    on_iteration : callable, optional
-        Called after every iteration; may ask to stop.
+    settings : Settings, optional
+        A column is done when its gradient has fallen to `tol` times its norm at zero. Where the
+        arithmetic ends before, the run does too (`Status.PRECISION`).
 
     Returns
     -------
@@ -63,13 +48,13 @@ def pcg(
         (Euclidean, of the expansion coefficients in the full-kernel space), ``preconditioned``
         and ``mixed``: the quantities of Figures 4, 13 and 14.
     """
-    run = _Run(objective, max_iter, rule, on_iteration)
+    run, start = _Run(objective, settings), settings.start
     state = objective.zero()
     gradient = objective.descent(state)
     reference = objective.norm(gradient)
     if start is not None:
         state, gradient = start, objective.descent(start)
-    limit, last, previous = tol * reference, state, None
+    limit, last, previous = settings.tol * reference, state, None
     # No run gets below the rounding of its arithmetic: there it is looked at, whatever tol is.
     reachable = np.maximum(limit, _epsilon(state) * reference)
     while True:
@@ -102,9 +87,7 @@ class _Run:
     """State that lasts over the restarts of one call."""
 
     objective: Objective
-    max_iter: int
-    rule: StoppingRule | None
-    on_iteration: OnIteration
+    settings: Settings
     n_iter: int = 0
     stretch: float = 0.0
     history: dict[str, list[Array]] = field(default_factory=dict)
@@ -112,8 +95,8 @@ class _Run:
     def interrupted(self, state: Callable[[], State]) -> Status | None:
         """Count an iteration and ask those who may stop the run."""
         self.n_iter += 1
-        asked = self.on_iteration(Iteration(self.n_iter, state))
-        rule = self.rule
+        asked = self.settings.on_iteration(Iteration(self.n_iter, state))
+        rule = self.settings.rule
         if rule is not None and self.n_iter % rule.every == 0 and rule.check(state()):
             return Status.EARLY
         return Status.CALLBACK if asked else None
@@ -192,7 +175,7 @@ def _descend(
             z, steepest = z.take(keep), steepest[keep]
         if len(z.which) == 0:
             return _assemble(done), None, norms
-        if run.n_iter >= run.max_iter:
+        if run.n_iter >= run.settings.max_iter:
             return z.joined(done), Status.MAX_ITER, norms
         run.record(z)
         s = exact_line_search(z.objective.loss, z.objective.line(z.state, z.direction))
@@ -244,16 +227,6 @@ def _assemble(parts: list[tuple[Array, State]]) -> State:
         )
     )
     return joined.columns(order)
-
-
-class StoppingRule(Protocol):
-    """Looked at every `every` iterations."""
-
-    @property
-    def every(self) -> int: ...
-
-    def check(self, state: State) -> bool:
-        """Whether to stop at this state."""
 
 
 def check_interval(n_points: int) -> int:

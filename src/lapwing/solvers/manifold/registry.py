@@ -1,8 +1,8 @@
 """Registry of the solvers of manifold regularisation.
 
-Every solver is a function of its own; here all are called alike. A new one is one line in
-`SOLVERS`; names that users may write, messages and shared tests follow. When 'auto' should take it
-is said in `lapwing.estimators.choice`.
+Every solver is a function of an objective and `Settings`. A new one is one line in `SOLVERS`;
+names that users may write, messages and shared tests follow. When 'auto' should take it is said in
+`lapwing.estimators.choice`.
 """
 
 from __future__ import annotations
@@ -11,34 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import OnIteration, Result, carry_on
-from lapwing.solvers.manifold.deformed import Representers
+from lapwing.solvers.base import Result
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
-from lapwing.solvers.manifold.pcg import StoppingRule, pcg
-
-
-@dataclass(frozen=True)
-class Run:
-    """Settings of all solvers; each reads those it knows.
-
-    Attributes
-    ----------
-    start : State or None
-    tol : float
-    max_iter : int
-    rule : StoppingRule or None
-    on_iteration : callable
-    columns : Representers or None
-        Of the deformed kernel at the labelled points, where they are known already.
-    """
-
-    start: State | None = None
-    tol: float = 1e-8
-    max_iter: int = 20_000
-    rule: StoppingRule | None = None
-    on_iteration: OnIteration = carry_on
-    columns: Representers | None = None
+from lapwing.solvers.manifold.pcg import pcg
+from lapwing.solvers.manifold.protocol import Settings
 
 
 @dataclass(frozen=True)
@@ -47,7 +24,7 @@ class ManifoldSolver:
 
     Attributes
     ----------
-    solve : callable (objective, run) -> Result
+    solve : callable (objective, settings) -> Result
     summary : str, default=""
         How it works and what it is for, to follow its name in docstrings.
     kinks : bool, default=False
@@ -60,7 +37,7 @@ class ManifoldSolver:
         Whether it solves a problem of the labels alone, by columns of the deformed kernel.
     """
 
-    solve: Callable[[Objective, Run], Result]
+    solve: Callable[[Objective, Settings], Result[State]]
     summary: str = ""
     kinks: bool = False
     stops_early: bool = False
@@ -68,46 +45,21 @@ class ManifoldSolver:
     reduces: bool = False
 
 
-def _newton(objective: Objective, run: Run) -> Result:
-    return newton(objective, run.start, max_iter=run.max_iter, on_iteration=run.on_iteration)
-
-
-def _pcg(objective: Objective, run: Run) -> Result:
-    return pcg(
-        objective,
-        run.start,
-        tol=run.tol,
-        max_iter=run.max_iter,
-        rule=run.rule,
-        on_iteration=run.on_iteration,
-    )
-
-
-def _dual(objective: Objective, run: Run) -> Result:
-    return dual(
-        objective,
-        tol=run.tol,
-        max_iter=run.max_iter,
-        on_iteration=run.on_iteration,
-        columns=run.columns,
-    )
-
-
 SOLVERS: dict[str, ManifoldSolver] = {
     "newton": ManifoldSolver(
-        _newton,
+        newton,
         "is Newton's method on the primal, O(n^3) a step and class; for the linear kernel of the "
         "size of the features",
     ),
     "pcg": ManifoldSolver(
-        _pcg,
+        pcg,
         "is conjugate gradient preconditioned by the kernel, O(n^2) an iteration for all classes "
         "together, and only applies kernel and graph: for more points, sparse kernels, and early "
         "stopping",
         stops_early=True,
     ),
     "dual": ManifoldSolver(
-        _dual,
+        dual,
         "solves for the labelled columns of the deformed kernel once, O(n^3), then for all classes "
         "on problems of the size of the labels: the choice up to some 12000 points",
         kinks=True,
