@@ -1043,7 +1043,7 @@ def test_the_twin_of_embedded_regression_knows_no_unlabeled_row(home: Path) -> N
     # The same from points moved about where there is no label.
     moved = outcome.points.copy()
     moved[~table.labeled] += 5.0
-    twin = fitting.fit_twin(outcome.estimator, outcome.method, moved, table)
+    twin = fitting.fit_twin(outcome.estimator, outcome.fitted_by, moved, table)
     np.testing.assert_array_equal(twin.answers[table.labeled], outcome.twin.answers[table.labeled])
     np.testing.assert_allclose(
         twin.estimator.decision_function(outcome.points),

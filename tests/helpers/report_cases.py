@@ -14,9 +14,10 @@ from sklearn.preprocessing import StandardScaler
 
 from lapwing import KNNGraph, LapSVC, LapSVR
 from lapwing._app.choosing import MethodChoice
-from lapwing._app.fitting import FittedTwin, Outcome, trust_rows
+from lapwing._app.fitting import Outcome, origin_of, trust_rows
 from lapwing._app.methods import find_method
 from lapwing._app.requests import FitRequest
+from lapwing._report.record import FittedTwin
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 from lapwing.problem import distinct_rows
@@ -67,7 +68,18 @@ def outcome(
     if estimator.get_params().get("graph") is not None and vertex.max() + 1 < len(y):
         vertex = vertex if isinstance(estimator.graph, KNNGraph) else np.arange(len(y))
     return Outcome(
-        request, chosen, rows, pipeline, points, vertex, predictions, "as told", other, trust=trust
+        method=chosen.method.facts(chosen.name, estimator),
+        origin=origin_of(request, chosen, points),
+        table=rows,
+        pipeline=pipeline,
+        points=points,
+        vertex=vertex,
+        predictions=predictions,
+        scaling="as told",
+        twin=other,
+        trust=trust,
+        request=request,
+        fitted_by=chosen.method,
     )
 
 

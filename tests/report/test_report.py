@@ -39,11 +39,9 @@ from lapwing import (
     LapSVR,
 )
 from lapwing._app import fitting, workflow
-from lapwing._app.fitting import FittedTwin
 from lapwing._app.requests import FitRequest
 from lapwing._report import svg, text
 from lapwing._report.findings import (
-    Hints,
     _about_classes,
     next_step,
     python_lines,
@@ -52,6 +50,7 @@ from lapwing._report.findings import (
     write_notes,
 )
 from lapwing._report.page import ReportData, collect, render
+from lapwing._report.record import FittedTwin, Hints
 from lapwing._report.rows import ClassRows, row_columns
 from lapwing._report.svg import choose_rows, place
 from lapwing._tables.cells import cells_of_texts

@@ -19,6 +19,7 @@ from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_c
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
+from lapwing._report.record import Choice
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import TEXT
 from lapwing._tables.preprocessing import MAX_WORDS, preprocess
@@ -60,12 +61,8 @@ class MethodChoice:
         The same.
     estimator : estimator
         Unfitted.
-    comparison : Comparison or None
-        By which it was chosen; None where nothing was compared.
-    skipped : tuple of str
-        What would have taken too long to be compared.
-    words : str
-        Why it was taken where nothing was compared; empty where the user named it.
+    choice : Choice or None
+        How it was chosen; None where the user named it.
     sharpness : Sharpness or None
         How sharp its probabilities are by the labels that the comparison left out.
     """
@@ -73,9 +70,7 @@ class MethodChoice:
     name: str
     method: CommandMethod
     estimator: Any
-    comparison: Comparison | None = None
-    skipped: tuple[str, ...] = ()
-    words: str = ""
+    choice: Choice | None = None
     sharpness: Sharpness | None = None
 
 
@@ -153,7 +148,7 @@ def choose(
     best = found.best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, found, untried, sharpness=sharpness)
+    return MethodChoice(*known, best, Choice(found, untried), sharpness)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -292,7 +287,7 @@ def _regression(table: Table, request: LearningRequest, points: Any) -> MethodCh
         name,
         chosen.method,
         chosen.estimator,
-        words=f"The labels are numbers, so --method {name} was taken. {why}",
+        Choice(words=f"The labels are numbers, so --method {name} was taken. {why}"),
     )
 
 

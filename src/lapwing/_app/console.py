@@ -228,9 +228,9 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     written = outcome.request.outputs.named()
     for what, path in written.items():
         text.line(f"{_WRITTEN.get(what, what.capitalize())}: {path}")
-    if outcome.plain_command:
+    if outcome.origin.plain_command:
         text.line("To fit the same without choosing again:")
-        text.line(f"  {outcome.plain_command}")
+        text.line(f"  {outcome.origin.plain_command}")
     none_tells = outcome.telling is not None and not len(outcome.telling)
     if "next" in written and n_free and none_tells:
         text.line("The rows without a label are equal to rows that have one: none is asked for")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from lapwing._app.requests import FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import settings_of, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
+from lapwing._report.record import FitRecord, FittedTwin, Origin, Trust
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Table
@@ -57,122 +58,61 @@ _CHUNKS = 4  # a worker, so that none waits long for another
 _CONNECT = 10  # seconds
 
 
-@dataclass(frozen=True, eq=False)
-class FittedTwin:
-    """The supervised twin: the same estimator, which unlabelled rows taught nothing.
-
-    Attributes
-    ----------
-    estimator : estimator
-        Fitted to transformed points.
-    answers : ndarray of shape (n,)
-        Its labels or numbers for all rows.
-    """
-
-    estimator: Any
-    answers: NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A fit, with all that is written and said of it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome(FitRecord):
+    """A fit by the command line, with all that is written and said of it.
 
     Attributes
     ----------
     request : FitRequest
         What was asked for.
-    chosen : Chosen
-        The method, and how it was chosen.
-    table : Table
-        What was learnt from.
-    pipeline : Pipeline
-        Preprocessing and estimator, fitted; takes features as they are in the file. Its last step
-        is the estimator.
-    points : ndarray or CSR of shape (n, d)
-        What the estimator was given.
-    vertex : ndarray of int of shape (n,)
-        The graph's vertex of each row: equal rows are one.
-    predictions : Predictions
-        Label, scores and margin of every row.
-    scaling : str
-        What was done to the columns.
-    twin : FittedTwin or None
-        None where no report is wanted, or there is none.
+    fitted_by : CommandMethod
+        The method.
     seconds : float
         Time of fit and prediction.
     impute : {'none', 'median', 'mean'}
         What took the place of missing numbers.
-    trust : Trust or None
-        Which answers can be taken over; None for numbers.
-    telling : ndarray of int or None
-        The rows that it would help most to label next; None if none were asked for, or the graph
-        that tells them would take too long.
     """
 
     request: FitRequest
-    chosen: MethodChoice
-    table: Table
-    pipeline: Pipeline
-    points: Any
-    vertex: NDArray[np.intp]
-    predictions: Predictions
-    scaling: str
-    twin: FittedTwin | None = None
+    fitted_by: CommandMethod
     seconds: float = 0.0
     impute: str = "none"
-    trust: Trust | None = None
-    telling: NDArray[np.intp] | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return self.chosen.name
-
-    @property
-    def method(self) -> CommandMethod:
-        """How it was fitted."""
-        return self.chosen.method
-
-    @property
-    def plain_command(self) -> str:
-        """The command that fits the same without choosing again; empty if nothing was chosen."""
-        if not (self.request.automatic or isinstance(self.request, TuneRequest)):
-            return ""
-        plain = self.estimator
-        if isinstance(plain, PathEstimator):
-            plain = plain._estimator(**plain.best_params_)
-        name, method = method_of(plain) or (self.name, self.method)
-        usual = default_graph(self.points, regression=method.regression)
-        settings = settings_of(plain, method, usual)
-        return "" if settings is None else fit_command(self.request, name, settings)
-
-    @property
-    def estimator(self) -> Any:
-        """The fitted estimator."""
-        return self.pipeline[-1]
-
-    @property
-    def solver(self) -> str:
-        """Name of the solver."""
-        return self.method.solver or str(self.estimator.solver_)
-
-    @property
-    def taught_by(self) -> str:
-        """How unlabelled rows taught the estimator, in words; empty if they did not."""
-        return self.method.teaches(self.estimator)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, those of its parts as ``graph.name``; as JSON has them."""
-        return describe_parameters(self.estimator, self.method)
+        return describe_parameters(self.estimator, self.fitted_by)
 
-    @cached_property
-    def truth(self) -> list[Any] | None:
-        """Known answers, None where there is none; None for a table without them."""
-        if self.table.truth is None:
-            return None
-        blank = self.table.unlabeled
-        return [None if v == blank or v != v else v for v in self.table.truth.tolist()]
+    def asked_by(self, request: FitRequest) -> Outcome:
+        """The same fit for a request that differs in the files to write."""
+        origin = replace(self.origin, command=request.command)
+        return replace(self, request=request, origin=origin)
+
+
+def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
+    """What a fit of the command line was asked for; the estimator of `chosen` is fitted."""
+    return Origin(
+        request.seed,
+        request.hints,
+        request.command,
+        _plain_command(request, chosen, points),
+        request.truth or "",
+        request.layout,
+    )
+
+
+def _plain_command(request: FitRequest, chosen: MethodChoice, points: Any) -> str:
+    """The command that fits the same without choosing again; empty if nothing was chosen."""
+    if not (request.automatic or isinstance(request, TuneRequest)):
+        return ""
+    plain = chosen.estimator
+    if isinstance(plain, PathEstimator):
+        plain = plain._estimator(**plain.best_params_)
+    name, method = method_of(plain) or (chosen.name, chosen.method)
+    usual = default_graph(points, regression=method.regression)
+    settings = settings_of(plain, method, usual)
+    return "" if settings is None else fit_command(request, name, settings)
 
 
 def fit(
@@ -233,20 +173,23 @@ def fit(
     answers = answer_own(estimator, method, before.points, table)
     answers, trust = trust_rows(estimator, answers)
     return Outcome(
-        request,
-        chosen,
-        table,
-        Pipeline([*before.steps, ("estimator", estimator)]),
-        before.points,
+        method=method.facts(chosen.name, estimator),
+        origin=origin_of(request, replace(chosen, estimator=estimator), before.points),
+        table=table,
+        pipeline=Pipeline([*before.steps, ("estimator", estimator)]),
+        points=before.points,
         # The merging of equal rows that the estimators do themselves, and do not keep.
-        distinct_rows(before.points)[1],
-        answers,
-        before.words,
-        twin,
-        time.perf_counter() - start,
-        before.impute,
-        trust,
-        telling,
+        vertex=distinct_rows(before.points)[1],
+        predictions=answers,
+        scaling=before.words,
+        twin=twin,
+        trust=trust,
+        choice=chosen.choice,
+        telling=telling,
+        request=request,
+        fitted_by=method,
+        seconds=time.perf_counter() - start,
+        impute=before.impute,
     )
 
 
@@ -405,39 +348,6 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-@dataclass(frozen=True)
-class Trust:
-    """Precision of the sure answers of a fit; see `lapwing.model_selection.sure_rows`.
-
-    Attributes
-    ----------
-    level : float
-        The share of right answers that is asked of them.
-    threshold : float or None
-        Least probability of a sure answer; None if no answer is sure.
-    expected : float or None
-        The share of right answers that is expected.
-    low, high : float or None
-        Between which it lies with a probability of 90 %.
-    n_tests : int
-        Labels that a fit without them was tested on.
-    n_needed : int
-        Labels from which on the first of `LEVELS` can be claimed; 0 if no number is enough.
-    """
-
-    level: float
-    threshold: float | None
-    expected: float | None
-    low: float | None
-    high: float | None
-    n_tests: int
-    n_needed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
 
 
 def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust | None]:

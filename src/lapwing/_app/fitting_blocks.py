@@ -16,9 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing._app.choosing import MethodChoice, choose
-from lapwing._app.fitting import Trust, answer_own, fit_estimator, trust_rows
+from lapwing._app.fitting import answer_own, fit_estimator, trust_rows
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._host.modules import require
+from lapwing._report.record import Trust
 from lapwing._rows import ParquetRows, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.predictions import Predictions

@@ -426,7 +426,7 @@ def _write_outcome(outcome: Outcome, path: Path) -> None:
     """One of the files of ``lapwing fit``."""
     own = next(one.option for one in FILES.values() if one.name == path.name)
     outputs: dict[str, Any] = {one.option: None for one in FILES.values()} | {own: path}
-    asked = replace(outcome, request=replace(outcome.request, **outputs))
+    asked = outcome.asked_by(replace(outcome.request, **outputs))
     asked.request.outputs.check(())
     workflow.write_outputs(asked, collect(asked))
 

@@ -26,6 +26,7 @@ from lapwing._app.forecast import (
     forecast_manifold,
     forecast_manifold_path,
 )
+from lapwing._report.record import Cures, MethodFacts
 from lapwing._tables.columns import nearest
 from lapwing.estimators import (
     S3VC,
@@ -50,25 +51,6 @@ from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces import Landmarks
 
 AUTO = "auto"
-
-
-@dataclass(frozen=True)
-class Cures:
-    """Parameters that the report names as cures.
-
-    Attributes
-    ----------
-    less : str
-        Gives the unlabelled rows less weight.
-    smoother : str
-        Makes the problem easier for the solver.
-    closer : str
-        Lets the function follow the labels more closely.
-    """
-
-    less: str
-    smoother: str
-    closer: str
 
 
 @dataclass(frozen=True)
@@ -102,7 +84,7 @@ class CommandMethod:
         How it learns from unlabelled rows.
     forecast : callable
         From a `FitSize` to the `Forecast` of a fit with default parameters.
-    advice : Advice
+    advice : Cures
         What the report names as cures.
     regression : bool
         Whether it predicts numbers.
@@ -151,6 +133,17 @@ class CommandMethod:
     def make(self) -> Any:
         """Make an estimator with default parameters."""
         return self.estimator()
+
+    def facts(self, name: str, fitted: Any) -> MethodFacts:
+        """Describe a fitted estimator, which the command line knows by a name."""
+        return MethodFacts(
+            name,
+            self.solver or str(fitted.solver_),
+            self.teaches(fitted),
+            self.advice,
+            self.margin_note,
+            "" if self.twin is None else self.twin.words,
+        )
 
     def lacks_onnx(self, parameters: Mapping[str, Any]) -> str:
         """Why it has no ONNX form with these parameters; empty if it has one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from lapwing._app.choosing import MethodChoice
-from lapwing._app.fitting import FittedTwin, Trust, answer_own, fit_twin, trust_rows
+from lapwing._app.fitting import answer_own, fit_twin, trust_rows
 from lapwing._app.methods import CommandMethod, Twin, method_of
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
-from lapwing._report.findings import Hints
 from lapwing._report.page import Report, collect
-from lapwing._tables.predictions import Predictions
+from lapwing._report.record import Choice, FitRecord, Hints, Origin
 from lapwing._tables.tables import Table
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import read_column, unlabeled_among
@@ -28,48 +25,6 @@ from lapwing.problem import distinct_rows
 
 _OTHER = 0.1
 _HINTS = Hints("", "model.predict(X_new)")
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Description of the fit for the page."""
-
-    seed: int | None
-    command: str = ""
-    truth: str = ""
-    layout: tuple[str, ...] = ()
-    hints: Hints = _HINTS
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """A fit that was made in Python; see `lapwing._report.page.Fitted`."""
-
-    request: _Asked
-    name: str
-    method: CommandMethod
-    table: Table
-    pipeline: Pipeline
-    points: Any
-    vertex: NDArray[np.intp]
-    predictions: Predictions
-    scaling: str
-    twin: FittedTwin | None
-    trust: Trust | None
-    chosen: MethodChoice | None = None
-    truth: Any = None
-    telling: Any = None
-    plain_command: str = ""
-
-    @property
-    def solver(self) -> str:
-        """Name of the solver."""
-        return self.method.solver or str(self.pipeline[-1].solver_)
-
-    @property
-    def taught_by(self) -> str:
-        """How unlabelled rows taught the estimator."""
-        return self.method.teaches(self.pipeline[-1])
 
 
 def report(
@@ -137,17 +92,13 @@ def report(
     <Report of LapSVC: 200 rows, 198 without a label; .save('report.html') writes it>
     """
     require("jinja2", extra="report", purpose="The report")
-    chosen = None
+    choice = None
     if isinstance(model, FewLabelClassifier):
         check_is_fitted(model)
-        evidence, model = model.evidence_, model.best_estimator_
-    else:
-        evidence = None
+        choice, model = Choice(model.evidence_), model.best_estimator_
     pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
     estimator = pipeline[-1]
     name, method = find_command_method(estimator, model)
-    if evidence is not None:
-        chosen = MethodChoice(name, method, estimator, evidence)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given if is_sparse(given) else np.asarray(given)
@@ -168,10 +119,9 @@ def report(
     _check_answers(answers.label, estimator, method)
     answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
-    fit = _Fit(
-        _Asked(seed if isinstance(seed, int) else None),
-        name,
-        method,
+    fit = FitRecord(
+        method.facts(name, estimator),
+        Origin(seed if isinstance(seed, int) else None, _HINTS),
         table,
         pipeline,
         points,
@@ -180,7 +130,7 @@ def report(
         _steps(pipeline),
         alone,
         trust,
-        chosen,
+        choice,
     )
     known = None if truth is None else read_column(truth).tolist()
     place = None if embedding is None else np.asarray(embedding, dtype=np.float64)

@@ -27,7 +27,7 @@ from lapwing._app.options import (
     following,
     option,
 )
-from lapwing._report.findings import Hints
+from lapwing._report.record import Hints
 from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.parts import TABLES

@@ -132,7 +132,7 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     table, truth = outcome.table, figures.truth
     found: dict[str, Any] = {
         "source": table.source,
-        "method": outcome.name,
+        "method": outcome.method.name,
         "parameters": outcome.parameters,
         "rows": figures.fitted["n"],
         "labeled": figures.fitted["n_labeled"],
@@ -143,7 +143,7 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         "remarks": list(table.remarks),
         "scaling": outcome.scaling,
         "seed": outcome.request.seed,
-        "solver": outcome.solver,
+        "solver": outcome.method.solver,
         "iterations": figures.convergence["n_iter"],
         "seconds": round(outcome.seconds, 3),
         "next": figures.fitted["next"],
@@ -157,8 +157,8 @@ def summary(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
         found["choice"] = figures.choice
     if figures.path.get("off") is not None:
         found["left_out"] = {"root_mean_square": figures.path["off"]}
-    if outcome.plain_command:
-        found["command"] = outcome.plain_command
+    if outcome.origin.plain_command:
+        found["command"] = outcome.origin.plain_command
     if truth:
         found["error"] = {"rows": truth["n"]}
         names = {"error": "share_wrong", "rmse": "root_mean_square"}
@@ -316,9 +316,9 @@ def render_report(model: Model, path: Path) -> str:
 def _describe(outcome: Outcome, figures: ReportData) -> dict[str, Any]:
     table, request = outcome.table, outcome.request
     classes = outcome.predictions.classes
-    regression = outcome.method.regression
+    regression = outcome.fitted_by.regression
     return {
-        "method": outcome.name,
+        "method": outcome.method.name,
         "parameters": outcome.parameters,
         **_describe_data(table, request, classes, regression),
         "scaling": outcome.scaling,

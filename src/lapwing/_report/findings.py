@@ -6,16 +6,17 @@ import importlib
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from lapwing._report.record import Choice, Hints
 from lapwing._report.text import clean, count, number, open_page, percent, plural, shorten
 from lapwing._version import __version__
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
+from lapwing.model_selection.comparison import Comparison
 
 # The last says what is so without judging it.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
@@ -227,27 +228,16 @@ def _share(truth: dict[str, Any], whose: str) -> str:
     return f"{plural(truth[f'{whose}errors'], 'row')} ({percent(truth[f'{whose}error'])})"
 
 
-def describe_choice(chosen: Any) -> dict[str, Any]:
-    """Say how the method of a fit was chosen.
-
-    Parameters
-    ----------
-    chosen : object or None
-        With `comparison`, `skipped` and `words`, as `lapwing._app.choosing.MethodChoice`.
-
-    Returns
-    -------
-    dict
-        Empty where the user named the method.
-    """
-    if chosen is None or (chosen.comparison is None and not chosen.words):
+def describe_choice(choice: Choice | None) -> dict[str, Any]:
+    """Say how the method of a fit was chosen; empty where the user named it."""
+    if choice is None:
         return {}
-    skipped = [clean(name) for name in chosen.skipped]
-    found: dict[str, Any] = {"words": clean(chosen.words), "skipped": skipped, "methods": []}
-    return found if chosen.comparison is None else found | describe_comparison(chosen.comparison)
+    skipped = [clean(name) for name in choice.skipped]
+    found: dict[str, Any] = {"words": clean(choice.words), "skipped": skipped, "methods": []}
+    return found if choice.comparison is None else found | describe_comparison(choice.comparison)
 
 
-def describe_comparison(comparison: Any) -> dict[str, Any]:
+def describe_comparison(comparison: Comparison) -> dict[str, Any]:
     """Give the figures of a `lapwing.model_selection.Comparison`, the chosen method first.
 
     Times are no part of them: they differ from run to run.
@@ -325,22 +315,6 @@ def _describe(row: Any) -> dict[str, Any]:
         "labels_kept": float(row.fitted),
         "objection": clean(row.objection),
     }
-
-
-@dataclass(frozen=True)
-class Hints:
-    """How the next step is taken, on the command line or in Python.
-
-    Attributes
-    ----------
-    label : str
-        A sentence on where the rows to label are found; empty if that is said elsewhere.
-    predict : str
-        What predicts new rows.
-    """
-
-    label: str
-    predict: str
 
 
 def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from lapwing._report.findings import (
     words_of_row,
     write_notes,
 )
+from lapwing._report.record import FitRecord
 from lapwing._report.rows import (
     ClassRows,
     compare_with_truth,
@@ -56,78 +57,6 @@ _ID = 40  # letters of a name in a picture
 
 _SUFFIXES = (".html", ".htm")
 _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
-
-
-class Fitted(Protocol):
-    """Attributes of a fit that `collect` reads; `lapwing._app.fitting.Outcome` has them."""
-
-    @property
-    def table(self) -> Any:
-        """The `lapwing._tables.tables.Table` that was learnt from."""
-
-    @property
-    def pipeline(self) -> Any:
-        """Preprocessing and estimator, fitted."""
-
-    @property
-    def points(self) -> Any:
-        """Return the features that the estimator was given, (n, d)."""
-
-    @property
-    def vertex(self) -> Any:
-        """The graph's vertex of each row, (n,)."""
-
-    @property
-    def twin(self) -> Any:
-        """The supervised twin with its `answers` for all rows; or None."""
-
-    @property
-    def predictions(self) -> Any:
-        """The `lapwing._tables.predictions.Predictions` of the rows."""
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-
-    @property
-    def trust(self) -> Any:
-        """Which answers are sure and what they are worth, with `to_dict`; None for numbers."""
-
-    @property
-    def telling(self) -> Any:
-        """The rows that it would help most to label next; or None."""
-
-    @property
-    def chosen(self) -> Any:
-        """How the method was chosen: `comparison`, `skipped`, `words`; or None."""
-
-    @property
-    def plain_command(self) -> str:
-        """The command that fits the same without choosing again; or empty."""
-
-    @property
-    def request(self) -> Any:
-        """Return the request: seed, command, hints, names of `truth` and `layout`."""
-
-    @property
-    def method(self) -> Any:
-        """Return the method: `advice`, `margin_note`, and the words of its `twin`."""
-
-    @property
-    def solver(self) -> str:
-        """Name of the solver."""
-
-    @property
-    def taught_by(self) -> str:
-        """How unlabelled rows taught the estimator; empty if they did not."""
-
-    @property
-    def truth(self) -> Any:
-        """Known answers, None where there is none; or None."""
-
-    @property
-    def scaling(self) -> str:
-        """Describe the encoding of the columns in words."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +142,7 @@ class ReportData:
 
 
 def collect(
-    fit: Fitted,
+    fit: FitRecord,
     *,
     truth: Sequence[Any] | None = None,
     truth_name: str | None = None,
@@ -227,20 +156,20 @@ def collect(
 
     Parameters
     ----------
-    fit : Fitted
+    fit : FitRecord
         The fit, with its table and predictions.
     truth : sequence of length n, default=None
         True classes or numbers, where they are known; None, NaN and blanks are unknown. The fit
         has not seen them. None means those of the fit's table, if it has any.
     truth_name : str, default=None
-        The column that they come from; None means the one of the request.
+        The column that they come from; None means the one of the fit.
     embedding : array-like of shape (n, 2), default=None
         Where the map draws the rows; None means the table's layout, or without one the first two
         principal components of what the estimator was given.
     embedding_names : sequence of str, default=None
-        Names of its two columns; None means those of the request.
+        Names of its two columns; None means those of the fit.
     command : str, default=None
-        The command line that made the fit; None means the one of the request.
+        The command line that made the fit; None means the one of the fit.
     max_points : int, default=3000
         Rows that the map draws at most; of more, a sample is drawn, and the page says so.
     n_listed : int, default=10
@@ -256,7 +185,7 @@ def collect(
     ValueError
         If `truth` or `embedding` does not have an entry for every row, or `max_points` is below 10.
     """
-    table, answers, request = fit.table, fit.predictions, fit.request
+    table, answers, origin = fit.table, fit.predictions, fit.origin
     n = len(answers.label)
     truth = fit.truth if truth is None else truth
     embedding = table.layout if embedding is None else embedding
@@ -264,7 +193,7 @@ def collect(
         raise ValueError(f"max_points must be 10 or more, got {max_points}.")
     if truth is not None and len(truth) != n:
         raise ValueError(f"truth must have an entry for each of the {n} rows, got {len(truth)}.")
-    estimator = fit.pipeline[-1]
+    estimator = fit.estimator
     X = fit.points.tocsr() if is_sparse(fit.points) else np.asarray(fit.points)
     read = NumberRows.read if answers.classes is None else ClassRows.read
     rows: Any = read(answers, table.y, None if fit.twin is None else fit.twin.answers, truth)
@@ -274,7 +203,7 @@ def collect(
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
         "fitted": _describe_fit(fit, rows.labeled, classes),
-        "map": place(X, drawn, embedding, embedding_names or request.layout or None)
+        "map": place(X, drawn, embedding, embedding_names or origin.layout or None)
         | _signs(rows, drawn, classes),
         "graph": graph_health(
             estimator,
@@ -283,22 +212,22 @@ def collect(
             rows.ids,
             None if classes is None else rows.predicted,
         ),
-        "convergence": convergence(estimator, fit.solver, classes),
+        "convergence": convergence(estimator, fit.method.solver, classes),
         "repeat": {
-            "command": text.clean(request.command if command is None else command, longest=4000),
-            "plain_command": text.clean(fit.plain_command, longest=4000),
+            "command": text.clean(origin.command if command is None else command, longest=4000),
+            "plain_command": text.clean(origin.plain_command, longest=4000),
             "python": python_lines(fit.pipeline, table.unlabeled),
             "parameters": parameters(estimator),
             "versions": versions(),
         },
-        "choice": describe_choice(fit.chosen),
+        "choice": describe_choice(fit.choice),
         "path": describe_path(
             estimator, repeated=_repeated(fit.vertex[rows.labeled], table.y[rows.labeled])
         ),
         **_row_sections(
             rows,
             classes,
-            request.truth or "" if truth_name is None else truth_name,
+            origin.truth if truth_name is None else truth_name,
             n_listed,
             fit.telling,
         ),
@@ -309,7 +238,7 @@ def collect(
         sections["volumes"]["words"] = _tell_words(fit, X, rows.predicted, sections["volumes"])
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
-    sections["fitted"]["next"] = next_step(sections, notes, request.hints)
+    sections["fitted"]["next"] = next_step(sections, notes, origin.hints)
     return ReportData(notes=notes, **sections)
 
 
@@ -321,7 +250,7 @@ def _mark_full(classes: list[dict[str, Any]], prior: Any, n: int) -> None:
 
 
 def _tell_words(
-    fit: Fitted, X: Any, codes: NDArray[np.intp], volumes: Mapping[str, Any]
+    fit: FitRecord, X: Any, codes: NDArray[np.intp], volumes: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """What the listed classes of texts are about; nothing where no text was learnt from."""
     words = words_of(fit.pipeline, X.shape[1])
@@ -384,12 +313,12 @@ def _row_sections(
     }
 
 
-def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[str, Any]:
+def _describe_fit(fit: FitRecord, labeled: Any, classes: list[str] | None) -> dict[str, Any]:
     names = [text.clean(name) for name in fit.table.feature_names]
-    method, request = fit.method, fit.request
+    method, seed = fit.method, fit.origin.seed
     return {
-        "estimator": type(fit.pipeline[-1]).__name__,
-        "method": text.clean(fit.name),
+        "estimator": type(fit.estimator).__name__,
+        "method": text.clean(method.name),
         "source": text.clean(fit.table.source),
         "n": len(labeled),
         "n_labeled": int(np.count_nonzero(labeled)),
@@ -398,11 +327,11 @@ def _describe_fit(fit: Fitted, labeled: Any, classes: list[str] | None) -> dict[
         "features": names[:_FEATURES_NAMED],
         "classes": classes,
         "scaling": text.clean(fit.scaling),
-        "seed": None if request.seed is None else int(request.seed),
-        "taught_by": text.clean(fit.taught_by),
+        "seed": None if seed is None else int(seed),
+        "taught_by": text.clean(method.taught_by),
         "advice": asdict(method.advice),
         "margin_note": method.margin_note if classes is not None else "",
-        "twin": "" if method.twin is None else method.twin.words,
+        "twin": method.twin,
     }
 
 
