@@ -27,7 +27,7 @@ from lapwing._app.fitting import Outcome
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import LabelRequest
 from lapwing._app.suggesting import Suggestion
-from lapwing._host.terminal import harmless
+from lapwing._host.terminal import DELAY, harmless, showing
 from lapwing._report.findings import (
     CHOICE_COLUMNS,
     estimate_words,
@@ -43,8 +43,6 @@ from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
 from lapwing.estimators.prepared import Tick
 
-# Whoever waits for less is not helped by a bar that comes and goes.
-DELAY = 2.0
 _SETTINGS_SHOWN = 5
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
@@ -72,6 +70,15 @@ class StageDisplay:
     @contextmanager
     def stage(self, name: str, forecast: float | None = None) -> Iterator[_Stage]:
         """Name what is done in the block, with the seconds that it will take if known."""
+        token = showing.set(True)  # what is called has no line of its own, with --quiet neither
+        try:
+            with self._bars(name, forecast) as stage:
+                yield stage
+        finally:
+            showing.reset(token)
+
+    @contextmanager
+    def _bars(self, name: str, forecast: float | None) -> Iterator[_Stage]:
         if not self.shown:
             yield _Stage(None, 0, name)
             return

@@ -1,6 +1,21 @@
-"""Text without control characters, for terminals and pages."""
+"""What terminals are told: text without control characters, and one line of progress."""
 
 from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from contextvars import ContextVar, Token
+from typing import Self
+
+# Seconds before progress is shown: whoever waits for less is not helped by a line that comes and
+# goes.
+DELAY = 2.0
+_REPAINT = 1.0  # the line counts seconds
+
+# Whether progress is shown already by whoever called, or is not wanted there.
+showing: ContextVar[bool] = ContextVar("showing", default=False)
 
 
 def harmless(text: str) -> str:
@@ -15,3 +30,74 @@ def harmless(text: str) -> str:
     return "".join(
         chr(0x2400 + ord(c)) if ord(c) < 32 else "␡" if 127 <= ord(c) < 160 else c for c in text
     )
+
+
+def is_watched() -> bool:
+    """Whether somebody sees what is written to standard error: a terminal, or a notebook."""
+    stream = sys.stderr
+    if stream is None:  # a program without a console
+        return False
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
+
+
+class StatusLine:
+    """A line on standard error that names the work in hand, from `DELAY` seconds on.
+
+    It counts the seconds and is erased at the end. There is none where nobody sees it, within
+    another display of progress, and in other threads than the main one, which may be many.
+
+    Parameters
+    ----------
+    title : str
+        What is done.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title, self._part, self._width = title, "", 0
+        self._lock, self._done = threading.Lock(), threading.Event()
+        self._painter: threading.Thread | None = None
+        self._token: Token[bool] | None = None
+        self._begun = 0.0
+
+    def __enter__(self) -> Self:
+        main = threading.current_thread() is threading.main_thread()
+        if main and not showing.get() and is_watched():
+            self._token = showing.set(True)
+            self._begun = time.monotonic()
+            self._painter = threading.Thread(target=self._repaint, daemon=True)
+            self._painter.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._painter is None or self._token is None:
+            return
+        showing.reset(self._token)
+        self._done.set()
+        self._painter.join()
+        if self._width:
+            self._write("")
+
+    def show(self, part: str) -> None:
+        """Name the part of the work that begins."""
+        self._part = part
+        if self._painter is not None and time.monotonic() - self._begun >= DELAY:
+            self._paint()
+
+    def _repaint(self) -> None:
+        wait = DELAY
+        while not self._done.wait(wait):
+            self._paint()
+            wait = _REPAINT
+
+    def _paint(self) -> None:
+        what = f"{self._title}: {self._part}" if self._part else self._title
+        seconds = f", {time.monotonic() - self._begun:.0f} s"
+        room = max(0, shutil.get_terminal_size().columns - 1 - len(seconds))
+        self._write(harmless(what)[:room] + seconds)
+
+    def _write(self, text: str) -> None:
+        # Spaces erase what is longer: notebooks know no other way.
+        with self._lock:
+            sys.stderr.write(f"\r{text.ljust(self._width)}" + ("" if text else "\r"))
+            sys.stderr.flush()
+            self._width = len(text)

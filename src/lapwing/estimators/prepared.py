@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from lapwing._arrays import Array
 from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
+from lapwing._host.terminal import StatusLine
 from lapwing._rows import Rows, all_of, as_rows, header_of, moments_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
@@ -47,6 +48,34 @@ class _Silent:
 
 
 SILENT: Stages = _Silent()
+
+
+class Shown:
+    """Stages that a line on standard error names too, where somebody sees it; a context manager.
+
+    Parameters
+    ----------
+    title : str
+        What they are the stages of.
+    inner : Stages, default=SILENT
+    """
+
+    def __init__(self, title: str, inner: Stages = SILENT) -> None:
+        self._line, self._inner = StatusLine(title), inner
+
+    def __enter__(self) -> Self:
+        self._line.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._line.__exit__(*error)
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
+        """A stage of the fit, with at most max_steps steps (None: not known)."""
+        self._line.show(name)
+        with self._inner.stage(name, max_steps) as tick:
+            yield tick
 
 
 class Progress:

@@ -27,7 +27,7 @@ from lapwing.classes.labels import ClassLabels, code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.classes.volumes import read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
-from lapwing.estimators.prepared import SILENT, Stages, check_one_entry_a_row
+from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     LABELS_ALONE,
@@ -296,7 +296,8 @@ def compare(
     """
     effort = Effort(n_draws, max_left_out, 0)
     asked = CompareSettings(candidates, effort, max_samples, unlabeled, random_state, class_prior)
-    found = compared(X, y, sample_weight, asked, SILENT).comparison
+    with Shown("Comparing methods") as progress:
+        found = compared(X, y, sample_weight, asked, progress).comparison
     warn_of_failures(found.failed, stacklevel=2)
     return found
 

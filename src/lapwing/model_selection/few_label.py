@@ -17,7 +17,7 @@ from lapwing._features import reading_features, refuse_gaps
 from lapwing._rows import header_of, is_rows, rows_else
 from lapwing.classes.labels import read_known
 from lapwing.estimators._docs import document
-from lapwing.estimators.prepared import Progress
+from lapwing.estimators.prepared import Progress, Shown
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import Chooser, last_step, warn_of_failures
@@ -86,7 +86,8 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
     and a few fits of the others. Memory is that of the estimators: one at a time, beside
     the SVM of the labels alone, holds matrices of at most ``max_samples ** 2`` numbers, and the
     chosen one those of all rows. Beyond 12,000 rows only candidates without such a matrix are
-    tried.
+    tried. In a terminal or notebook a line on standard error names what is being tried, from two
+    seconds on.
 
     With one label a class the estimate of the error is a guess from what the answers of such
     methods were worth on other data: ``evidence_.notes`` says so.
@@ -176,14 +177,15 @@ class FewLabelClassifier(Chooser, CallbackSupportMixin, ClassifierMixin, BaseEst
             self.class_prior,
         )
         progress = Progress(self, None, X, y)
-        with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
-            warnings.simplefilter("ignore", LapwingWarning)
-            evidence, sharpness = compared(points, y, sample_weight, asked, progress)
-        warn_of_failures(evidence.failed, stacklevel=2)
-        best = evidence.best
-        weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
-        with progress.stage(f"fit {evidence.chosen.name}"):
-            self.best_estimator_ = best.fit(X, y, **weights)
+        with Shown("Choosing a method", progress) as stages:
+            with warnings.catch_warnings():  # the last fit tells what there is to tell of all rows
+                warnings.simplefilter("ignore", LapwingWarning)
+                evidence, sharpness = compared(points, y, sample_weight, asked, stages)
+            warn_of_failures(evidence.failed, stacklevel=2)
+            best = evidence.best
+            weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
+            with stages.stage(f"fit {evidence.chosen.name}"):
+                self.best_estimator_ = best.fit(X, y, **weights)
         self.evidence_ = evidence
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
+from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
 from lapwing._rows import all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
@@ -143,9 +144,10 @@ def rows_to_label(
     if y is not None:
         labeled = _labeled_in(y, points, unlabeled, model)
     points = _as_the_graph_reads(points, graph)
-    return telling_rows(
-        points, labeled, int(k), graph, usual=usual, unsure=unsure, regression=regression
-    )
+    with StatusLine(f"Choosing rows to label among {points.shape[0]}"):
+        return telling_rows(
+            points, labeled, int(k), graph, usual=usual, unsure=unsure, regression=regression
+        )
 
 
 def telling_rows(

@@ -1,0 +1,127 @@
+"""A line of progress, for those who see it."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+from sklearn.datasets import make_blobs
+
+from lapwing import FewLabelClassifier, LapSVC
+from lapwing._host import terminal
+from lapwing._host.terminal import StatusLine, showing
+from lapwing.datasets import mask_labels
+from lapwing.model_selection import Candidate, compare, rows_to_label
+
+
+class Screen(io.StringIO):
+    """A terminal, and what is left on its last line."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def line(self) -> str:
+        cells = ""
+        for text in self.getvalue().split("\r"):
+            cells = text + cells[len(text) :]
+        return cells.rstrip()
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    found = Screen()
+    # pytest puts its own stream into sys between a fixture and its test
+    monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=found))
+    monkeypatch.setattr(terminal, "DELAY", 0.0)
+    return found
+
+
+def test_a_line_names_the_work_and_is_erased(screen: Screen) -> None:
+    with StatusLine("Comparing") as line:
+        line.show("a long name of a candidate")
+        line.show("S3VC()")
+        assert screen.line == "Comparing: S3VC(), 0 s"
+    assert screen.line == ""
+
+
+def test_a_line_fits_the_terminal(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    with StatusLine("Comparing") as line:
+        line.show("a long\x1b name of a candidate")
+        assert screen.line == "Comparing: a l, 0 s"
+
+
+def test_what_is_quick_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "DELAY", 60.0)
+    with StatusLine("Comparing") as line:
+        line.show("S3VC()")
+    assert screen.getvalue() == ""
+
+
+def test_one_long_stage_is_shown_too(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "DELAY", 1e-3)
+    seen = threading.Event()
+    monkeypatch.setattr(screen, "flush", seen.set)
+    with StatusLine("Comparing"):
+        assert seen.wait(60)
+    assert screen.getvalue().startswith("\rComparing, 0 s")
+
+
+def test_nobody_who_sees_it_nothing_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "DELAY", 0.0)
+    for stream in (io.StringIO(), None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with StatusLine("Comparing") as line:
+            line.show("S3VC()")
+        assert stream is None or stream.getvalue() == ""
+
+
+def test_a_notebook_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert terminal.is_watched()
+
+
+def test_one_display_at_a_time(screen: Screen) -> None:
+    with StatusLine("outer") as outer, StatusLine("inner") as inner:
+        outer.show("")
+        inner.show("part")
+    assert "inner" not in screen.getvalue()
+    token = showing.set(True)  # as the command line does, whether it shows bars or is quiet
+    try:
+        before = screen.getvalue()
+        with StatusLine("inner") as inner:
+            inner.show("part")
+        assert screen.getvalue() == before
+    finally:
+        showing.reset(token)
+    assert not showing.get()
+
+
+def test_other_threads_show_nothing(screen: Screen) -> None:
+    def work() -> None:
+        with StatusLine("Comparing") as line:
+            line.show("S3VC()")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert screen.getvalue() == ""
+
+
+def test_choosing_names_what_is_tried(screen: Screen) -> None:
+    X, truth = make_blobs(40, centers=2, random_state=0)
+    y = mask_labels(truth, 2, random_state=0)
+    candidates = [Candidate("mine", LapSVC(), "classes are sheets")]
+    compare(X, y, candidates=candidates, n_draws=1)
+    assert "Comparing methods: mine" in screen.getvalue()
+    FewLabelClassifier(candidates, n_draws=1).fit(X, y)
+    assert "Choosing a method: mine" in screen.getvalue()
+    assert "Choosing a method: fit mine" in screen.getvalue()
+    rows_to_label(X, y, 2)
+    assert "Choosing rows to label among 40" in screen.getvalue()
+    assert screen.line == ""
