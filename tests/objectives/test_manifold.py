@@ -22,10 +22,8 @@ from tests.helpers.problems import (
 )
 
 FOR_ALL_LOSSES = pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda loss: loss.name)
-FOR_ALL_PROBLEMS = pytest.mark.parametrize(
-    ("space", "graph", "fit_intercept"),
-    [tuple(a.values()) for a in sweep(space=SPACES, graph=GRAPHS, fit_intercept=(False, True))],
-)
+FOR_ALL_SPACES = pytest.mark.parametrize("space", SPACES)
+GRAPHS_AND_BIASES = [tuple(a.values()) for a in sweep(graph=GRAPHS, fit_intercept=(False, True))]
 
 
 def random_state(case, problem, seed=0):
@@ -38,47 +36,36 @@ def random_state(case, problem, seed=0):
 
 
 @FOR_ALL_LOSSES
-@FOR_ALL_PROBLEMS
-def test_value_is_the_formula(space, graph, fit_intercept, loss):
-    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
-    problem = case.objective()
-    for state in (random_state(case, problem), problem.zero()):
-        expected = primal_value(case, state.coef, state.intercept)
-        np.testing.assert_allclose(problem.value(state), expected, rtol=1e-11)
+@FOR_ALL_SPACES
+def test_value_and_gradient_are_the_formulas(space, loss):
+    """The gradient in the metric of the space, and by central differences of the dense value.
+
+    G g = Phi'v + gamma_A G a: the Euclidean gradient is G times the preconditioned one.
+    """
+    for graph, fit_intercept in GRAPHS_AND_BIASES:
+        name = f"{graph}, bias {fit_intercept}"
+        case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
+        problem = case.objective()
+        state, h = random_state(case, problem), random_state(case, problem, seed=1)
+        for at in (state, problem.zero()):
+            expected = primal_value(case, at.coef, at.intercept)
+            np.testing.assert_allclose(problem.value(at), expected, rtol=1e-11, err_msg=name)
+        of_coef, of_bias = problem.gradient(state)
+        expected_coef, expected_bias = primal_gradient(case, state.coef, state.intercept)
+        np.testing.assert_allclose(case.gram @ of_coef, expected_coef, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(of_bias, expected_bias * fit_intercept, atol=1e-12, err_msg=name)
+        # <g, h> is the derivative of the dense formula along h; no kink within the step.
+        ends = [
+            primal_value(case, state.coef + s * h.coef, state.intercept + s * h.intercept)
+            for s in (-1e-5, 1e-5)
+        ]
+        inner = problem.inner(problem.state(of_coef, of_bias), h)
+        numeric = (ends[1] - ends[0]) / 2e-5
+        np.testing.assert_allclose(inner, numeric, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
 @FOR_ALL_LOSSES
-@FOR_ALL_PROBLEMS
-def test_gradient_is_the_formula_in_the_metric_of_the_space(space, graph, fit_intercept, loss):
-    """G g = Phi'v + gamma_A G a: the Euclidean gradient is G times the preconditioned one."""
-    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
-    problem = case.objective()
-    state = random_state(case, problem)
-    of_coef, of_bias = problem.gradient(state)
-    expected_coef, expected_bias = primal_gradient(case, state.coef, state.intercept)
-    np.testing.assert_allclose(case.gram @ of_coef, expected_coef, atol=1e-10)
-    np.testing.assert_allclose(of_bias, expected_bias * fit_intercept, atol=1e-12)
-
-
-@FOR_ALL_LOSSES
-@FOR_ALL_PROBLEMS
-def test_gradient_by_central_differences(space, graph, fit_intercept, loss):
-    """<g, h> is the derivative of the dense formula along h; no kink within the step."""
-    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
-    problem = case.objective()
-    state, h = random_state(case, problem), random_state(case, problem, seed=1)
-    gradient = problem.state(*problem.gradient(state))
-    step = 1e-5
-
-    def value(s):
-        return primal_value(case, state.coef + s * h.coef, state.intercept + s * h.intercept)
-
-    numeric = (value(step) - value(-step)) / (2 * step)
-    np.testing.assert_allclose(problem.inner(gradient, h), numeric, rtol=1e-6, atol=1e-7)
-
-
-@FOR_ALL_LOSSES
-@pytest.mark.parametrize("space", SPACES)
+@FOR_ALL_SPACES
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_taylor_slope(space, fit_intercept, loss):
     """J(z + t h) - J(z) - t <g, h> falls with the square of t, and no slower."""
@@ -166,21 +153,22 @@ def test_inner_is_the_product_of_functions_and_of_intercepts(space):
     np.testing.assert_allclose(problem.inner(a, b), expected, rtol=1e-10)
 
 
-@FOR_ALL_PROBLEMS
-def test_the_line_is_the_objective_along_a_ray(space, graph, fit_intercept):
-    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept)
-    problem = case.objective()
-    z, d = random_state(case, problem), random_state(case, problem, seed=1)
-    line = problem.line(z, d)
-    assert all(part.dtype == np.float64 for part in line)
-    for s in (0.0, 0.3, 2.0):
-        at = line.scores + s * line.slopes
-        fit = (line.weights * 0.5 * np.maximum(0, 1 - line.y * at) ** 2).sum(axis=0)
-        along = fit + line.linear * s + 0.5 * line.quadratic * s**2
-        expected = primal_value(case, z.coef + s * d.coef, z.intercept + s * d.intercept)
-        if s == 0:
-            offset = expected - along  # the regularisers at the start
-        np.testing.assert_allclose(along + offset, expected, rtol=1e-10)
+@FOR_ALL_SPACES
+def test_the_line_is_the_objective_along_a_ray(space):
+    for graph, fit_intercept in GRAPHS_AND_BIASES:
+        case = make_case(space=space, graph=graph, fit_intercept=fit_intercept)
+        problem = case.objective()
+        z, d = random_state(case, problem), random_state(case, problem, seed=1)
+        line = problem.line(z, d)
+        assert all(part.dtype == np.float64 for part in line)
+        for s in (0.0, 0.3, 2.0):
+            at = line.scores + s * line.slopes
+            fit = (line.weights * 0.5 * np.maximum(0, 1 - line.y * at) ** 2).sum(axis=0)
+            along = fit + line.linear * s + 0.5 * line.quadratic * s**2
+            expected = primal_value(case, z.coef + s * d.coef, z.intercept + s * d.intercept)
+            if s == 0:
+                offset = expected - along  # the regularisers at the start
+            np.testing.assert_allclose(along + offset, expected, rtol=1e-10, err_msg=graph)
 
 
 # --- observations ---------------------------------------------------------------------------------

@@ -182,42 +182,24 @@ on_rows = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 
 
 @on_rows
-def test_a_restriction_has_the_kernel_of_its_points(known, rows):
-    part, _ = known.space.restrict(rows)
+def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
+    """On its points, on all others and on new ones; with the same kernel and norm."""
+    part, embed = known.space.restrict(rows)
     assert part.n_points == len(rows)
     Phi = np.asarray(part.values(np.eye(part.n_coef)))
     np.testing.assert_allclose(Phi @ Phi.T, known.k[np.ix_(rows, rows)], atol=1e-9)
     np.testing.assert_allclose(np.asarray(part.features @ np.eye(part.n_coef)), Phi, atol=1e-12)
-
-
-@on_rows
-def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
-    """On its points, on all others and on new ones; with the same norm."""
-    part, embed = known.space.restrict(rows)
     a, b = random(part.n_coef, C), random(C, seed=1)
     whole = embed(a)
     assert whole.shape == (known.space.n_coef, C)
+    np.testing.assert_allclose(embed(a[:, 0]), whole[:, 0], atol=1e-13)
     values = known.space.values(whole)
     np.testing.assert_allclose(values[rows], part.values(a), atol=1e-9)
     norms = np.einsum("ij,ij->j", whole, known.G @ whole)
     np.testing.assert_allclose(norms, (a * a).sum(axis=0), rtol=1e-9)
     new = known.space.function(whole, b)(known.X_new)
     np.testing.assert_allclose(part.function(a, b)(known.X_new), new, atol=1e-9)
-
-
-@on_rows
-def test_single_functions_are_embedded_as_columns_are(known, rows):
-    part, embed = known.space.restrict(rows)
-    a = random(part.n_coef, 2)
-    one = embed(a[:, 0])
-    assert one.shape == (known.space.n_coef,)
-    np.testing.assert_allclose(one, embed(a)[:, 0], atol=1e-13)
-
-
-@on_rows
-def test_what_a_restriction_represents_is_known_everywhere(known, rows):
-    """sum_i u_i k(x_i, .) over its points."""
-    part, embed = known.space.restrict(rows)
+    # sum_i u_i k(x_i, .) over its points is known everywhere.
     u = random(len(rows), C)
     values = known.space.values(embed(part.represent(u)))
     np.testing.assert_allclose(values, known.k[:, rows] @ u, atol=1e-8)
@@ -240,21 +222,23 @@ SYSTEMS = [
 ]
 
 
-@pytest.mark.parametrize(("graph", "fit_intercept", "weights"), SYSTEMS)
-def test_system_minimises_the_quadratic_model(known, graph, fit_intercept, weights, monkeypatch):
+def test_system_minimises_the_quadratic_model(known, monkeypatch):
     """argmin 1/2 [f'(D + S) f + gamma_A a'G a] - u'f with f = Phi a + b: its gradient, densely."""
     # Well conditioned: the way out of errata L14 would hide a wrong system here.
     monkeypatch.setattr(FactoredSystem, "__init__", no_way_out)
-    S = penalty(known, graph)
-    gamma_A, D = 0.07, point_weights(weights)
-    system = known.space.system(applied(S), gamma_A, fit_intercept)
-    u = random(N, C)
-    solution = system.factor(None if D is None else D)(u)
-    check_stationary(known, solution, S, D, gamma_A, u, fit_intercept)
+    gamma_A, u = 0.07, random(N, C)
+    for graph, fit_intercept, weights in SYSTEMS:
+        S, D = penalty(known, graph), point_weights(weights)
+        system = known.space.system(applied(S), gamma_A, fit_intercept)
+        solution = system.factor(D)(u)
+        case = f"{graph}, bias {fit_intercept}, weights of {weights}"
+        check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, case)
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("graph", ["no graph", "normalized", "unnormalized^3"])
+@pytest.mark.parametrize(
+    ("graph", "fit_intercept"),
+    [("no graph", False), ("normalized", True), ("unnormalized^3", True)],
+)
 def test_factorisations_of_a_system_do_not_disturb_each_other(
     known, graph, fit_intercept, monkeypatch
 ):
@@ -282,15 +266,15 @@ def no_way_out(*_: Any) -> None:
     raise AssertionError("a well-conditioned system lost digits")
 
 
-def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, tol=1e-9):
+def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, case="", tol=1e-9):
     coef, intercept, values = solution
     f = known.Phi @ coef + intercept
-    np.testing.assert_allclose(values, f, atol=tol * np.abs(f).max())
+    np.testing.assert_allclose(values, f, atol=tol * np.abs(f).max(), err_msg=case)
     v = S @ f - u + (0 if D is None else D[:, None] * f)
     gradient = known.Phi.T @ v + gamma_A * known.G @ coef
     scale = np.abs(known.Phi.T @ u).max()
-    assert np.abs(gradient).max() < tol * scale
+    assert np.abs(gradient).max() < tol * scale, case
     if fit_intercept:
-        assert np.abs(v.sum(axis=0)).max() < tol * scale
+        assert np.abs(v.sum(axis=0)).max() < tol * scale, case
     else:
-        np.testing.assert_array_equal(intercept, 0)
+        np.testing.assert_array_equal(intercept, 0, err_msg=case)
