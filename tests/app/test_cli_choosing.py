@@ -48,6 +48,9 @@ def blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 FIT = ["--label", "kind", "--id", "cell", "--drop", "truth"]
+# A comparison of little evidence, and as the command line says it.
+LITTLE = {"n_draws": 1, "max_left_out": 2}
+QUICK = [word for name, value in LITTLE.items() for word in ("--set", f"{name}={value}")]
 
 
 def test_auto_says_what_it_chose_why_and_what_to_expect(blobs: Path, main: Main) -> None:
@@ -213,11 +216,11 @@ def test_known_sizes_are_told_to_what_is_compared(
     monkeypatch.chdir(tmp_path)
     X, labels = three_kinds(tmp_path / "three.csv")
     sizes = {"a": 0.85, "b": 0.12, "c": 0.03}
-    given = ["--scale", "none", "--set", "class_prior=a:0.85,b:0.12,c:0.03"]
+    given = ["--scale", "none", "--set", "class_prior=a:0.85,b:0.12,c:0.03", *QUICK]
     written = ["--model", "m.lapwing", "--report", "r.html", "--predictions", "p.csv"]
     code, said, err = main("fit", *KINDS, *given, *written, "--json")
     assert (code, err) == (0, "")
-    model = FewLabelClassifier(class_prior=sizes, random_state=0).fit(X, labels)
+    model = FewLabelClassifier(class_prior=sizes, random_state=0, **LITTLE).fit(X, labels)
     names = [row["name"] for row in json.loads(said)["choice"]["methods"]]
     assert names == [row.name for row in model.evidence_.table]
     assert "LapSVC(class_prior=...)" in names
@@ -284,7 +287,7 @@ def test_thirds_can_be_repeated(blobs: Path, main: Main, monkeypatch: pytest.Mon
     table = pl.read_csv(blobs)
     kinds = [kind and "abc"[i % 3] for i, kind in enumerate(table["kind"].fill_null(""))]
     table.with_columns(kind=pl.Series(kinds)).write_csv(blobs)
-    words = ["--method", "auto", "--set", "class_prior=uniform"]
+    words = ["--method", "auto", "--set", "class_prior=uniform", *QUICK]
     found = json.loads(main("fit", "t.csv", *FIT, *words, "--json")[1])
     command = next(value for value in found.values() if "balance=a:0.3333" in str(value))
     assert main(*shlex.split(command)[1:])[0] == 0
@@ -591,7 +594,7 @@ def test_what_is_to_be_exported_is_chosen_among_what_can_be(blobs: Path, main: M
     ]
     Path("three.csv").write_text("\n".join(["p,q,r,kind", *lines]), encoding="utf-8")
     asked = ("fit", "three.csv", "--label", "kind", "--onnx")
-    code, said, _ = main(*asked, "m.onnx", "--json", "--method", "auto")
+    code, said, _ = main(*asked, "m.onnx", "--json", "--method", "auto", *QUICK)
     assert code == 0
     names = [row["name"] for row in json.loads(said)["choice"]["methods"]]
     assert "BalancedGraphClassifier(n_votes=0)" in names

@@ -19,10 +19,10 @@ from tests.helpers.customers import LABEL, write_ods
 
 ENCODINGS = ("utf-8", "utf-16", "cp1252")
 CASES = settings(
-    max_examples=60,
+    max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-FEW = settings(CASES, max_examples=25)
+FEW = settings(CASES, max_examples=10)
 N = 24
 
 

@@ -239,14 +239,13 @@ def test_every_method_says_which_rows_to_label(main: Main, method: str) -> None:
 def test_the_method_is_chosen_as_by_a_fit(main: Main) -> None:
     rows, _ = table(n_labels=4)
     write("t.csv", rows)
-    options = ("--label", "y", "--id", "name", "--method", "auto")
+    little = ("--set", "n_draws=1", "--set", "max_left_out=2")
+    options = ("--label", "y", "--id", "name", "--method", "auto", *little)
     said = main("suggest", "t.csv", *options, "--out", "n.csv", "-k", 10)[1]
     fitted = json.loads(main("fit", "t.csv", *options, "--next", "f.csv", "--json")[1])
     assert [row["name"] for row in read("n.csv")] == [row["name"] for row in read("f.csv")]
     assert fitted["method"] != "auto"
     assert f"By the answers of {fitted['method']}, which was chosen as by lapwing fit\n" in said
-    found = asked(main("suggest", "t.csv", *options, "--out", "m.csv", "--json"))
-    assert found["method"] == fitted["method"]
 
 
 @pytest.mark.parametrize("method", ["lapsvc-cv", "laprls-cv"])
