@@ -110,13 +110,8 @@ def test_names_of_classes_are_the_keys_of_the_balance() -> None:
 
 @pytest.mark.parametrize(
     "class_prior",
-    [
-        {2: 0.05, 0: 0.75, 1: 0.2},
-        np.array([75, 20, 5]),
-        pd.Series({1: 20, 0: 75, 2: 5}),
-        "uniform",
-    ],
-    ids=["dict", "array", "series", "uniform"],
+    [{2: 0.05, 0: 0.75, 1: 0.2}, "uniform"],
+    ids=["dict", "uniform"],
 )
 def test_it_answers_as_the_chosen_candidate_with_that_prior(class_prior: Any) -> None:
     X, y, _ = unequal()
@@ -164,7 +159,7 @@ def test_compare_tells_the_same() -> None:
 
 def test_known_sizes_help_where_labels_are_in_equal_numbers() -> None:
     plain, known = [], []
-    for seed in range(4):
+    for seed in range(2):
         X, y, truth = unequal((150, 30), seed=seed, distance=1.5)
         for errors, prior in ((plain, None), (known, np.bincount(truth))):
             model = FewLabelClassifier(class_prior=prior, **QUICK).fit(X, y)
