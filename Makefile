@@ -20,7 +20,7 @@ DOCS_READY := $(VENV)/.lapwing-docs-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 # The caller's Python settings must not leak into the project's environment.
-unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CONDA_PREFIX
 
 # A name on PATH may be a shim that does not run, or a Python without venv, so each candidate is tried;
 # what is printed is the base interpreter, for python3 may be the one in the environment about to go.
