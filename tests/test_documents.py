@@ -35,7 +35,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = ROOT / "docs" / "guide"
 CHOOSING = (GUIDE / "choosing.md").read_text(encoding="utf-8")
 PICTURES = (GUIDE / "pictures.md").read_text(encoding="utf-8")
-CLI = (GUIDE / "cli.md").read_text(encoding="utf-8")
+# The pages on the command line, in the order in which their commands are run.
+CLI = "\n".join(
+    (GUIDE / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("cli", "tables", "cli_methods", "cli_files", "next_labels")
+)
 WHICH = (ROOT / "docs" / "which_method.md").read_text(encoding="utf-8")
 # What the build makes is no page that somebody wrote.
 PAGES = [
@@ -140,7 +144,7 @@ def test_the_tables_of_the_first_page_can_be_written(
 
 @pytest.fixture
 def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the table that docs/guide/cli.md speaks of."""
+    """A folder with the table that the pages on the command line speak of."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = ["cell,width,height,type"]
@@ -182,16 +186,20 @@ def test_the_guide_names_what_there_is() -> None:
         TuneRequest,
     )  # fmt: skip
     flags = set.union(*(request.flags() for request in requests))
-    elsewhere = {"--install-completion", "--show-completion"}
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", CLI))
-    assert named - elsewhere - flags == set()
+    elsewhere = {"--help", "--install-completion", "--show-completion"}
+    assert flags_in(CLI) - elsewhere - flags == set()
+    guide = "\n".join(path.read_text(encoding="utf-8") for path in GUIDE.glob("*.md"))
     # What only the help says.
-    assert flags - named == {"--seed", "--n-neighbors", "--model"} - named
+    assert flags - flags_in(guide) == {"--n-neighbors"}
     assert f"| `{DEFAULT_METHOD}` (default) |" in CLI
     assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
-    words = section("Which rows have no label", CLI, "###").partition("- `--unlabeled")[0]
+    words = section("Which rows have no label", CLI).partition("- `--unlabeled")[0]
     assert set(re.findall(r"`([^`]+)`", words)) - {"--truth"} == NO_LABEL - {""}
+
+
+def flags_in(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
 
 
 def test_the_pictures_are_all_told() -> None:
