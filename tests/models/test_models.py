@@ -57,7 +57,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing._report.page import ReportData
+from lapwing._report.record import ReportData
 from lapwing.exceptions import ModelVersionWarning
 from lapwing.losses import GaussianBump, SquaredHinge
 from lapwing.model_selection import LabeledStratifiedKFold

@@ -49,8 +49,8 @@ from lapwing._report.findings import (
     trust_words,
     write_notes,
 )
-from lapwing._report.page import ReportData, collect, render
-from lapwing._report.record import FittedTwin, Hints
+from lapwing._report.page import collect, render
+from lapwing._report.record import FittedTwin, Hints, ReportData
 from lapwing._report.rows import ClassRows, row_columns
 from lapwing._report.svg import choose_rows, place
 from lapwing._tables.cells import cells_of_texts

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from lapwing import LapSVC, TableEncoder, report
-from lapwing._report.words import N_TYPICAL, tell_classes, words_of
+from lapwing._report.words import N_TYPICAL, class_words, words_of
 
 pytest.importorskip("jinja2")
 
@@ -45,7 +45,7 @@ def test_words_are_those_of_the_class(name: str) -> None:
     words = words_of(model, points.shape[1])
     assert words is not None
     codes = (TRUTH == "traffic").astype(int)
-    pets, traffic, empty = tell_classes(points.tocsr(), words, codes, [0, 1, 2])
+    pets, traffic, empty = class_words(points.tocsr(), words, codes, [0, 1, 2])
     assert (empty.words, empty.rows) == ([], [])
     for one, label in ((pets, "pets"), (traffic, "traffic")):
         own = set(SETS[label].split())

@@ -36,8 +36,8 @@ from lapwing._report.findings import (
     words_of_row,
 )
 from lapwing._report.findings import describe_comparison as describe_rows
-from lapwing._report.page import ReportData
-from lapwing._report.rows import ClassRows, volumes
+from lapwing._report.record import ReportData
+from lapwing._report.rows import ClassRows
 from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.summary import summary_lines
@@ -238,7 +238,7 @@ def describe_fit(outcome: Outcome, figures: ReportData) -> str:
     if outcome.origin.plain_command:
         text.line("To fit the same without choosing again:")
         text.line(f"  {outcome.origin.plain_command}")
-    none_tells = outcome.telling is not None and not len(outcome.telling)
+    none_tells = outcome.next_rows is not None and not len(outcome.next_rows)
     if "next" in written and n_free and none_tells:
         text.line("The rows without a label are equal to rows that have one: none is asked for")
     elif "next" in written and n_free:
@@ -290,7 +290,7 @@ def describe_predictions(rows: Predictions, info: Mapping[str, Any], request: An
     n = rows.label.size
     text.line(f"{request.source}: {plural(n, 'row')}")
     if rows.classes is not None:
-        found = volumes(ClassRows.read(rows, np.full(n, ""))) | {"trust": info.get("trust")}
+        found = ClassRows.read(rows, np.full(n, "")).volumes() | {"trust": info.get("trust")}
         _add_classes(text, found)
         text.line(sure_words(found))
         note = COMMAND_METHODS[info["method"]].margin_note

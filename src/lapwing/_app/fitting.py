@@ -160,10 +160,10 @@ def fit(
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         if chosen.sharpness is not None:
             sharpen_untested(estimator, chosen.sharpness)
-    telling = None
+    next_rows = None
     if asks:
         if _affords_graph(estimator, n_rows):
-            telling = most_telling(estimator, before.points, N_NEXT)
+            next_rows = rows_to_label_next(estimator, before.points, N_NEXT)
         # What is kept for it is of order n^2, and no part of the model.
         estimator = without_memory(estimator)
     twin = None
@@ -185,7 +185,7 @@ def fit(
         twin=twin,
         trust=trust,
         choice=chosen.choice,
-        telling=telling,
+        next_rows=next_rows,
         request=request,
         fitted_by=method,
         seconds=time.perf_counter() - start,
@@ -200,7 +200,7 @@ def keep_graph(estimator: Any, n_rows: int) -> None:
         estimator.set_params(updatable=little)
 
 
-def most_telling(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
+def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
     """Rows to label next: by the graph that a fit has kept, or by one that is made anew."""
     if getattr(estimator, "updatable", False) and _has_graph(estimator):
         return np.asarray(estimator.suggest(n_wanted))

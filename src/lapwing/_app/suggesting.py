@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._app.choosing import choose
-from lapwing._app.fitting import fit_estimator, keep_graph, most_telling
+from lapwing._app.fitting import fit_estimator, keep_graph, rows_to_label_next
 from lapwing._app.requests import SuggestRequest
 from lapwing._app.settings import make_estimator
 from lapwing._tables.preprocessing import preprocess
@@ -94,7 +94,7 @@ def suggest(
         name, estimator = chosen.name, chosen.estimator
         keep_graph(estimator, table.labeled.size)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
-        rows = most_telling(estimator, before.points, request.n_rows)
+        rows = rows_to_label_next(estimator, before.points, request.n_rows)
     else:
         rows = telling_rows(
             before.points,

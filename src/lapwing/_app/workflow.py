@@ -22,7 +22,8 @@ from lapwing._app.suggesting import Suggestion
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._host.warn import warn
 from lapwing._report.findings import describe_comparison, render_comparison
-from lapwing._report.page import ReportData, render
+from lapwing._report.page import render
+from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.cells import as_text, numbers_if_plain
 from lapwing._tables.encoders import NUMERIC
@@ -64,7 +65,7 @@ def write_outputs(outcome: Outcome, figures: ReportData) -> None:
         if outputs.onnx is not None:
             save_onnx(outcome.pipeline, place["onnx"])
         if outputs.next is not None:
-            rows = outcome.telling
+            rows = outcome.next_rows
             if rows is None:
                 rows = np.array([row["row"] for row in figures.rows["least"]], dtype=np.intp)
             _write_rows(outcome.table, rows, outputs.next, place["next"])

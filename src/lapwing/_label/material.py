@@ -21,7 +21,7 @@ from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.rows import row_columns
 from lapwing._report.svg import principal_plane
-from lapwing._report.words import Words, tell_rows
+from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
 _COLUMNS_SHOWN = 60
@@ -141,7 +141,7 @@ class Material:
         """Words of some rows that speak for their predicted classes; none before the first fit."""
         if self.words is None or codes is None or not is_sparse(self.points):
             return [[] for _ in rows]
-        return tell_rows(self._counts, self.words, codes, rows)
+        return row_words(self._counts, self.words, codes, rows)
 
     @cached_property
     def _counts(self) -> Any:

@@ -1,12 +1,15 @@
-"""Pictures of the report, each with a description for those who do not see it."""
+"""Pictures of the report, each with a text alternative for screen readers."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from lapwing._report import svg
-from lapwing._report.text import clean, count, number, shorten
+from lapwing._report.record import ReportData
+from lapwing._report.text import clean, count, finite_or_none, number, shorten
 from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
 from lapwing.plotting.path import Path
@@ -16,7 +19,7 @@ _NAME = 24  # letters of a class beside its row
 _LISTED = 8
 
 
-def draw_all(data: Any) -> dict[str, str]:
+def draw_all(data: ReportData) -> dict[str, str]:
     """Draw the pictures of the page.
 
     Parameters
@@ -27,7 +30,7 @@ def draw_all(data: Any) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        SVG by name; pictures without figures are left out.
+        SVG by name, without pictures that the data have no figures for.
     """
     shown = {"map": _draw_map(data)}
     if data.kind == "classification" and data.map["twin"]:
@@ -39,7 +42,7 @@ def draw_all(data: Any) -> dict[str, str]:
             x_title="margin",
             y_title="unlabelled rows",
             title="Margins of the unlabelled rows",
-            text="How far the best score is ahead of the second; near 0 is undecided.",
+            text="Difference of the best and the second best score; near 0 is undecided.",
         )
     if data.kind == "regression":
         shown["volumes"] = svg.draw_bars(
@@ -48,7 +51,7 @@ def draw_all(data: Any) -> dict[str, str]:
             x_title="value",
             y_title="share",
             title="Distribution of the labels and of the predictions",
-            text="Bars: predictions of all rows. Line: the labels that were given.",
+            text="Bars: predictions of all rows. Line: the labels.",
         )
         if data.truth.get("n"):
             shown["truth"] = svg.draw_scatter(
@@ -62,7 +65,7 @@ def draw_all(data: Any) -> dict[str, str]:
                     )
                 ],
                 title="Predicted over true values",
-                text="Each point is an unlabelled row; on the line they are equal.",
+                text="Each point is an unlabelled row; on the line, both are equal.",
             )
     if data.graph:
         degree = data.graph["degree"]
@@ -71,7 +74,7 @@ def draw_all(data: Any) -> dict[str, str]:
             degree,
             x_title="neighbours",
             y_title="points",
-            title="Neighbours a point in the graph",
+            title="Neighbours of a point in the graph",
             text=f"From {degree['min']} to {degree['max']}, median {degree['median']:g}.",
         )
     for name, values in data.convergence["history"].items():
@@ -83,9 +86,9 @@ def draw_all(data: Any) -> dict[str, str]:
     return shown
 
 
-def _draw_map(data: Any) -> str:
+def _draw_map(data: ReportData) -> str:
     regression = data.kind == "regression"
-    what = "shade by predicted value" if regression else "colour and shape by predicted class"
+    look = "shade by predicted value" if regression else "colour and shape by predicted class"
     return svg.draw_map(
         "map",
         data.map,
@@ -97,12 +100,12 @@ def _draw_map(data: Any) -> str:
         shaded=regression,
         tips=_tips(data, data.map["group"], regression),
         title=f"Map of {count(data.map['shown'])} rows",
-        text=f"Each sign is a row, {what}; stars are labelled rows. The figures are in the tables.",
+        text=f"Each sign is a row, {look}; stars are labelled rows. The figures are in the tables.",
     )
 
 
-def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tooltip]:
-    """Return the tooltips of the map's points; the keyboard reaches those that are listed."""
+def _tips(data: ReportData, groups: list[int], regression: bool) -> list[svg.Tooltip]:
+    """Return tooltips of the map's points; the keyboard reaches rows that the page lists."""
     shown = data.rows["residuals"] if regression else data.rows["least"]
     listed = {row["row"] for row in shown}
     found = []
@@ -117,7 +120,7 @@ def _tips(data: Any, groups: list[int], regression: bool) -> list[svg.Tooltip]:
     return found
 
 
-def _draw_twin(data: Any) -> str:
+def _draw_twin(data: ReportData) -> str:
     differs = [a != b for a, b in zip(data.map["group"], data.map["twin"], strict=True)]
     names = [shorten(name, _NAME) for name in data.map["names"]]
     tips = [
@@ -139,62 +142,60 @@ def _draw_twin(data: Any) -> str:
     )
 
 
-def describe_path(estimator: Any, *, repeated: bool = False) -> dict[str, Any]:
-    """Give the errors along the path of an estimator that chose its own parameters.
+def describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[str, Any]:
+    """Return the errors along the path of an estimator that chose its own parameters.
 
     Parameters
     ----------
     estimator : estimator
         Fitted.
     repeated : bool, default=False
-        Whether equal rows have different labels. Then a label that is left out is known from its
-        twin, and says nothing of other rows.
+        Whether equal rows have different labels. Then the other labels of a row determine the one
+        that is left out, and its error does not estimate that of other rows.
 
     Returns
     -------
     dict
-        Empty where there was nothing to choose; otherwise the chosen parameters, the settings of
-        least error, and the least error over one or two parameters. "off" is by how much numbers
-        that were left out are missed (root mean square) with the chosen parameters; "usual" is
-        whether these are the usual ones, as none was better by more than chance.
+        Empty if there was nothing to choose; otherwise the chosen parameters, the settings of
+        least error, and the least error over one or two parameters. "off" is the root mean square
+        leave-one-out error with the chosen parameters (regression); "usual" is whether these are
+        the defaults, because no setting was better by more than chance.
     """
     results = getattr(estimator, "cv_results_", None)
     if results is None:
         return {}
     chosen = {name: _value(value) for name, value in estimator.best_params_.items()}
-    if not results:  # a class has one label, or there is but one: nothing could be left out
+    if not results:  # a class has a single label, or there is a single one: none can be left out
         nothing: dict[str, Any] = {"n_settings": 0, "settings": [], "off": None, "usual": True}
         return nothing | {"chosen": chosen, "names": list(chosen)}
     path = Path.of(estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
     order = sorted(range(len(errors)), key=lambda k: (not math.isfinite(errors[k]), errors[k], k))
-    varied = [name for name in chosen if _varies(results["params"], name)]
+    varied = [
+        name for name in chosen if len({repr(params[name]) for params in results["params"]}) > 1
+    ]
     return {
         "chosen": chosen,
         "n_settings": len(errors),
         "names": varied,
         "off": None
         if missed is not None or repeated
-        else _finite(math.sqrt(-estimator.best_score_)),
+        else finite_or_none(math.sqrt(-estimator.best_score_)),
         "usual": repr(results["params"][order[0]]) != repr(estimator.best_params_),
         "settings": [
             {
                 "values": [_value(results["params"][k][name]) for name in varied],
-                "error": _finite(errors[k]),
-                "missed": None if missed is None else _finite(missed[k]),
+                "error": finite_or_none(errors[k]),
+                "missed": None if missed is None else finite_or_none(missed[k]),
             }
             for k in order[:_LISTED]
         ],
         "axes": [clean(name) for name in path.parameters],
         "steps": [[_value(value) for value in axis] for axis in path.values],
-        "errors": [_finite(v) for v in path.errors.ravel()],
+        "errors": [finite_or_none(v) for v in path.errors.ravel()],
         "best": [int(place) for place in path.best],
     }
-
-
-def _varies(settings: Any, name: str) -> bool:
-    return len({repr(params[name]) for params in settings}) > 1
 
 
 def _value(value: Any) -> str:
@@ -202,7 +203,3 @@ def _value(value: Any) -> str:
         kind = ", not normalised" if value.normalized is False else ""
         return f"{value.n_neighbors} neighbours, power {value.power}{kind}"
     return clean(word_of(value))
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -1,24 +1,35 @@
-"""Findings in words for the head of the report, the gravest first."""
+"""Findings at the head of the report, the gravest first."""
 
 from __future__ import annotations
 
 import importlib
-import math
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from lapwing._report.record import Choice, Hints
-from lapwing._report.text import clean, count, number, open_page, percent, plural, shorten
+from lapwing._report.text import (
+    NAME_LENGTH,
+    clean,
+    count,
+    finite_or_none,
+    number,
+    open_page,
+    percent,
+    plural,
+    shorten,
+)
 from lapwing._version import __version__
 from lapwing._words import listed
 from lapwing.classes.label_checks import words_for_none
 from lapwing.model_selection.comparison import Comparison
+from lapwing.model_selection.evidence import Evidence
 
-# The last says what is so without judging it.
+# "open": a fact that is neither good nor bad.
 _ORDER = {"problem": 0, "look": 1, "good": 2, "open": 3}
 _DECIDED = 0.05
 _SETTLED = ("converged", "precision reached", "stopped early")
@@ -27,7 +38,7 @@ _SPREAD_FACTOR = 5.0
 _LARGE_SHARE = 0.5
 _NAMED = 5
 
-# What a reader sees of a candidate: keys of `words_of_row`, and their headings.
+# Columns of a comparison: keys of `words_of_row`, and their headings.
 CHOICE_COLUMNS = {
     "name": "method",
     "error": "wrong",
@@ -37,16 +48,15 @@ CHOICE_COLUMNS = {
 }
 
 _MOST_NAMED = 3
-_ID = 40
-# Parts of the graph without a label matter from this share of the points on; smaller ones are
-# specks, and labels elsewhere teach more.
+# Components without a label are reported from this share of the points on; labels elsewhere
+# improve more predictions than labels in smaller ones.
 _SILENT_SHARE = 0.01
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
-    """Write the findings of a report's figures: 'problem', 'look', 'good', or else 'open'."""
+    """Return the findings of a report: text and level ('problem', 'look', 'good' or 'open')."""
     fitted = report["fitted"]
     advice = fitted["advice"]
     found = [
@@ -88,7 +98,7 @@ def _ended(facts: dict[str, Any]) -> str:
 
 def _about_graph(graph: dict[str, Any], taught_by: str) -> list[tuple[str, str]]:
     if not graph:
-        # That none was asked for is no news where the rows teach by other means.
+        # A method that uses the unlabelled rows in another way needs no graph.
         return [] if taught_by else [("look", "The unlabelled rows taught the fit nothing.")]
     found = []
     n = graph["n_without"]
@@ -150,7 +160,7 @@ def _about_classes(
     found = []
     everywhere = [c["name"] for c in listed if total and c["unlabeled"] == total]
     empty = [c for c in listed if total and not c["unlabeled"]]
-    nowhere = [c["name"] for c in empty if not c.get("full")]  # that, the user said
+    nowhere = [c["name"] for c in empty if not c.get("full")]  # full: as the prior says
     single = [c["name"] for c in listed if c["labels"] == 1]
     if everywhere:
         found.append(
@@ -229,7 +239,7 @@ def _share(truth: dict[str, Any], whose: str) -> str:
 
 
 def describe_choice(choice: Choice | None) -> dict[str, Any]:
-    """Say how the method of a fit was chosen; empty where the user named it."""
+    """Describe how the method of a fit was chosen; empty if the user named it."""
     if choice is None:
         return {}
     skipped = [clean(name) for name in choice.skipped]
@@ -238,9 +248,9 @@ def describe_choice(choice: Choice | None) -> dict[str, Any]:
 
 
 def describe_comparison(comparison: Comparison) -> dict[str, Any]:
-    """Give the figures of a `lapwing.model_selection.Comparison`, the chosen method first.
+    """Return the figures of a `lapwing.model_selection.Comparison`, the chosen method first.
 
-    Times are no part of them: they differ from run to run.
+    Times are left out, because they differ from run to run.
     """
     return {
         "verdict": clean(comparison.verdict, 2000),
@@ -253,7 +263,7 @@ def describe_comparison(comparison: Comparison) -> dict[str, Any]:
 
 
 def estimate_words(choice: Mapping[str, Any]) -> str:
-    """How many answers are wrong by a comparison; empty where there was none."""
+    """State the estimated error of the chosen method; empty if nothing was compared."""
     if not choice or not choice["methods"]:
         return ""
     best = choice["methods"][0]
@@ -265,7 +275,7 @@ def estimate_words(choice: Mapping[str, Any]) -> str:
 
 
 def words_of_row(row: dict[str, Any]) -> dict[str, str]:
-    """The cells of a candidate, by the keys of `CHOICE_COLUMNS`."""
+    """Format the figures of a candidate, by the keys of `CHOICE_COLUMNS`."""
     missed = "–"
     if row["n_left_out"]:
         missed = f"{round(row['left_out_error'] * row['n_left_out'])} of {row['n_left_out']}"
@@ -279,12 +289,12 @@ def words_of_row(row: dict[str, Any]) -> dict[str, str]:
 
 
 def render_comparison(summary: Mapping[str, Any]) -> str:
-    """Write the page of a comparison: its table, what follows, and the commands.
+    """Render the page of a comparison: its table, the verdict, and the commands.
 
     Parameters
     ----------
     summary : mapping
-        `describe_comparison`, with `source`, and a `command` and `seconds` of each method.
+        Result of `describe_comparison`, with `source`, and `command` and `seconds` of each method.
 
     Raises
     ------
@@ -297,10 +307,7 @@ def render_comparison(summary: Mapping[str, Any]) -> str:
     return page.render(summary)
 
 
-def _describe(row: Any) -> dict[str, Any]:
-    def known(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
-
+def _describe(row: Evidence) -> dict[str, Any]:
     low, high = row.error_interval
     return {
         "name": clean(row.name),
@@ -308,9 +315,9 @@ def _describe(row: Any) -> dict[str, Any]:
         "error": float(row.error),
         "low": float(low),
         "high": float(high),
-        "left_out_error": known(row.left_out_error),
+        "left_out_error": finite_or_none(row.left_out_error),
         "n_left_out": int(row.n_left_out),
-        "changed": known(row.reproducibility),
+        "changed": finite_or_none(row.reproducibility),
         "smallest_share": float(row.smallest_share),
         "labels_kept": float(row.fitted),
         "objection": clean(row.objection),
@@ -318,16 +325,16 @@ def _describe(row: Any) -> dict[str, Any]:
 
 
 def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints) -> str:
-    """Say what helps most.
+    """Recommend the next step.
 
     Parameters
     ----------
     report : dict
-        The sections of a `ReportData`.
+        Sections of a `ReportData`.
     notes : list of dict
-        Of `write_notes`.
+        Result of `write_notes`.
     hints : Hints
-        How it is taken.
+        Commands or calls for the next step.
 
     Returns
     -------
@@ -339,7 +346,7 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints)
         return f"Look at this problem first. {grave[0]}"
     steps = (
         _about_labels(report["rows"]),
-        _about_silence(report["graph"]),
+        _about_unlabeled_parts(report["graph"]),
         _about_certainty(report, hints),
     )
     return next(step for step in steps if step)
@@ -360,11 +367,13 @@ def _about_labels(rows: dict[str, Any]) -> str:
     )
 
 
-def _about_silence(graph: dict[str, Any]) -> str:
+def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
     if not graph or graph["points_without"] <= _SILENT_SHARE * graph["n_points"]:
         return ""
     parts = plural(graph["n_without"], "part")
-    named = ", ".join(shorten(part["ids"][0], _ID) for part in graph["silent"][:_MOST_NAMED])
+    named = ", ".join(
+        shorten(part["ids"][0], NAME_LENGTH) for part in graph["silent"][:_MOST_NAMED]
+    )
     one = graph["n_without"] == 1
     return (
         f"Label a row in {'the' if one else 'each of the'} {parts} of the graph that no label "
@@ -394,11 +403,11 @@ def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
 
 
 def _id(row: dict[str, Any]) -> str:
-    return shorten(row["id"], _ID)
+    return shorten(row["id"], NAME_LENGTH)
 
 
 def sure_words(volumes: Mapping[str, Any]) -> str:
-    """Say how many rows without a label are sure.
+    """State how many predictions of unlabelled rows are sure.
 
     Parameters
     ----------
@@ -422,7 +431,7 @@ def sure_words(volumes: Mapping[str, Any]) -> str:
 
 
 def trust_words(trust: Mapping[str, Any] | None) -> str:
-    """Say where that comes from, and what it would take to know more."""
+    """State the precision of the sure predictions, and the labels needed for a higher level."""
     if trust is None:
         return ""
     if not trust["n_needed"]:
@@ -446,13 +455,13 @@ def trust_words(trust: Mapping[str, Any] | None) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that the numbers depend on."""
+    """Return the versions of Python and of the numerical packages."""
     found = {"Python": platform.python_version(), "lapwing": __version__}
     return found | {name: version(name) for name in _PACKAGES}
 
 
-def parameters(estimator: Any) -> list[dict[str, Any]]:
-    """List the estimator's parameters, each with whether it differs from its default."""
+def parameters(estimator: BaseEstimator) -> list[dict[str, Any]]:
+    """List the estimator's parameters, and whether they differ from their defaults."""
     usual = type(estimator)().get_params(deep=False)
     return [
         {"name": name, "value": _short(value), "changed": repr(value) != repr(usual.get(name))}
@@ -466,8 +475,8 @@ def _short(value: Any) -> str:
     return clean(" ".join(repr(value).split()))
 
 
-def python_lines(pipeline: Any, unlabeled: Any) -> str:
-    """Write the lines of Python that fit the same pipeline again.
+def python_lines(pipeline: Pipeline, unlabeled: object) -> str:
+    """Write a Python program that fits the same pipeline again.
 
     Parameters
     ----------
@@ -479,15 +488,14 @@ def python_lines(pipeline: Any, unlabeled: Any) -> str:
     Returns
     -------
     str
-        To be run where X and y are defined.
+        Statements that need X and y.
     """
-    if len(pipeline) == 1:
-        pipeline = pipeline[-1]
+    estimator = pipeline[-1] if len(pipeline) == 1 else pipeline
     lines: dict[str, set[str]] = {}
-    for value in [pipeline, *_nested(pipeline)]:
+    for value in [estimator, *_nested(estimator)]:
         lines.setdefault(_public_module(type(value)), set()).add(type(value).__name__)
     imports = [f"from {m} import {', '.join(sorted(lines[m]))}" for m in sorted(lines)]
-    model = pipeline.__repr__(N_CHAR_MAX=10**6)
+    model = estimator.__repr__(N_CHAR_MAX=10**6)
     if "nan" in model or unlabeled != unlabeled:
         imports.insert(0, "from numpy import nan")
     marker = "nan" if unlabeled != unlabeled else repr(unlabeled)
@@ -504,7 +512,7 @@ def python_lines(pipeline: Any, unlabeled: Any) -> str:
 
 
 def _nested(value: Any) -> list[Any]:
-    """All estimators among the parameters, however deep; in lists of steps too."""
+    """Return all estimators among the parameters and lists of steps, at any depth."""
     if isinstance(value, BaseEstimator):
         inner = value.get_params(deep=False).values()
     elif isinstance(value, (list, tuple)):
@@ -516,7 +524,7 @@ def _nested(value: Any) -> list[Any]:
 
 
 def _public_module(cls: type) -> str:
-    """The shortest module that a class can be imported from, but no private one."""
+    """Return the shortest module that a class can be imported from."""
     parts = cls.__module__.split(".")
     for length in range(1, len(parts) + 1):
         name = ".".join(parts[:length])

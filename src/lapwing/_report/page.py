@@ -1,8 +1,8 @@
-"""The report of a fit: one HTML page that needs no network and no script.
+"""Report of a fit: one HTML page that needs no network and no script.
 
-`collect` boils a fit down to the figures that the page shows, bounded in size whatever the number
-of rows; `render` writes the page. Between them lies `ReportData`, plain enough to be stored with a
-model. Neither time nor date is in it: the same data and seed give the same bytes.
+`collect` computes the figures of the page, a `ReportData` whose size does not grow with the number
+of rows, so that it can be stored with a model; `render` writes the page. Neither contains a time or
+a date: the same data and seed give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
@@ -36,109 +36,20 @@ from lapwing._report.findings import (
     words_of_row,
     write_notes,
 )
-from lapwing._report.record import FitRecord
-from lapwing._report.rows import (
-    ClassRows,
-    compare_with_truth,
-    compare_with_twin,
-    list_rows,
-    row_columns,
-)
-from lapwing._report.rows import volumes as class_volumes
-from lapwing._report.summaries import NumberRows, convergence, graph_health
+from lapwing._report.record import FitRecord, ReportData
+from lapwing._report.rows import ClassRows, NumberRows, row_columns
+from lapwing._report.summaries import convergence, graph_health
 from lapwing._report.svg import choose_rows, draw_sign, place, sign_of
-from lapwing._report.text import open_page, plural
-from lapwing._report.words import tell_classes, words_of
+from lapwing._report.text import NAME_LENGTH, open_page, plural
+from lapwing._report.words import class_words, words_of
 from lapwing._tables.encoders import TEXT
+from lapwing._tables.tables import Table
 
 _FEATURES_NAMED = 40
 _COLUMNS_KEPT = 500
-_ID = 40  # letters of a name in a picture
 
 _SUFFIXES = (".html", ".htm")
 _HEIGHT = 720  # pixels in a notebook; the page scrolls inside
-
-
-@dataclass(frozen=True)
-class ReportData:
-    """The figures of a report: text, numbers, lists and dicts, as JSON has them.
-
-    Attributes
-    ----------
-    kind : str
-        'classification' or 'regression'.
-    fitted : dict
-        What was fitted, and on what.
-    notes : list of dict
-        What to look at first: level and text.
-    volumes : dict
-        Class volumes, or the distributions of labels and predictions.
-    map : dict
-        Places of the drawn rows, with their classes, certainty and labels.
-    rows : dict
-        Rows to look at, by name.
-    graph : dict
-        Health of the graph; empty where there was none.
-    convergence : dict
-        How the solver ended.
-    twin : dict
-        Comparison with the supervised twin; empty where there is none.
-    truth : dict
-        Errors; empty where no truth was given.
-    choice : dict
-        How the method was chosen; empty where the user named it.
-    path : dict
-        Leave-one-out errors of the settings that were tried; empty where there was one.
-    repeat : dict
-        Command, Python lines, parameters and versions.
-    """
-
-    kind: str
-    fitted: dict[str, Any]
-    notes: list[dict[str, Any]]
-    volumes: dict[str, Any]
-    map: dict[str, Any]
-    rows: dict[str, Any]
-    graph: dict[str, Any]
-    convergence: dict[str, Any]
-    twin: dict[str, Any]
-    truth: dict[str, Any]
-    choice: dict[str, Any]
-    path: dict[str, Any]
-    repeat: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the figures as a dict that JSON can hold, exactly."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Any) -> ReportData:
-        """Read what `to_dict` gave, after JSON too.
-
-        Parameters
-        ----------
-        data : dict
-            As by `to_dict`.
-
-        Returns
-        -------
-        ReportData
-            The same figures.
-
-        Raises
-        ------
-        ValueError
-            If it is no such dict.
-        """
-        kinds = {f.name: {"s": str, "l": list, "d": dict}[str(f.type)[0]] for f in fields(cls)}
-        if not isinstance(data, Mapping) or set(data) != set(kinds):
-            raise ValueError("these are not the figures of a report that this version can show.")
-        wrong = [name for name, kind in kinds.items() if not isinstance(data[name], kind)]
-        if wrong or data["kind"] not in ("classification", "regression"):
-            raise ValueError(
-                f"the figures of the report are damaged in {(wrong or ['kind'])[0]!r}."
-            )
-        return cls(**data)
 
 
 def collect(
@@ -146,34 +57,34 @@ def collect(
     *,
     truth: Sequence[Any] | None = None,
     truth_name: str | None = None,
-    embedding: Any = None,
+    embedding: ArrayLike | None = None,
     embedding_names: Sequence[str] | None = None,
     command: str | None = None,
     max_points: int = 3000,
     n_listed: int = 10,
 ) -> ReportData:
-    """Boil a fit down to the figures of its report.
+    """Compute the figures of the report of a fit.
 
     Parameters
     ----------
     fit : FitRecord
         The fit, with its table and predictions.
     truth : sequence of length n, default=None
-        True classes or numbers, where they are known; None, NaN and blanks are unknown. The fit
-        has not seen them. None means those of the fit's table, if it has any.
+        True classes or numbers, which the fit did not use; None, NaN and blanks are unknown. None
+        means those of the fit's table, if it has any.
     truth_name : str, default=None
-        The column that they come from; None means the one of the fit.
+        Their column; None means the one of the fit.
     embedding : array-like of shape (n, 2), default=None
-        Where the map draws the rows; None means the table's layout, or without one the first two
-        principal components of what the estimator was given.
+        Coordinates of the rows on the map; None means the table's layout, or else the first two
+        principal components of the transformed features.
     embedding_names : sequence of str, default=None
         Names of its two columns; None means those of the fit.
     command : str, default=None
-        The command line that made the fit; None means the one of the fit.
+        Command line of the fit; None means the one in `fit`.
     max_points : int, default=3000
-        Rows that the map draws at most; of more, a sample is drawn, and the page says so.
+        Largest number of rows on the map; of more, a sample is drawn, and the page says so.
     n_listed : int, default=10
-        Rows in each list.
+        Number of rows in each list.
 
     Returns
     -------
@@ -195,23 +106,35 @@ def collect(
         raise ValueError(f"truth must have an entry for each of the {n} rows, got {len(truth)}.")
     estimator = fit.estimator
     X = fit.points.tocsr() if is_sparse(fit.points) else np.asarray(fit.points)
-    read = NumberRows.read if answers.classes is None else ClassRows.read
-    rows: Any = read(answers, table.y, None if fit.twin is None else fit.twin.answers, truth)
-    classes = None if answers.classes is None else rows.names[: rows.n_classes]
-    unsure = [] if classes is None else rows.least_certain(n_listed)
-    drawn = choose_rows(rows.labeled, max_points, np.asarray(unsure, dtype=np.intp))
+    twin = None if fit.twin is None else fit.twin.answers
+    rows: ClassRows | NumberRows
+    if answers.classes is None:
+        rows = NumberRows.read(answers, table.y, twin, truth)
+        classes = groups = least_certain = None
+        listed = rows.list_rows(n_listed)
+    else:
+        rows = ClassRows.read(answers, table.y, twin, truth)
+        classes, groups = rows.names[: rows.n_classes], rows.predicted
+        least_certain = rows.least_certain(n_listed)
+        listed = rows.list_rows(n_listed, fit.next_rows)
+    drawn = choose_rows(rows.labeled, max_points, least_certain)
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
+        "volumes": rows.volumes(),
+        "rows": listed,
+        "twin": rows.compare_with_twin(n_listed),
+        "truth": rows.compare_with_truth(
+            text.clean(origin.truth if truth_name is None else truth_name)
+        ),
         "fitted": _describe_fit(fit, rows.labeled, classes),
         "map": place(X, drawn, embedding, embedding_names or origin.layout or None)
-        | _signs(rows, drawn, classes),
-        "graph": graph_health(
-            estimator,
-            fit.vertex,
-            rows.labeled,
-            rows.ids,
-            None if classes is None else rows.predicted,
-        ),
+        | {
+            "rows": drawn.tolist(),
+            "ids": [text.clean(rows.ids[i], NAME_LENGTH) for i in drawn],
+            "labeled": rows.labeled[drawn].tolist(),
+        }
+        | rows.signs(drawn),
+        "graph": graph_health(estimator, fit.vertex, rows.labeled, rows.ids, groups),
         "convergence": convergence(estimator, fit.method.solver, classes),
         "repeat": {
             "command": text.clean(origin.command if command is None else command, longest=4000),
@@ -224,47 +147,40 @@ def collect(
         "path": describe_path(
             estimator, repeated=_repeated(fit.vertex[rows.labeled], table.y[rows.labeled])
         ),
-        **_row_sections(
-            rows,
-            classes,
-            origin.truth if truth_name is None else truth_name,
-            n_listed,
-            fit.telling,
-        ),
     }
-    if classes is not None:
+    if groups is not None:
         _mark_full(sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n)
         sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
-        sections["volumes"]["words"] = _tell_words(fit, X, rows.predicted, sections["volumes"])
+        sections["volumes"]["words"] = _describe_texts(fit, X, groups, sections["volumes"])
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next"] = next_step(sections, notes, origin.hints)
     return ReportData(notes=notes, **sections)
 
 
-def _mark_full(classes: list[dict[str, Any]], prior: Any, n: int) -> None:
-    """Say of each class whether its labels are all the rows that the user gave it."""
+def _mark_full(classes: list[dict[str, Any]], prior: NDArray[Any] | None, n: int) -> None:
+    """Add to each class whether its labels alone fill its prior proportion of the rows."""
     for one in classes:
         part = 1.0 if prior is None or one["code"] >= len(prior) else float(prior[one["code"]])
         one["full"] = round(part * n) <= one["labels"]
 
 
-def _tell_words(
+def _describe_texts(
     fit: FitRecord, X: Any, codes: NDArray[np.intp], volumes: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """What the listed classes of texts are about; nothing where no text was learnt from."""
+    """Return distinctive words and typical texts of the listed classes; none without text."""
     words = words_of(fit.pipeline, X.shape[1])
     if words is None or not is_sparse(X):
         return []
     listed = volumes["classes"]
-    told = tell_classes(X, words, codes, [one["code"] for one in listed])
+    described = class_words(X, words, codes, [one["code"] for one in listed])
     names = words.texts or list(fit.table.feature_names)
     found = []
-    for one, about in zip(listed, told, strict=True):
+    for one, about in zip(listed, described, strict=True):
         cells = row_columns(fit.table, about.rows, texts=names)
         rows = [
             {
-                "id": text.clean(fit.predictions.ids[row], _ID),
+                "id": text.clean(fit.predictions.ids[row], NAME_LENGTH),
                 "text": " · ".join(filter(None, (cells[name][k] for name in names))),
             }
             for k, row in enumerate(about.rows)
@@ -274,14 +190,14 @@ def _tell_words(
     return found
 
 
-def _repeated(vertex: Any, labels: Any) -> bool:
-    """Whether equal rows have different labels."""
+def _repeated(vertex: NDArray[np.intp], labels: NDArray[Any]) -> bool:
+    """Return whether equal rows have different labels."""
     pairs = set(zip(vertex.tolist(), labels.tolist(), strict=True))
     return len(pairs) > len(np.unique(vertex))
 
 
-def _add_cells(lists: dict[str, Any], table: Any) -> None:
-    """Give the rows that are to be looked at their columns, as many as a page can hold."""
+def _add_cells(lists: dict[str, Any], table: Table) -> None:
+    """Add columns of the table to the listed rows, as many as a page can hold."""
     shown = lists.get("least") or lists.get("residuals") or []
     rows = [row["row"] for row in shown]
     columns = {}
@@ -294,26 +210,9 @@ def _add_cells(lists: dict[str, Any], table: Any) -> None:
         row["cells"] = [cells[number] for cells in columns.values()][:_COLUMNS_KEPT]
 
 
-def _row_sections(
-    rows: Any, classes: list[str] | None, truth_name: str, n_listed: int, telling: Any
+def _describe_fit(
+    fit: FitRecord, labeled: NDArray[np.bool_], classes: list[str] | None
 ) -> dict[str, Any]:
-    name = text.clean(truth_name)
-    if classes is None:
-        return {
-            "volumes": rows.volumes(),
-            "rows": rows.list_rows(n_listed),
-            "twin": rows.compare_with_twin(n_listed),
-            "truth": rows.compare_with_truth(name),
-        }
-    return {
-        "volumes": class_volumes(rows),
-        "rows": list_rows(rows, n_listed, telling),
-        "twin": compare_with_twin(rows, n_listed),
-        "truth": compare_with_truth(rows, name),
-    }
-
-
-def _describe_fit(fit: FitRecord, labeled: Any, classes: list[str] | None) -> dict[str, Any]:
     names = [text.clean(name) for name in fit.table.feature_names]
     method, seed = fit.method, fit.origin.seed
     return {
@@ -335,46 +234,13 @@ def _describe_fit(fit: FitRecord, labeled: Any, classes: list[str] | None) -> di
     }
 
 
-def _signs(rows: Any, drawn: Any, classes: list[str] | None) -> dict[str, Any]:
-    """How each drawn row is drawn, and what it says of itself."""
-    signs: dict[str, Any] = {
-        "rows": drawn.tolist(),
-        "ids": [text.clean(rows.ids[i], _ID) for i in drawn],
-        "labeled": rows.labeled[drawn].tolist(),
-        "twin": [],
-        "wrong": [],
-    }
-    if classes is None:
-        group, edges = rows.shades()
-        shown = np.where(rows.labeled, rows.given, rows.predicted)
-        return signs | {
-            "group": group[drawn].tolist(),
-            "strength": [2] * len(drawn),
-            "values": shown[drawn].tolist(),
-            "edges": edges,
-        }
-    given = np.where(rows.labeled, rows.given, rows.predicted)
-    signs |= {
-        "group": given[drawn].tolist(),
-        "strength": np.where(rows.unsure, 0, 2)[drawn].tolist(),
-        "values": rows.margin[drawn].tolist(),
-        "names": rows.names,
-    }
-    if rows.twin is not None:
-        signs["twin"] = np.where(rows.labeled, rows.given, rows.twin)[drawn].tolist()
-    if rows.truth is not None:
-        wrong = ~rows.labeled & (rows.truth >= 0) & (rows.truth != rows.predicted)
-        signs["wrong"] = wrong[drawn].tolist()
-    return signs
-
-
 def render(data: ReportData) -> str:
-    """Write the report as an HTML page that holds all it needs.
+    """Render the report as a self-contained HTML page.
 
     Parameters
     ----------
     data : ReportData
-        What `collect` gave.
+        Result of `collect`.
 
     Returns
     -------
@@ -389,7 +255,7 @@ def render(data: ReportData) -> str:
         If jinja2 is not installed.
     """
     jinja2 = require("jinja2", extra="report", purpose="The report")
-    # Everything a user wrote passes through the template's escaping or that of `svg`.
+    # Everything that comes from users is escaped by the template or by `svg`.
     page = open_page("page.html", "The report")
     page.environment.filters |= {
         "count": text.count,
@@ -414,7 +280,7 @@ def render(data: ReportData) -> str:
             }
         html = page.render(asdict(data) | words, draw=drawings)
     except (TypeError, KeyError, IndexError, AttributeError, jinja2.UndefinedError) as error:
-        # Figures come from a file as well: what is missing there is the file's fault.
+        # The figures may come from a damaged file.
         raise ValueError(f"the figures of the report are damaged: {error}") from error
     return html
 
@@ -424,9 +290,9 @@ def _mark(jinja2: Any, code: int) -> Any:
 
 
 class Report:
-    """The report of a fit, one HTML page that needs no network and no script.
+    """Report of a fit, one HTML page that needs no network and no script.
 
-    Notebooks show it where it is the last value of a cell.
+    Notebooks display it if it is the last value of a cell.
 
     Parameters
     ----------
@@ -451,7 +317,7 @@ class Report:
         return render(self._data)
 
     def _repr_html_(self) -> str:
-        # In a frame, so that neither's style touches the other; what users wrote is text in it.
+        # In a frame, to isolate the styles of page and notebook from each other.
         page = html.escape(self.html, quote=True)
         return (
             f'<iframe title="lapwing report" sandbox="" srcdoc="{page}" width="100%" '
@@ -459,19 +325,19 @@ class Report:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, whole or not at all.
+        """Write the page to a file atomically.
 
         Parameters
         ----------
         path : path-like
-            The file, with the extension .html or .htm.
+            Path with the extension .html or .htm.
 
         Raises
         ------
         ValueError
-            If the extension is another one, or the place cannot be written.
+            If the extension is another one, or the path cannot be written.
         OSError
-            If writing fails; a file that was there before is left as it was.
+            If writing fails; an existing file is left unchanged.
         """
         if Path(path).suffix.lower() not in _SUFFIXES:
             raise ValueError(f"cannot write {os.fspath(path)}: the extension must be .html.")

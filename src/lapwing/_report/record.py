@@ -1,8 +1,12 @@
-"""The record of a fit, which the terminal, the report, the files and the page read."""
+"""Record of a fit, read by the terminal, the report, the files and the labelling page.
+
+`ReportData` holds the figures of its report.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,14 +21,14 @@ from lapwing.model_selection.comparison import Comparison
 
 @dataclass(frozen=True)
 class Hints:
-    """How the next step is taken, on the command line or in Python.
+    """Commands or calls for the next step.
 
     Attributes
     ----------
     label : str
-        A sentence on where the rows to label are found; empty if that is said elsewhere.
+        Sentence on where the rows to label are listed; may be empty.
     predict : str
-        What predicts new rows.
+        Command or call that predicts new rows.
     """
 
     label: str
@@ -33,22 +37,22 @@ class Hints:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a fit was asked for.
+    """Request that led to a fit.
 
     Attributes
     ----------
     seed : int or None
-        Of what is drawn at random.
+        Random seed.
     hints : Hints
-        How the next step is taken.
+        Commands or calls for the next step.
     command : str
-        The command line; empty for a fit in Python.
+        Command line; empty for a fit in Python.
     plain_command : str
-        The command that fits the same without choosing again; empty if nothing was chosen.
+        Command that fits the same model without choosing it again; empty if nothing was chosen.
     truth : str
-        The column of known answers; empty if there is none.
+        Column of the true labels; empty if there is none.
     layout : tuple of str
-        The two columns of the map; empty if it is drawn by principal components.
+        The two columns of the map; empty for principal components.
     """
 
     seed: int | None
@@ -61,16 +65,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Cures:
-    """What helps against the usual faults of a fit, by the parameters of its method.
+    """Remedies for common faults of a fit, as parameters of its method.
 
     Attributes
     ----------
     less : str
-        Gives the unlabelled rows less weight.
+        Reduces the weight of the unlabelled rows.
     smoother : str
         Makes the problem easier for the solver.
     closer : str
-        Lets the function follow the labels more closely.
+        Fits the labels more closely.
     """
 
     less: str
@@ -80,22 +84,22 @@ class Cures:
 
 @dataclass(frozen=True)
 class MethodFacts:
-    """The method of a fit in words.
+    """Description of the method of a fit.
 
     Attributes
     ----------
     name : str
-        On the command line.
+        Name on the command line.
     solver : str
         Name of the solver.
     taught_by : str
-        How unlabelled rows taught the estimator; empty if they did not.
+        How the estimator uses unlabelled rows; empty if it does not.
     advice : Cures
-        What helps against the usual faults.
+        Remedies for common faults.
     margin_note : str
-        Why margins say little of how sure an answer is; empty where they do.
+        Why margins do not measure certainty; empty if they do.
     twin : str
-        The supervised twin; empty where there is none.
+        Description of the supervised twin; empty if there is none.
     """
 
     name: str
@@ -113,11 +117,11 @@ class Choice:
     Attributes
     ----------
     comparison : Comparison or None
-        None where nothing was compared.
+        None if nothing was compared.
     skipped : tuple of str
-        What would have taken too long to be compared.
+        Candidates that would have taken too long.
     words : str
-        Why the method was taken where nothing was compared.
+        Reason for the method if nothing was compared.
     """
 
     comparison: Comparison | None = None
@@ -127,14 +131,14 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class FittedTwin:
-    """The supervised twin: the same estimator, which unlabelled rows taught nothing.
+    """Supervised twin: the same estimator without the term of the unlabelled rows.
 
     Attributes
     ----------
     estimator : estimator
         Fitted to transformed points.
     answers : ndarray of shape (n,)
-        Its labels or numbers for all rows.
+        Its predictions for all rows.
     """
 
     estimator: Any
@@ -143,22 +147,22 @@ class FittedTwin:
 
 @dataclass(frozen=True)
 class Trust:
-    """Precision of the sure answers of a fit; see `lapwing.model_selection.sure_rows`.
+    """Precision of the sure predictions of a fit; see `lapwing.model_selection.sure_rows`.
 
     Attributes
     ----------
     level : float
-        The share of right answers that is asked of them.
+        Required share of right predictions.
     threshold : float or None
-        Least probability of a sure answer; None if no answer is sure.
+        Least probability of a sure prediction; None if no prediction is sure.
     expected : float or None
-        The share of right answers that is expected.
+        Expected share of right predictions.
     low, high : float or None
-        Between which it lies with a probability of 90 %.
+        Its 90 % interval.
     n_tests : int
-        Labels that a fit without them was tested on.
+        Number of held-out labels.
     n_needed : int
-        Labels from which on the best level can be claimed; 0 if no number is enough.
+        Number of labels from which on the best level can be claimed; 0 if no number is enough.
     """
 
     level: float
@@ -170,42 +174,42 @@ class Trust:
     n_needed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return a dict that JSON can hold."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """A fit, its rows and its answers.
+    """A fit, its rows and its predictions.
 
     Attributes
     ----------
     method : MethodFacts
-        How it was fitted.
+        Description of the method.
     origin : Origin
-        What was asked for.
+        Request that led to the fit.
     table : Table
-        What was learnt from.
+        Training table.
     pipeline : Pipeline
         Preprocessing and estimator, fitted; takes features as they are in the file. Its last step
         is the estimator.
     points : ndarray or CSR of shape (n, d)
-        What the estimator was given.
+        Transformed features, the input of the estimator.
     vertex : ndarray of int of shape (n,)
-        The graph's vertex of each row: equal rows are one.
+        The graph's vertex of each row; equal rows share one.
     predictions : Predictions
         Label, scores and margin of every row.
     scaling : str
-        What was done to the columns.
+        Description of the preprocessing.
     twin : FittedTwin or None
-        None where no report is wanted, or there is none.
+        None if there is none, or no report is wanted.
     trust : Trust or None
-        Which answers can be taken over; None for numbers.
+        Precision of the sure predictions; None for regression.
     choice : Choice or None
-        None where the user named the method.
-    telling : ndarray of int or None
-        The rows that it would help most to label next; None if none were asked for, or the graph
-        that tells them would take too long.
+        None if the user named the method.
+    next_rows : ndarray of int or None
+        The most informative rows to label next; None if none were asked for, or their computation
+        would take too long.
     """
 
     method: MethodFacts
@@ -219,7 +223,7 @@ class FitRecord:
     twin: FittedTwin | None = None
     trust: Trust | None = None
     choice: Choice | None = None
-    telling: NDArray[np.intp] | None = None
+    next_rows: NDArray[np.intp] | None = None
 
     @property
     def estimator(self) -> Any:
@@ -228,8 +232,90 @@ class FitRecord:
 
     @cached_property
     def truth(self) -> list[Any] | None:
-        """Known answers, None where there is none; None for a table without them."""
+        """True labels of the rows, None where unknown; None for a table without them."""
         if self.table.truth is None:
             return None
         blank = self.table.unlabeled
         return [None if v == blank or v != v else v for v in self.table.truth.tolist()]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The figures of a report: text, numbers, lists and dicts, as JSON has them.
+
+    Attributes
+    ----------
+    kind : str
+        'classification' or 'regression'.
+    fitted : dict
+        Estimator, method, and size of the data.
+    notes : list of dict
+        Findings, the gravest first: level and text.
+    volumes : dict
+        Class volumes, or the distributions of labels and predictions.
+    map : dict
+        Coordinates of the drawn rows, with their classes, certainty and labels.
+    rows : dict
+        Lists of rows to look at, by name.
+    graph : dict
+        Components and isolated points of the graph; empty if there was none.
+    convergence : dict
+        Status of the solver.
+    twin : dict
+        Comparison with the supervised twin; empty if there is none.
+    truth : dict
+        Errors; empty if no truth was given.
+    choice : dict
+        How the method was chosen; empty if the user named it.
+    path : dict
+        Leave-one-out errors of all settings; empty if there was a single one.
+    repeat : dict
+        Command, Python lines, parameters and versions.
+    """
+
+    kind: str
+    fitted: dict[str, Any]
+    notes: list[dict[str, Any]]
+    volumes: dict[str, Any]
+    map: dict[str, Any]
+    rows: dict[str, Any]
+    graph: dict[str, Any]
+    convergence: dict[str, Any]
+    twin: dict[str, Any]
+    truth: dict[str, Any]
+    choice: dict[str, Any]
+    path: dict[str, Any]
+    repeat: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dict that JSON can hold exactly."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: object) -> ReportData:
+        """Make the figures from a dict of `to_dict`, which may have passed through JSON.
+
+        Parameters
+        ----------
+        data : dict
+            Result of `to_dict`.
+
+        Returns
+        -------
+        ReportData
+            The same figures.
+
+        Raises
+        ------
+        ValueError
+            If `data` is anything else.
+        """
+        kinds = {f.name: {"s": str, "l": list, "d": dict}[str(f.type)[0]] for f in fields(cls)}
+        if not isinstance(data, Mapping) or set(data) != set(kinds):
+            raise ValueError("these are not the figures of a report that this version can show.")
+        wrong = [name for name, kind in kinds.items() if not isinstance(data[name], kind)]
+        if wrong or data["kind"] not in ("classification", "regression"):
+            raise ValueError(
+                f"the figures of the report are damaged in {(wrong or ['kind'])[0]!r}."
+            )
+        return cls(**data)

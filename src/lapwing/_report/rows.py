@@ -1,22 +1,25 @@
-"""Figures of the rows: class volumes, certainty, the twin, the truth."""
+"""Figures of the rows: class volumes, certainty, comparison with the twin and the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.stats import binomtest, wilcoxon
 
 from lapwing._arrays import is_sparse
-from lapwing._report.text import clean, label_text
+from lapwing._report.text import NAME_LENGTH, clean, label_text
+from lapwing._tables.predictions import Predictions
+from lapwing._tables.tables import Table
 
 CLASSES_SHOWN = 40
 _MATRIX_CLASSES = 20
-
+N_SHADES = 7
+_SCATTERED = 1500
 _LONGEST = 60
 
 
@@ -31,21 +34,21 @@ class ClassRows:
     n_classes : int
         c.
     ids : ndarray of shape (n,)
-        What the user calls the rows.
+        Names of the rows.
     labeled : ndarray of bool of shape (n,)
-        Which rows had a label.
+        Rows with a label.
     given, predicted : ndarray of int of shape (n,)
-        The labels and the answers.
+        Labels and predictions.
     second : ndarray of int of shape (n,)
         The class of the second best score.
     margin : ndarray of shape (n,)
-        How far the best score is ahead of it.
+        Difference of the best and the second best score.
     sure : ndarray of bool of shape (n,)
-        Which answers are sure; the others are to be checked. A labelled row is neither.
+        Unlabelled rows whose prediction is sure; the other unlabelled rows are to be checked.
     chance : ndarray of shape (n,) or None
-        How probable the answers are.
+        Probability of each prediction.
     twin, truth : ndarray of int of shape (n,) or None
-        The supervised twin's answers and the true classes, where there are any.
+        The supervised twin's predictions and the true classes, if there are any.
     """
 
     names: list[str]
@@ -64,12 +67,13 @@ class ClassRows:
     @classmethod
     def read(
         cls,
-        predictions: Any,
-        y: Any,
-        twin: Any = None,
-        truth: Any = None,
+        predictions: Predictions,
+        y: NDArray[Any],
+        twin: NDArray[Any] | None = None,
+        truth: Sequence[Any] | None = None,
     ) -> ClassRows:
-        """Code the labels, predictions, the twin's answers and the truth of a table's rows."""
+        """Encode labels, predictions, the twin's predictions and the truth of a table's rows."""
+        assert predictions.classes is not None
         names = [label_text(c) for c in predictions.classes]
         n_classes = len(names)
         code = {name: k for k, name in enumerate(names)}
@@ -101,7 +105,7 @@ class ClassRows:
 
     @property
     def unsure(self) -> NDArray[np.bool_]:
-        """Which answers are to be checked."""
+        """Unlabelled rows whose prediction is to be checked."""
         return ~self.labeled & ~self.sure
 
     def least_certain(self, n_rows: int) -> NDArray[np.intp]:
@@ -109,159 +113,177 @@ class ClassRows:
         free = np.flatnonzero(~self.labeled)
         return free[np.argsort(self.margin[free], kind="stable")][:n_rows]
 
+    def volumes(self) -> dict[str, Any]:
+        """Count each class among the labels, the predictions of all rows, and the truth."""
+        c, n = len(self.names), len(self.predicted)
+        labels = np.bincount(self.given[self.labeled], minlength=c)
+        answers = np.bincount(self.predicted, minlength=c)
+        free = np.bincount(self.predicted[~self.labeled], minlength=c)
+        sure = np.bincount(self.predicted[self.sure], minlength=c)
+        true = None
+        if self.truth is not None and (self.truth >= 0).any():
+            true = np.bincount(self.truth[self.truth >= 0], minlength=c)
+        listed = []
+        shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:CLASSES_SHOWN])
+        for k in shown:
+            mine = (self.predicted == k) & ~self.labeled
+            listed.append(
+                {
+                    "name": self.names[k],
+                    "code": int(k),
+                    "labels": int(labels[k]),
+                    "label_share": float(labels[k] / max(1, labels.sum())),
+                    "rows": int(answers[k]),
+                    "row_share": float(answers[k] / n),
+                    "unlabeled": int(free[k]),
+                    "sure": int(sure[k]),
+                    "unsure": int(free[k] - sure[k]),
+                    "margin": float(np.median(self.margin[mine])) if mine.any() else None,
+                    "truth_share": None if true is None else float(true[k] / true.sum()),
+                }
+            )
+        largest = max(max(c["label_share"], c["row_share"]) for c in listed)
+        return {
+            "classes": listed,
+            "more": c - len(listed),
+            "largest": largest,
+            "has_truth": true is not None,
+            "n_sure": int(self.sure.sum()),
+            "n_unsure": int(self.unsure.sum()),
+        }
 
-def _codes(texts: Any, code: dict[str, int]) -> NDArray[np.intp]:
+    def list_rows(self, n_listed: int, next_rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
+        """List the least and most certain unlabelled rows, and labels that the model contradicts.
+
+        `next_rows` are the rows to label next, where they are known.
+        """
+        order = self.least_certain(len(self.margin))
+        denied = np.flatnonzero(self.labeled & (self.given != self.predicted))
+        denied = denied[np.argsort(-self.margin[denied], kind="stable")]
+        most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is both
+        return {
+            "asked": [] if next_rows is None else [self._describe(i) for i in next_rows],
+            "least": [self._describe(i) for i in order[:n_listed]],
+            "most": [self._describe(i) for i in most],
+            "denied": [self._describe(i) for i in denied[:n_listed]],
+            "n_denied": len(denied),
+            "margins": histogram(self.margin[order]) if len(order) else {},
+        }
+
+    def _describe(self, i: int) -> dict[str, Any]:
+        def name(codes: NDArray[np.intp] | None) -> str | None:
+            return None if codes is None else self.names[codes[i]] if codes[i] >= 0 else ""
+
+        return {
+            "row": int(i),
+            "id": clean(self.ids[i]),
+            "label": name(self.given) if self.labeled[i] else "",
+            "predicted": name(self.predicted),
+            "second": name(self.second),
+            "margin": float(self.margin[i]),
+            "chance": None if self.chance is None else float(self.chance[i]),
+            "twin": name(self.twin),
+            "truth": name(self.truth),
+        }
+
+    def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
+        """Find where the supervised twin gives another class."""
+        free = ~self.labeled
+        if self.twin is None or not free.any():
+            return {}
+        differ = np.flatnonzero(free & (self.twin != self.predicted))
+        order = differ[np.argsort(-self.margin[differ], kind="stable")]
+        pairs = np.unique(
+            np.stack([self.twin[differ], self.predicted[differ]]), axis=1, return_counts=True
+        )
+        ranked = np.argsort(-pairs[1], kind="stable")[:n_listed]
+        twin = np.bincount(self.twin[self.twin >= 0], minlength=len(self.names))
+        return {
+            "n_unlabeled": int(free.sum()),
+            "n_differ": len(differ),
+            "share": float(len(differ) / max(1, free.sum())),
+            "moves": [
+                {
+                    "twin": self.names[pairs[0][0, j]],
+                    "predicted": self.names[pairs[0][1, j]],
+                    "rows": int(pairs[1][j]),
+                }
+                for j in ranked
+            ],
+            "more_moves": int(pairs[1].size - len(ranked)),
+            "rows": [self._describe(i) for i in order[:n_listed]],
+            "classes_given": int((twin > 0).sum()),
+        }
+
+    def compare_with_truth(self, name: str) -> dict[str, Any]:
+        """Count errors and confusions on the unlabelled rows whose true class is known."""
+        if self.truth is None:
+            return {}
+        known = ~self.labeled & (self.truth >= 0)
+        if not known.any():
+            return {"name": name, "n": 0}
+        true, answer = self.truth[known], self.predicted[known]
+        c = len(self.names)
+        matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
+        found, given = matrix.sum(axis=1), matrix.sum(axis=0)
+        wrong = [(int(matrix[t, a]), t, a) for t, a in np.argwhere(matrix > 0) if t != a]
+        shown = np.flatnonzero(found + given)
+        result: dict[str, Any] = {
+            "name": name,
+            "n": int(known.sum()),
+            "errors": int((true != answer).sum()),
+            "error": float(np.mean(true != answer)),
+            "twin_errors": None,
+            "twin_error": None,
+            "p_value": None,
+            "names": [self.names[k] for k in shown],
+            "matrix": matrix[np.ix_(shown, shown)].tolist()
+            if len(shown) <= _MATRIX_CLASSES
+            else [],
+            "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
+            "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
+            "confusions": [
+                {"truth": self.names[t], "predicted": self.names[a], "rows": m}
+                for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
+            ],
+        }
+        if self.twin is not None:
+            missed = self.twin[known] != true
+            result |= {
+                "twin_errors": int(missed.sum()),
+                "twin_error": float(missed.mean()),
+                "p_value": _mcnemar(missed, true != answer),
+            }
+        return result
+
+    def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
+        """Return group, strength, value, and errors of the rows `drawn` on the map."""
+        given = np.where(self.labeled, self.given, self.predicted)[drawn]
+        twin = (
+            []
+            if self.twin is None
+            else np.where(self.labeled, self.given, self.twin)[drawn].tolist()
+        )
+        wrong = []
+        if self.truth is not None:
+            missed = ~self.labeled & (self.truth >= 0) & (self.truth != self.predicted)
+            wrong = missed[drawn].tolist()
+        return {
+            "group": given.tolist(),
+            "strength": np.where(self.unsure, 0, 2)[drawn].tolist(),
+            "values": self.margin[drawn].tolist(),
+            "names": self.names,
+            "twin": twin,
+            "wrong": wrong,
+        }
+
+
+def _codes(texts: Iterable[str], code: dict[str, int]) -> NDArray[np.intp]:
     return np.array([code.get(text, -1) for text in texts], dtype=np.intp)
 
 
-def volumes(rows: ClassRows) -> dict[str, Any]:
-    """Count each class among the labels, the predictions of all rows, and the truth."""
-    c, n = len(rows.names), len(rows.predicted)
-    labels = np.bincount(rows.given[rows.labeled], minlength=c)
-    answers = np.bincount(rows.predicted, minlength=c)
-    free = np.bincount(rows.predicted[~rows.labeled], minlength=c)
-    sure = np.bincount(rows.predicted[rows.sure], minlength=c)
-    true = None
-    if rows.truth is not None and (rows.truth >= 0).any():
-        true = np.bincount(rows.truth[rows.truth >= 0], minlength=c)
-    listed = []
-    shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:CLASSES_SHOWN])
-    for k in shown:
-        mine = (rows.predicted == k) & ~rows.labeled
-        listed.append(
-            {
-                "name": rows.names[k],
-                "code": int(k),
-                "labels": int(labels[k]),
-                "label_share": float(labels[k] / max(1, labels.sum())),
-                "rows": int(answers[k]),
-                "row_share": float(answers[k] / n),
-                "unlabeled": int(free[k]),
-                "sure": int(sure[k]),
-                "unsure": int(free[k] - sure[k]),
-                "margin": float(np.median(rows.margin[mine])) if mine.any() else None,
-                "truth_share": None if true is None else float(true[k] / true.sum()),
-            }
-        )
-    largest = max(max(c["label_share"], c["row_share"]) for c in listed)
-    return {
-        "classes": listed,
-        "more": c - len(listed),
-        "largest": largest,
-        "has_truth": true is not None,
-        "n_sure": int(rows.sure.sum()),
-        "n_unsure": int(rows.unsure.sum()),
-    }
-
-
-def list_rows(rows: ClassRows, n_listed: int, telling: Any = None) -> dict[str, Any]:
-    """Name the least and most certain of the unlabelled rows, and labels that the model denies.
-
-    `telling` are the rows that it would help most to label next, where that is known.
-    """
-    order = rows.least_certain(len(rows.margin))
-    denied = np.flatnonzero(rows.labeled & (rows.given != rows.predicted))
-    denied = denied[np.argsort(-rows.margin[denied], kind="stable")]
-    most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is both
-    return {
-        "asked": [] if telling is None else [_describe(rows, i) for i in telling],
-        "least": [_describe(rows, i) for i in order[:n_listed]],
-        "most": [_describe(rows, i) for i in most],
-        "denied": [_describe(rows, i) for i in denied[:n_listed]],
-        "n_denied": len(denied),
-        "margins": histogram(rows.margin[order]) if len(order) else {},
-    }
-
-
-def _describe(rows: ClassRows, i: int) -> dict[str, Any]:
-    def name(codes: NDArray[np.intp] | None) -> str | None:
-        return None if codes is None else rows.names[codes[i]] if codes[i] >= 0 else ""
-
-    return {
-        "row": int(i),
-        "id": clean(rows.ids[i]),
-        "label": name(rows.given) if rows.labeled[i] else "",
-        "predicted": name(rows.predicted),
-        "second": name(rows.second),
-        "margin": float(rows.margin[i]),
-        "chance": None if rows.chance is None else float(rows.chance[i]),
-        "twin": name(rows.twin),
-        "truth": name(rows.truth),
-    }
-
-
-def compare_with_twin(rows: ClassRows, n_listed: int) -> dict[str, Any]:
-    """Find where the supervised twin gives another class."""
-    free = ~rows.labeled
-    if rows.twin is None or not free.any():
-        return {}
-    differ = np.flatnonzero(free & (rows.twin != rows.predicted))
-    order = differ[np.argsort(-rows.margin[differ], kind="stable")]
-    pairs = np.unique(
-        np.stack([rows.twin[differ], rows.predicted[differ]]), axis=1, return_counts=True
-    )
-    ranked = np.argsort(-pairs[1], kind="stable")[:n_listed]
-    twin = np.bincount(rows.twin[rows.twin >= 0], minlength=len(rows.names))
-    return {
-        "n_unlabeled": int(free.sum()),
-        "n_differ": len(differ),
-        "share": float(len(differ) / max(1, free.sum())),
-        "moves": [
-            {
-                "twin": rows.names[pairs[0][0, j]],
-                "predicted": rows.names[pairs[0][1, j]],
-                "rows": int(pairs[1][j]),
-            }
-            for j in ranked
-        ],
-        "more_moves": int(pairs[1].size - len(ranked)),
-        "rows": [_describe(rows, i) for i in order[:n_listed]],
-        "classes_given": int((twin > 0).sum()),
-    }
-
-
-def compare_with_truth(rows: ClassRows, name: str) -> dict[str, Any]:
-    """Count errors and confusions on the unlabelled rows whose true class is known."""
-    if rows.truth is None:
-        return {}
-    known = ~rows.labeled & (rows.truth >= 0)
-    if not known.any():
-        return {"name": name, "n": 0}
-    true, answer = rows.truth[known], rows.predicted[known]
-    c = len(rows.names)
-    matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
-    found, given = matrix.sum(axis=1), matrix.sum(axis=0)
-    wrong = [(int(matrix[t, a]), t, a) for t, a in np.argwhere(matrix > 0) if t != a]
-    shown = np.flatnonzero(found + given)
-    result: dict[str, Any] = {
-        "name": name,
-        "n": int(known.sum()),
-        "errors": int((true != answer).sum()),
-        "error": float(np.mean(true != answer)),
-        "twin_errors": None,
-        "twin_error": None,
-        "p_value": None,
-        "names": [rows.names[k] for k in shown],
-        "matrix": matrix[np.ix_(shown, shown)].tolist() if len(shown) <= _MATRIX_CLASSES else [],
-        "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
-        "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
-        "confusions": [
-            {"truth": rows.names[t], "predicted": rows.names[a], "rows": m}
-            for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
-        ],
-    }
-    if rows.twin is not None:
-        missed = rows.twin[known] != true
-        result |= {
-            "twin_errors": int(missed.sum()),
-            "twin_error": float(missed.mean()),
-            "p_value": _mcnemar(missed, true != answer),
-        }
-    return result
-
-
 def _mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
-    """How probable so unequal errors are if neither is better: the exact test of paired answers."""
+    """Return the p-value of McNemar's exact test that two predictors err equally often."""
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     if only_first + only_second == 0:
         return 1.0
@@ -279,34 +301,207 @@ def histogram(values: NDArray[Any], n_bins: int = 24, *more: NDArray[Any]) -> di
     return {"low": low, "high": high, "series": series}
 
 
+@dataclass(frozen=True)
+class NumberRows:
+    """Numbers of n rows; NaN is unknown.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n,)
+        Names of the rows.
+    labeled : ndarray of bool of shape (n,)
+        Rows with a label.
+    given, predicted : ndarray of shape (n,)
+        Labels and predictions.
+    twin, truth : ndarray of shape (n,) or None
+        The supervised twin's predictions and the true numbers, if there are any.
+    """
+
+    ids: NDArray[Any]
+    labeled: NDArray[np.bool_]
+    given: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    twin: NDArray[np.float64] | None
+    truth: NDArray[np.float64] | None
+
+    @classmethod
+    def read(
+        cls,
+        predictions: Predictions,
+        y: NDArray[Any],
+        twin: NDArray[Any] | None = None,
+        truth: Sequence[Any] | None = None,
+    ) -> NumberRows:
+        """Read the numbers of a table's rows; a truth that is not a number is unknown."""
+        labeled = np.asarray(predictions.was_labeled, dtype=bool)
+        return cls(
+            np.asarray(predictions.ids),
+            labeled,
+            np.where(labeled, np.asarray(y, dtype=np.float64), np.nan),
+            np.asarray(predictions.label, dtype=np.float64),
+            None if twin is None else np.asarray(twin, dtype=np.float64),
+            None if truth is None else np.array([_to_float(v) for v in truth]),
+        )
+
+    def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
+        """Return shade, strength, and value of the rows `drawn` on the map.
+
+        Shades are equally wide between the 2nd and the 98th percentile of the predictions.
+        """
+        low, high = np.quantile(self.predicted, [0.02, 0.98])
+        edges = np.linspace(low, high, N_SHADES + 1) if high > low else np.full(N_SHADES + 1, low)
+        shown = np.where(self.labeled, self.given, self.predicted)[drawn]
+        group = np.clip(np.searchsorted(edges, shown, "right") - 1, 0, N_SHADES - 1)
+        return {
+            "group": group.tolist(),
+            "strength": [2] * len(drawn),
+            "values": shown.tolist(),
+            "edges": edges.tolist(),
+            "twin": [],
+            "wrong": [],
+        }
+
+    def volumes(self) -> dict[str, Any]:
+        """Compare the distribution of the labels with that of the predictions."""
+        given = self.given[self.labeled]
+        return {
+            "histogram": histogram(given, 20, self.predicted),
+            "labels": _summary(given),
+            "rows": _summary(self.predicted),
+        }
+
+    def list_rows(self, n_listed: int) -> dict[str, Any]:
+        """List labelled rows with the largest residuals, and extreme predictions."""
+        known = np.flatnonzero(self.labeled)
+        residual = np.abs(self.given - self.predicted)
+        worst = known[np.argsort(-residual[known], kind="stable")][:n_listed]
+        free = np.flatnonzero(~self.labeled)
+        order = free[np.argsort(self.predicted[free], kind="stable")]
+        few = min(n_listed, len(order) // 2)
+        return {
+            "residuals": [self._describe(i) for i in worst],
+            "lowest": [self._describe(i) for i in order[:few]],
+            "highest": [self._describe(i) for i in order[len(order) - few :][::-1]],
+            "rms": float(np.sqrt(np.mean(residual[known] ** 2))),
+        }
+
+    def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
+        """Find where the supervised twin gives another number."""
+        free = np.flatnonzero(~self.labeled)
+        if self.twin is None or not len(free):
+            return {}
+        apart = np.abs(self.twin - self.predicted)
+        order = free[np.argsort(-apart[free], kind="stable")]
+        spread = float(np.std(self.predicted))
+        return {
+            "n_unlabeled": len(free),
+            "rms": float(np.sqrt(np.mean(apart[free] ** 2))),
+            "median": float(np.median(apart[free])),
+            "spread": spread,
+            "rows": [self._describe(i) for i in order[:n_listed]],
+        }
+
+    def compare_with_truth(self, name: str) -> dict[str, Any]:
+        """Measure errors on the unlabelled rows whose true number is known."""
+        if self.truth is None:
+            return {}
+        known = np.flatnonzero(~self.labeled & np.isfinite(self.truth))
+        if not len(known):
+            return {"name": name, "n": 0}
+        result = {"name": name, "n": len(known), **self._errors(self.predicted, known)}
+        result["twin"] = {} if self.twin is None else self._errors(self.twin, known)
+        result["p_value"] = None
+        if self.twin is not None:
+            ours, twins = (np.abs(a - self.truth)[known] for a in (self.predicted, self.twin))
+            result["p_value"] = _signed_rank(ours - twins)
+        drawn = known
+        if len(known) > _SCATTERED:
+            drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTERED, replace=False))
+        result["ids"] = [clean(self.ids[i], NAME_LENGTH) for i in drawn]
+        result["truth"] = self.truth[drawn].tolist()
+        result["predicted"] = self.predicted[drawn].tolist()
+        worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
+        result["rows"] = [self._describe(i) for i in worst[:8]]
+        return result
+
+    def _errors(self, answers: NDArray[np.float64], known: NDArray[Any]) -> dict[str, Any]:
+        assert self.truth is not None
+        residual = answers[known] - self.truth[known]
+        variance = float(np.var(self.truth[known]))
+        return {
+            "rmse": float(np.sqrt(np.mean(residual**2))),
+            "mae": float(np.mean(np.abs(residual))),
+            "r2": 1 - float(np.mean(residual**2)) / variance if variance > 0 else None,
+        }
+
+    def _describe(self, i: int) -> dict[str, Any]:
+        def value(numbers: NDArray[np.float64] | None) -> float | None:
+            return None if numbers is None or not np.isfinite(numbers[i]) else float(numbers[i])
+
+        return {
+            "row": int(i),
+            "id": clean(self.ids[i]),
+            "label": value(self.given),
+            "predicted": value(self.predicted),
+            "twin": value(self.twin),
+            "truth": value(self.truth),
+        }
+
+
+def _signed_rank(difference: NDArray[np.float64]) -> float:
+    """Return the p-value of Wilcoxon's signed-rank test of differences around zero."""
+    if not difference.any():
+        return 1.0
+    return float(wilcoxon(difference, zero_method="zsplit").pvalue)
+
+
+def _to_float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _summary(values: NDArray[np.float64]) -> dict[str, float]:
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0])
+    return {
+        "n": int(values.size),
+        "mean": float(values.mean()),
+        "std": float(values.std()),
+        "min": float(low),
+        "median": float(middle),
+        "max": float(high),
+    }
+
+
 def row_columns(
-    table: Any,
+    table: Table,
     rows: Sequence[int],
     *,
     most: int | None = None,
     exact: bool = False,
     texts: Collection[str] = (),
 ) -> dict[str, list[str]]:
-    """Write the columns of some rows as the user knows them: whole numbers without a fraction.
+    """Format the columns of some rows as in the file: whole numbers without a fraction.
 
     Parameters
     ----------
     table : Table
-        A column that was made into something else, or left out, is given as it is in the file. Of
-        a sparse table only the columns in which these rows have an entry are given.
+        Encoded and omitted columns are given as in the file. Of a sparse table, only columns in
+        which these rows have an entry are given.
     rows : sequence of int
-        Which.
+        Indices of the rows.
     most : int, default=None
-        How many columns; None means all.
+        Largest number of columns; None means all.
     exact : bool, default=False
-        Whether they shall be read again, and not be looked at.
+        Whether to write all digits and letters, for programs instead of for readers.
     texts : collection of str, default=()
-        Columns of which the first 300 letters are given, and not the first 60.
+        Columns of texts, cut after 300 letters instead of 60.
 
     Returns
     -------
     dict of str to list of str
-        The cells of each column; nothing where a cell is empty.
+        The cells of each column; an empty string for an empty cell.
     """
     return {
         name: [_cell(value, exact=exact, is_text=name in texts) for value in values]
@@ -315,9 +510,9 @@ def row_columns(
 
 
 def row_cells(
-    table: Any, rows: Sequence[int], *, most: int | None = None
+    table: Table, rows: Sequence[int], *, most: int | None = None
 ) -> dict[str, Sequence[Any]]:
-    """Give the cells that `row_columns` writes: numbers and texts, NaN or None for nothing."""
+    """Return the unformatted cells of `row_columns`: numbers and texts, NaN or None if empty."""
     where = np.asarray(rows, dtype=np.intp)
     place = {name: j for j, name in enumerate(table.feature_names)}
     names = list(table.originals or place)
@@ -330,7 +525,7 @@ def row_cells(
     return found
 
 
-def _feature(X: Any, column: int, rows: Any) -> list[Any]:
+def _feature(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
     if hasattr(X, "iter_rows"):
         return list(X.to_series(column)[rows.tolist()])
     if hasattr(X, "iloc"):

@@ -1,4 +1,4 @@
-"""The map of the report: the place of each row in the plane, drawn as SVG."""
+"""SVG pictures of the report: the map of the rows, histograms, scatter plots, histories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import ArpackError
 from sklearn.decomposition import PCA
 
@@ -18,13 +18,13 @@ from lapwing._report.text import clean, number, percent, shorten, tick
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
 _PAD = 26
-_FITTED = 20_000  # two directions of the plane need no more rows, and a copy of X is saved
+_FITTED = 20_000  # rows are enough for two principal components, and save a copy of X
 _COVARIANCE_COLUMNS = 1000
 _LABELED_DRAWN = 300
 _OUTLIERS_FROM = 200
 
 N_COLORS = 10
-# Relative to the point (0, 0), of about the same ink: a class is told by shape as well as colour.
+# Relative to the point (0, 0), of about the same area; classes differ in shape and colour.
 _SHAPES = (
     "m-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0",
     "m-{s} -{s}h{q}v{q}h-{q}z",
@@ -46,7 +46,7 @@ def choose_rows(
 ) -> NDArray[np.intp]:
     """Choose at most `most` rows to draw; the same for the same mask.
 
-    Those that the page lists come first, then labelled ones.
+    Listed rows have priority, then labelled ones.
     """
     n = len(labeled)
     if n <= most:
@@ -63,9 +63,12 @@ def choose_rows(
 
 
 def place(
-    X: Any, drawn: NDArray[np.intp], embedding: Any = None, names: Any = None
+    X: Any,
+    drawn: NDArray[np.intp],
+    embedding: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Give the rows `drawn` their places, in tenths of the picture's units, and name the axes."""
+    """Return coordinates of the rows `drawn`, in tenths of the picture's units, and axis names."""
     if embedding is None:
         points, axes, method = principal_plane(X, drawn)
     else:
@@ -79,13 +82,13 @@ def place(
         axes = [clean(name) for name in names or ("first", "second")]
     low, high = points.min(axis=0), points.max(axis=0)
     if len(points) >= _OUTLIERS_FROM:
-        # One far point would press all others into a corner: it is drawn at the border instead.
+        # Outliers are drawn at the border, so that they do not press all others into a corner.
         inner_low, inner_high = np.quantile(points, [0.005, 0.995], axis=0)
         reach = 0.15 * (inner_high - inner_low)
         low, high = np.maximum(low, inner_low - reach), np.minimum(high, inner_high + reach)
     outside = int(((points < low) | (points > high)).any(axis=1).sum())
     span = np.where(high > low, high - low, 1.0)
-    # One scale for both axes, as distances are what the method sees, unless the map were a strip.
+    # One scale for both axes, because the method uses distances, unless the map were a strip.
     wanted = (MAP_WIDTH - 2 * _PAD) * span[1] / span[0] + 2 * _PAD
     height = int(np.clip(wanted, *MAP_HEIGHTS))
     share = (np.clip(points, low, high) - low) / span
@@ -105,7 +108,7 @@ def place(
 
 
 def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], list[str], str]:
-    """Give the rows `drawn` their places on two directions of all rows, and name these."""
+    """Return the first two principal components of the rows `drawn`, axis names, and method."""
     n, p = X.shape
     if p == 1:
         values = _dense(X[drawn]).ravel()
@@ -120,7 +123,7 @@ def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64
         # ARPACK needs no p x p matrix, but cannot start on rows that are all equal.
         solver = "covariance_eigh" if p <= _COVARIANCE_COLUMNS else "arpack"
     try:
-        # Rows that are all equal have no variance to explain a share of.
+        # Equal rows have no variance, and the explained share is 0 / 0.
         with np.errstate(all="ignore"):
             pca = PCA(2, svd_solver=solver, random_state=0).fit(sample)
     except ArpackError:
@@ -145,11 +148,11 @@ class Tooltip(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the row.
+        Name of the row.
     words : str
-        What it was given.
+        Its label or prediction.
     listed : bool
-        Whether the keyboard reaches it; a thousand stops on the way through a page help nobody.
+        Whether the keyboard reaches it, as it does for the few rows that the page lists.
     """
 
     name: str
@@ -158,7 +161,7 @@ class Tooltip(NamedTuple):
 
 
 def sign_of(code: int) -> tuple[int, int]:
-    """Give the colour and the shape of a class; the pair repeats after seventy classes."""
+    """Return the colour and the shape of a class; the pair repeats after seventy classes."""
     return code % N_COLORS, (code + code // N_COLORS) % len(_SHAPES)
 
 
@@ -198,9 +201,9 @@ def _picture(
 
 
 class _Tips:
-    """Points that show what they are in a strip below the picture, on hover, tap or focus.
+    """Tooltips in a strip below the picture, shown on hover, tap or focus without a script.
 
-    Below, because later points would cover a text beside an earlier one. No script is needed.
+    Beside a point, later points would cover the text.
     """
 
     def __init__(self, width: int, top: float) -> None:
@@ -210,7 +213,7 @@ class _Tips:
         return self._lines("hint", "Point at a row to see what it is.", "")
 
     def wrap(self, tip: Tooltip, look: str, marks: str) -> str:
-        """A group for the marks of a point."""
+        """Group the marks of a point with its tooltip."""
         reach = f' role="img" aria-label="{escape(f"{tip.name}: {tip.words}")}"'
         reach = f'tabindex="0"{reach}' if tip.listed else 'tabindex="-1"'
         return f'<g class="{look}" {reach}>{marks}{self._lines("tip", tip.name, tip.words)}</g>'
@@ -242,23 +245,23 @@ def draw_map(
     Parameters
     ----------
     ident : str
-        Of the picture, unique in the page.
+        Identifier of the picture, unique in the page.
     points : dict
-        What `mapping.place` gave.
+        Result of `place`.
     groups : sequence of int
         Class of each point, or its shade.
     strength : sequence of int
         2 full, 1 pale, 0 hollow.
     labeled, ringed : sequence of bool
-        Which are drawn as stars, and which in a ring.
+        Points drawn as stars, and points in a ring.
     names : sequence of str
-        Written over the map at the middle of each class.
+        Class names, written at the median of each class.
     shaded : bool
         Whether groups are shades of a number instead of classes.
-    tips : sequence of Tip or None
-        What each point says of itself; those that say nothing are drawn as few paths.
+    tips : sequence of Tooltip or None
+        Tooltips of the points; points without one share few paths.
     title, text : str
-        For those who do not see it.
+        Text alternative for screen readers.
     """
     x, y = [v / 10 for v in points["x"]], [v / 10 for v in points["y"]]
     height = points["height"]
@@ -299,11 +302,8 @@ def draw_map(
 
 def _look(key: tuple[bool, int, int], shaded: bool) -> str:
     star, level, group = key
-    return f"{_color(group, shaded)} {'star' if star else f'p{level}'}"
-
-
-def _color(group: int, shaded: bool) -> str:
-    return f"s{group}" if shaded else f"k{sign_of(group)[0]}"
+    color = f"s{group}" if shaded else f"k{sign_of(group)[0]}"
+    return f"{color} {'star' if star else f'p{level}'}"
 
 
 def _names(
@@ -314,7 +314,7 @@ def _names(
     names: Sequence[str],
     height: int,
 ) -> list[str]:
-    """Class names at the points nearest to their middles, moved off names that are there."""
+    """Write class names at the points nearest to their medians, without overlap."""
     written: list[tuple[float, float, float]] = []
     body = []
     for k, name in enumerate(names if len(names) <= _NAMES_WRITTEN else ()):
@@ -340,7 +340,7 @@ def _median(values: list[float]) -> float:
 
 
 def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Round numbers that span a range, some `wanted` of them."""
+    """Return about `wanted` round numbers that span a range."""
     if not high > low:
         return [low]
     step = 10.0 ** floor(log10((high - low) / wanted))
@@ -350,7 +350,7 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 class _Frame:
-    """A plot area with its scales."""
+    """Plot area with its scales."""
 
     def __init__(self, width: int, height: int, xs: tuple[float, float], ys: tuple[float, float]):
         self.width, self.height = width, height
@@ -393,7 +393,7 @@ class _Frame:
 def draw_bars(
     ident: str, shape: dict[str, Any], *, x_title: str, y_title: str, title: str, text: str
 ) -> str:
-    """Draw a histogram; of two series the first is an outline over the second, as shares."""
+    """Draw a histogram; two series as shares, the first as an outline over the second."""
     width, height = 560, _HEIGHT
     series = [[v / max(1, sum(s)) for v in s] if len(shape["series"]) > 1 else list(s)
               for s in shape["series"]]  # fmt: skip
@@ -431,7 +431,7 @@ def draw_scatter(
     title: str,
     text: str,
 ) -> str:
-    """Draw predictions over true numbers, with the line where they are equal."""
+    """Draw predictions over true numbers, with the identity line."""
     width, height = 560, 420
     low, high = min(*x, *y), max(*x, *y)
     if not high > low:
@@ -450,7 +450,7 @@ def draw_scatter(
 
 
 def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:
-    """Draw what was recorded an iteration, on a logarithmic scale; zeros are left out."""
+    """Draw a quantity by iteration on a logarithmic scale, without zeros."""
     kept = [(i, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
     if len(kept) < 2:
         return ""

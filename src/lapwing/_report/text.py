@@ -12,17 +12,18 @@ import numpy as np
 from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 
-_LONGEST = 300  # a cell can hold a whole document; nobody reads it in a table of the report
+NAME_LENGTH = 40  # letters of the name of a row in a picture or a sentence
+_LONGEST = 300  # a cell can hold a whole document
 
 
 def clean(value: Any, longest: int = _LONGEST) -> str:
-    """Turn a user's value to text that HTML can hold, cut where it is too long for a table."""
+    """Convert a value of the user to text that HTML can hold, cut to `longest` letters."""
     text = harmless(str(value))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def label_text(value: Any) -> str:
-    """Give a label as text, the same for 3 and 3.0; empty where there is none."""
+    """Convert a label to text, the same for 3 and 3.0; empty for a missing label."""
     if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
         return ""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
@@ -31,7 +32,7 @@ def label_text(value: Any) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """Cut a text for a picture in its middle: names in a series differ at their ends."""
+    """Shorten a text in its middle, because names in a series differ at their ends."""
     if len(text) <= length:
         return text
     head = length // 2
@@ -39,17 +40,17 @@ def shorten(text: str, length: int) -> str:
 
 
 def count(value: int) -> str:
-    """Write a number of things, with commas between thousands."""
+    """Format a whole number, with commas between thousands."""
     return f"{int(value):,}"
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun."""
+    """Format a number with its noun."""
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
 def percent(share: float | None) -> str:
-    """Write a share; never 0 % or 100 % for what is not quite none or all."""
+    """Format a share as a percentage; 0 % and 100 % are exact."""
     if share is None or not math.isfinite(share):
         return "–"
     if 0 < share < 0.001:
@@ -60,7 +61,7 @@ def percent(share: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a measured number with three digits."""
+    """Format a measured number with three digits."""
     if value is None or not math.isfinite(value):
         return "–"
     if value != 0 and not 1e-3 <= abs(value) < 1e6:
@@ -71,23 +72,28 @@ def number(value: float | None) -> str:
 
 
 def tick(value: float) -> str:
-    """Write a round number at an axis, with no more digits than it has."""
+    """Format a tick of an axis without trailing zeros."""
     if value != 0 and not 1e-4 <= abs(value) < 1e7:
         return f"{value:g}"
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
+def finite_or_none(value: float) -> float | None:
+    """Return a number that JSON can hold; None for NaN and infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
 class Page(NamedTuple):
-    """A template before it is filled.
+    """A page template.
 
     Attributes
     ----------
     environment : jinja2.Environment
-        Everything a user wrote passes through its escaping. Filters and names may be added.
+        Escapes everything that comes from users. Filters and globals may be added.
     text : str
-        Of the template.
+        Source of the template.
     style : markupsafe.Markup
-        That all pages have.
+        Style sheet of all pages.
     """
 
     environment: Any
@@ -95,21 +101,21 @@ class Page(NamedTuple):
     style: Any
 
     def render(self, words: Mapping[str, Any], **more: Any) -> str:
-        """Fill the template."""
+        """Render the template."""
         template = self.environment.from_string(self.text)
         found: str = template.render(words, style=self.style, **more)
         return found
 
 
 def open_page(name: str, purpose: str) -> Page:
-    """Read a template and the style of all pages.
+    """Read a template and the style sheet of all pages.
 
     Parameters
     ----------
     name : str
-        Of a file in this folder.
+        File name of the template in this package.
     purpose : str
-        Of the page, for the message.
+        Purpose of the page, for the message.
 
     Raises
     ------

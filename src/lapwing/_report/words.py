@@ -1,4 +1,4 @@
-"""Words that tell classes of texts apart, and the texts that are typical of each."""
+"""Distinctive words and typical texts of each class."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline
 
 N_WORDS, N_TYPICAL = 8, 3
-_LITTLE = 0.1  # of what the first word tells: words that all texts have differ by their norms
+_LITTLE = 0.1  # share of the best score; common words differ a little by the norms of texts
 
 
 class Words(NamedTuple):
-    """Columns of the points that are words.
+    """Columns of the points that count words.
 
     Attributes
     ----------
     columns : ndarray of int
+        Indices of the columns.
     names : ndarray of str
-        The word of each.
+        The word of each column.
     texts : list of str
-        Columns of the table that hold the texts; empty where the points are of documents alone.
+        Columns of the table that hold the texts; empty if all columns of the points are words.
     """
 
     columns: NDArray[np.intp]
@@ -32,20 +34,20 @@ class Words(NamedTuple):
     texts: list[str]
 
 
-def words_of(pipeline: Any, n_columns: int) -> Words | None:
-    """Find the words among the columns that a pipeline makes.
+def words_of(pipeline: Pipeline, n_columns: int) -> Words | None:
+    """Find the word counts among the columns that a pipeline makes.
 
     Parameters
     ----------
     pipeline : Pipeline
         Fitted; its last step is the estimator.
     n_columns : int
-        Of the points that the estimator was given.
+        Number of columns of the transformed points.
 
     Returns
     -------
     Words or None
-        None if no step counts words, or later steps make something else of the counts.
+        None if no step counts words, or later steps transform the counts.
     """
     found = None
     for _, step in pipeline.steps[:-1]:
@@ -75,27 +77,27 @@ def _in_columns(transformer: ColumnTransformer) -> tuple[Words, int] | None:
 
 
 class ClassWords(NamedTuple):
-    """What a class of texts is about.
+    """Words and texts that describe a class.
 
     Attributes
     ----------
     words : list of str
-        The most telling first.
+        Distinctive words, the most distinctive first.
     rows : list of int
-        The most typical first.
+        Typical rows, the most typical first.
     """
 
     words: list[str]
     rows: list[int]
 
 
-def tell_classes(
-    X: Any, words: Words, codes: NDArray[np.intp], wanted: Sequence[int]
+def class_words(
+    X: sp.csr_array, words: Words, codes: NDArray[np.intp], wanted: Sequence[int]
 ) -> list[ClassWords]:
-    """Find what tells the texts of each class from all others.
+    """Find the distinctive words and the typical rows of some classes.
 
-    A word tells more the larger its mean weight in the class is beside that in all rows; a row is
-    typical whose words are those, by the cosine.
+    The score of a word is the difference of its mean weight in the class and in all rows; typical
+    rows have the largest cosine with these scores.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def tell_classes(
     codes : ndarray of int of shape (n,)
         The class of each row.
     wanted : sequence of int
-        Classes.
+        The classes to describe.
     """
     counts = X[:, words.columns]
     mean = _mean(counts)
@@ -123,18 +125,19 @@ def tell_classes(
     return found
 
 
-def tell_rows(
-    counts: Any, words: Words, codes: NDArray[np.intp], rows: Sequence[int]
+def row_words(
+    counts: sp.csr_array, words: Words, codes: NDArray[np.intp], rows: Sequence[int]
 ) -> list[list[str]]:
-    """Find the words of some rows that speak most for the class that each has.
+    """Find the words of some rows that contribute most to the class of each.
 
     Parameters
     ----------
     counts : CSR of shape (n, n_words)
         The columns of the points that are words.
     words, codes
-        As in `tell_classes`.
+        As in `class_words`.
     rows : sequence of int
+        Indices of the rows.
     """
     mean = _mean(counts)
     own = {code: _mean(counts[codes == code]) - mean for code in set(codes[list(rows)].tolist())}
@@ -147,12 +150,12 @@ def tell_rows(
     return found
 
 
-def _mean(counts: Any) -> NDArray[np.float64]:
+def _mean(counts: sp.csr_array) -> NDArray[np.float64]:
     return np.asarray(counts.mean(axis=0)).ravel()
 
 
 def _different(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:
-    """Words and pairs of the largest scores that have no word of those before them."""
+    """Return the words and pairs of largest score, without those that repeat a word."""
     found: list[str] = []
     seen: set[str] = set()
     for place in np.argsort(-scores, kind="stable")[: 8 * N_WORDS]:

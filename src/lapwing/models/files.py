@@ -59,7 +59,7 @@ class Model:
         What can be written as JSON: method, parameters, names of the features. The versions of
         lapwing, scikit-learn and NumPy are added when it is saved.
     report : object or None
-        A `lapwing._report.page.ReportData`, for a report that is made later.
+        A `lapwing._report.record.ReportData`, for a report that is made later.
     """
 
     pipeline: Any
@@ -299,7 +299,7 @@ def _read_report(archive: ZipFile) -> Any:
     if REPORT not in archive.namelist():
         return None
     # Late: a model without a report is read without what draws one.
-    from lapwing._report.page import ReportData
+    from lapwing._report.record import ReportData
 
     return ReportData.from_dict(json.loads(archive.read(REPORT)))
 

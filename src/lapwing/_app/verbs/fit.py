@@ -10,7 +10,8 @@ from lapwing._app.console import StageDisplay, json_text
 from lapwing._app.fitting_blocks import block_source, fit_in_blocks, read_labels_of
 from lapwing._app.requests import FitRequest
 from lapwing._app.verbs.app import verb
-from lapwing._report.page import ReportData, collect
+from lapwing._report.page import collect
+from lapwing._report.record import ReportData
 from lapwing._rows import ParquetRows
 
 
