@@ -51,6 +51,11 @@ PAGES = [
     ),
 ]
 DOCUMENTS = [*PAGES, ROOT / "CONTRIBUTING.md"]
+# What contributors read.
+CONTRIBUTING = "\n".join(
+    (ROOT / path).read_text(encoding="utf-8")
+    for path in ("CONTRIBUTING.md", "docs/add_a_part.md", "docs/design.md", "docs/benchmarking.md")
+)
 PROGRAMS = [
     pytest.param(program, id=f"{path.stem}-{i}")
     for path in PAGES
@@ -297,7 +302,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_names_that_contributors_are_sent_to_exist() -> None:
     """ "`NAME` and `OTHER` in `file.py`": who follows the text finds them there."""
-    text = " ".join((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split())
+    text = " ".join(CONTRIBUTING.split())
     sent = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", text)
     assert len(sent) > 10
     missing = [
@@ -314,8 +319,7 @@ def test_words_in_backquotes_stand_in_the_source() -> None:
     code = "\n".join(
         file.read_text(encoding="utf-8") for file in files if file != Path(__file__).resolve()
     )
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"`([A-Za-z_]\w+)`", text))
+    words = set(re.findall(r"`([A-Za-z_]\w+)`", CONTRIBUTING))
     assert len(words) > 30
     assert sorted(word for word in words if not re.search(rf"\b{word}\b", code)) == []
 
