@@ -209,12 +209,16 @@ def test_the_verb_says_where_and_opens_the_browser(main: Main, ended: Any) -> No
     write("t.csv", table())
     code, said, err = main("label", "t.csv", "--label", "y", "--id", "name")
     assert (code, err) == (0, "")
-    address, words = said.splitlines()
+    address, words, end = said.splitlines()
     assert ended() == [address]
     assert address.startswith("http://127.0.0.1:")
     assert words == (
         "t.csv: 40 rows, 4 labels. Your labels are saved in t.csv.labels.jsonl while you label. "
         "Press Ctrl-C to end; the same command goes on."
+    )
+    assert end == (
+        "0 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. "
+        "The same command goes on."
     )
     assert Path("t.csv.labels.jsonl.address").read_text() == f"{address}\n"
     code, said, err = main("label", "t.csv", "--label", "y", "--no-browser", "--quiet",
@@ -308,6 +312,23 @@ def test_killed_it_goes_on_where_it_was(main: Main) -> None:
         assert server.labels()[[7, 8]].tolist() == ["w", "w"]
         assert browser.get("api/state")["version"] == 1
         assert browser.get("api/state")["model"]["fitted"]
+
+
+def test_the_end_says_how_many_labels_are_where(
+    main: Main, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("t.csv", table())
+    monkeypatch.setattr(
+        LabelServer,
+        "wait",
+        lambda self: self.session.give([10, 11, 12], "u"),
+    )
+    code, said, _ = main("label", "t.csv", "--label", "y", "--id", "name", "--no-browser")
+    assert code == 0
+    assert said.splitlines()[-1] == (
+        "3 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. "
+        "The same command goes on."
+    )
 
 
 def test_sigterm_ends_it_as_ctrl_c_does(main: Main) -> None:

@@ -161,6 +161,18 @@ def describe_labelling(session: Any, request: LabelRequest) -> str:
     )
 
 
+def describe_labels(session: Any, request: LabelRequest) -> str:
+    """Describe what was labelled when the page is closed."""
+    history = session.history
+    in_table = (history.codes >= 0) & (history.codes == history.base)
+    given = int(np.count_nonzero(history.codes >= 0) - in_table.sum())
+    table = f", and {plural(int(in_table.sum()), 'label')} in the table" if in_table.any() else ""
+    return (
+        f"{plural(given, 'label')} in {request.journal_path}{table}, of "
+        f"{plural(session.material.n, 'row')}. The same command goes on."
+    )
+
+
 def say(text: str) -> None:
     """Print a line; not wrapped at the width of the terminal, so that a path can be copied."""
     sys.stdout.write(f"{harmless(text)}\n")

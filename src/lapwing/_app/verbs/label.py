@@ -36,3 +36,5 @@ def label(request: LabelRequest) -> None:
         if not request.no_browser:
             typer.launch(server.url)
         server.wait()
+    if not request.quiet:
+        say(console.describe_labels(server.session, request))
