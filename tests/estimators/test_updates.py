@@ -502,10 +502,12 @@ def test_suggested_labels_beat_random_ones() -> None:
     "name", ["LapSVC", "LapSVC, prior", "LapRLSClassifier", "LapERLSClassifier"]
 )
 def test_suspicious_labels_are_those_that_leave_one_out_contradicts(name: str) -> None:
-    X, y, _ = labeled_clusters(3, n_labels=5)
+    X, y, _ = labeled_clusters(3, n_labels=5, distance=6.0)
+    wrong = np.flatnonzero(y == 0)[0]
+    y[wrong] = 1
     model = updatable(EXAMPLES[name]).fit(X, y)
     expected = leave_one_out(EXAMPLES[name], X, y).suspicious
-    assert len(expected) > 0
+    assert expected.tolist() == [wrong]
     np.testing.assert_array_equal(model.suspicious_labels(), expected)
 
 

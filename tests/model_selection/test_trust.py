@@ -68,7 +68,7 @@ def test_the_error_is_the_share_of_wrong_answers() -> None:
     assert found.error == wrong.mean() > 0
     assert found.standard_error == pytest.approx(wrong.std() / np.sqrt(len(wrong)))
     assert found.decision_values.shape == (15, 3)
-    assert set(found.suspicious) == set(found.rows[wrong])
+    assert len(found.suspicious) == 0, "all labels are right, the clusters overlap"
 
 
 def test_a_wrong_label_is_suspicious_first() -> None:
@@ -77,8 +77,10 @@ def test_a_wrong_label_is_suspicious_first() -> None:
     y = np.full(80, -1)
     y[:6], y[40:46] = 0, 1
     y[3] = 1
-    for estimator in (LapSVC(), LapRLSClassifier(), S3VC()):
+    for estimator in (LapSVC(), LapRLSClassifier()):
         assert leave_one_out(estimator, X, y).suspicious.tolist() == [3]
+    found = leave_one_out(S3VC(), X, y)
+    assert found.rows[found.predicted != found.labels].tolist() == [3]
 
 
 def test_of_equal_rows_the_one_with_the_label_is_named() -> None:
@@ -298,10 +300,10 @@ def test_what_leave_one_out_found_is_printed_in_words() -> None:
     assert str(found).splitlines() == [
         "9 of 10 labels left out, one by one; 1 could not be, as the only ones of their class",
         "error: 77.8% (standard error 13.9%)",
-        "contradicted by the other labels: rows 4, 9, 1, 2, 3 and 2 more",
+        "probably labelled wrong: rows 4, 9, 1, 2, 3 and 2 more",
     ]
     few = replace(found, suspicious=np.array([4]))
-    assert str(few).endswith("\ncontradicted by the other labels: rows 4")
+    assert str(few).endswith("\nprobably labelled wrong: rows 4")
 
 
 def test_leave_one_out_of_a_regression_and_of_nothing_is_printed_in_words() -> None:

@@ -68,12 +68,6 @@ def as_columns(decisions: Array) -> Array:
     return decisions[:, None] if decisions.ndim == 1 else decisions
 
 
-def clearest_first(rows: Array, wrong: Array, values: Array) -> Array:
-    """The rows where `wrong`, by how far the two largest values (n, c) are apart."""
-    largest = np.sort(of_each_class(values[wrong]), axis=1)[:, -2:]
-    return np.asarray(rows[wrong][np.argsort(largest[:, 0] - largest[:, 1], kind="stable")])
-
-
 def class_pairs(n_classes: int) -> Array:
     """All pairs (a, b) with a < b, of shape (n_pairs, 2), in the order of their columns."""
     return np.array(list(combinations(range(n_classes), 2)), dtype=np.intp)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing.classes.decoding import clearest_first, of_each_class, predict_codes
+from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.markers import is_auto, objects, read_column, settle
+from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
+from lapwing.classes.wrong_labels import suspicious
 from lapwing.estimators.parameters import is_count
 from lapwing.estimators.prepared import SILENT, Prepared, Refits, Solution, Stages, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -45,6 +47,7 @@ class Updatable(SemiSupervisedEstimator):
     """An estimator that takes labels after its fit."""
 
     updatable: bool
+    _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
     _kept: UpdateState | None = None
 
     def add_labels(self, rows: Any, labels: Any) -> Self:
@@ -166,15 +169,18 @@ class Updatable(SemiSupervisedEstimator):
         return np.asarray(problem.rows[points])
 
     def suspicious_labels(self) -> Array:
-        """Labelled rows whose label the other labels contradict.
+        """Labelled rows whose label is more probably wrong than right.
 
-        Every label is left out once, and its row answered for by the fit to all others.
+        Every label is left out once, and its row answered for by the fit to all others. How much
+        such an answer says is learnt from all of them: where correct labels are often
+        contradicted, as those of rows that `suggest` names, only a clear contradiction counts.
 
         Returns
         -------
         ndarray of int
-            Rows of the fit, the clearest contradiction first; of equal rows the first with that
-            label. Empty for regressions. The only label of a class is never among them.
+            Rows of the fit, the most probably wrong first; of equal rows the first with that
+            label. Often none. Empty for regressions. The only label of a class is never among
+            them.
 
         Raises
         ------
@@ -183,17 +189,21 @@ class Updatable(SemiSupervisedEstimator):
 
         See Also
         --------
-        lapwing.model_selection.leave_one_out : The same with all that it finds.
+        lapwing.model_selection.leave_one_out : All answers of the fits without a label.
         """
         kept = self._what_was_kept("suspicious_labels")
-        problem = kept.refits.prepared.problem
-        rows = problem.observed
+        prepared = kept.refits.prepared
+        problem = prepared.problem
         if self._regression:
-            return np.asarray(rows[:0])
-        values = kept.refits.left_out() + getattr(self, "class_offsets_", 0.0)
-        known = np.asarray(~np.isnan(values).any(axis=1))
-        codes = predict_codes(np.where(known[:, None], values, 0.0))
-        return clearest_first(rows, known & (codes != predict_codes(problem.targets)), values)
+            return np.asarray(problem.observed[:0])
+        offsets = getattr(self, "class_offsets_", 0.0)
+        fitted = kept.refits.values(prepared) + offsets
+        sharpness = fit_sharpness(
+            self._sharpness_prior, fitted[~problem.labeled], fitted[problem.index]
+        )
+        codes = predict_codes(problem.targets)
+        found = suspicious(kept.refits.left_out() + offsets, codes, sharpness)
+        return np.asarray(problem.observed[found])
 
     def _as_it_is(self) -> Self:
         """A copy that labels given to this one later do not change; both share what was kept."""

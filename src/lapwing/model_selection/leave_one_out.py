@@ -9,8 +9,10 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing._words import listed
-from lapwing.classes.decoding import as_decisions, clearest_first, predict_codes
+from lapwing.classes.decoding import as_decisions, predict_codes
 from lapwing.classes.labels import decode
+from lapwing.classes.probabilities import fit_sharpness
+from lapwing.classes.wrong_labels import suspicious
 from lapwing.model_selection.candidates import label_rows
 from lapwing.model_selection.reproducibility import Trial, start
 
@@ -42,8 +44,8 @@ class LeaveOneOut:
     standard_error : float
         Of `error`; NaN for regressions.
     suspicious : ndarray of int
-        Rows whose given class the other labels contradict, the clearest contradiction first. Empty
-        for regressions.
+        Rows whose given class is more probably wrong than right by the other labels, the most
+        probable first; see `lapwing.LapSVC.suspicious_labels`. Empty for regressions.
     """
 
     rows: Array
@@ -70,7 +72,7 @@ class LeaveOneOut:
             lines.append(f"error: {self.error:.1%} (standard error {self.standard_error:.1%})")
         if len(self.suspicious):
             rows = listed([str(row) for row in self.suspicious.tolist()], _SHOWN)
-            lines.append(f"contradicted by the other labels: rows {rows}")
+            lines.append(f"probably labelled wrong: rows {rows}")
         return "\n".join(lines)
 
 
@@ -150,11 +152,14 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
         return LeaveOneOut(rows, labels, predicted, found[:, 0], left_out, error, np.nan, rows[:0])
     offsets = trial.offsets(trial.values)
     found = found + offsets
-    codes = predict_codes(np.where(left_out[:, None], found, trial.values[problem.index] + offsets))
+    fitted = trial.values + offsets
+    codes = predict_codes(np.where(left_out[:, None], found, fitted[problem.index]))
     truth = predict_codes(problem.targets)
     wrong = left_out & (codes != truth)
     n = float(label_rows(len(trial.classes), trial.sizes)[truth[left_out]].sum())
     error = min(float(wrong.sum()) / n, 1.0) if n else np.nan
+    prior = trial.refits.estimator._sharpness_prior
+    sharpness = fit_sharpness(prior, fitted[~problem.labeled], fitted[problem.index])
     return LeaveOneOut(
         rows,
         decode(truth, trial.classes),
@@ -163,7 +168,7 @@ def of_trial(trial: Trial, observations: Array | None = None) -> LeaveOneOut:
         left_out,
         error,
         float(np.sqrt(error * (1 - error) / n)) if n else np.nan,
-        clearest_first(rows, wrong, found),
+        np.asarray(rows[suspicious(found, truth, sharpness)]),
     )
 
 
