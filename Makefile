@@ -2,7 +2,8 @@
 # constraints.txt. Needs Python 3.11 or later and, the first time, a package index.
 #
 #   make demo       the main job on bundled data            make lint    ruff and mypy
-#   make test       all tests                               make format  ruff, mending
+#   make test       the tests                               make format  ruff, mending
+#   make test-all   the slow ones, too
 #   make benchmark  all benchmarks (ARGS="--quick")         make clean   remove what make made
 #   make docs       the site, in docs/_build/html           (ARGS="-D plot_gallery=0" leaves examples out)
 #
@@ -45,20 +46,22 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format benchmark docs env clean remake
+.PHONY: help demo test test-all lint format benchmark docs env clean remake
 
 help:
-	@sed -n '4,9s/^# \{0,1\}//p' Makefile
+	@sed -n '4,10s/^# \{0,1\}//p' Makefile
 
 demo: $(READY)
 	$(BIN)/lapwing demo $(ARGS)
 
 # One thread a worker: the tests' matrices are small, and threads of two workers only fight for cores.
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
-test: export MKL_NUM_THREADS := 1
-test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(ARGS)
+# Slow are a few runs of whole benchmarks.
+test: PICKED := -m "not slow"
+test test-all: export OMP_NUM_THREADS := 1
+test test-all: export OPENBLAS_NUM_THREADS := 1
+test test-all: export MKL_NUM_THREADS := 1
+test test-all: $(READY)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(PICKED) $(ARGS)
 
 lint: $(LINT_READY)
 	$(BIN)/ruff check .

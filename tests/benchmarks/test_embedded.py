@@ -390,6 +390,7 @@ def test_tables_of_nothing_hold_the_expectations_only() -> None:
 # A run
 
 
+@pytest.mark.slow
 def test_quick_run(
     archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -406,6 +406,7 @@ def test_quick_run_of_what_needs_no_archive(
 
 
 # The papers' grids hold values of C that are too small for some sets.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.FeatureScaleWarning")
 def test_quick_run_of_everything(
     archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

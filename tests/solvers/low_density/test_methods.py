@@ -293,6 +293,7 @@ def test_ten_starts_find_the_optimum(method):
     assert hit_rate(method, problems=10, n_init=10) >= 0.9
 
 
+@pytest.mark.slow
 def test_continuation_beats_gradient():
     """From a single start, on a hundred problems; continuation paper, Section 4."""
     continuation, gradient = (
