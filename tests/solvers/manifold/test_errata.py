@@ -132,7 +132,7 @@ def signed(case):
         tuple(axes.values())
         for axes in sweep(
             start=STARTS,
-            graph=("no graph", "normalized", "unnormalized"),
+            graph=("normalized", "unnormalized"),
             fit_intercept=(True, False),
         )
     ],

@@ -69,7 +69,7 @@ def random_line(rng, n_labels, c=1, tie=False):
 def test_the_step_is_where_the_slope_vanishes(tie):
     rng = np.random.default_rng(0)
     n_inside = 0
-    for _ in range(400):
+    for _ in range(120):
         line = random_line(rng, int(rng.integers(1, 30)), c=3, tie=tie)
         steps = search(line)
         assert steps.shape == (3,)
@@ -85,7 +85,7 @@ def test_the_step_is_where_the_slope_vanishes(tie):
             terms += line.weights[:, 0] @ np.abs((at - line.y[:, j]) * line.slopes[:, j])
             assert abs(slope(line, s, j)) <= 1e-12 * terms
             assert s == pytest.approx(bisected(line, j), rel=1e-6, abs=1e-12)
-    assert n_inside > 300  # else the test would test nothing
+    assert n_inside > 90  # else the test would test nothing
 
 
 def test_the_step_minimises_among_a_dense_grid():

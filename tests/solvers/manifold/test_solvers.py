@@ -62,8 +62,10 @@ def test_the_problems_are_worth_solving():
 
 
 @pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
-@grid(space=SPACES, graph=GRAPHS, fit_intercept=(False, True))
-def test_the_gradient_vanishes_and_all_solvers_agree(space, graph, fit_intercept, loss):
+@grid(space=SPACES, graph=GRAPHS)
+def test_the_gradient_vanishes_and_all_solvers_agree(space, graph, loss):
+    # Of spaces and graphs that are next to each other one has a bias.
+    fit_intercept = ([*SPACES].index(space) + [*GRAPHS].index(graph)) % 2 == 0
     case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss)
     problem = case.objective()
     results = {name: solve(problem) for name, solve in SOLVERS.items()}
@@ -100,7 +102,7 @@ def test_quadratic_losses_against_enumeration(space, graph, fit_intercept, loss)
 
 
 @pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
-@grid(space=("full", "linear", "linear wide"), graph=GRAPHS, fit_intercept=(False, True))
+@grid(space=("full", "linear wide"), graph=GRAPHS, fit_intercept=(False, True))
 def test_losses_with_kinks_against_enumeration(space, graph, fit_intercept, loss):
     n_labels = 4 if loss.name == "epsilon_insensitive" else 5
     case = make_case(
