@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -274,8 +273,7 @@ def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
     return np.asarray(norms)
 
 
-@pytest.mark.parametrize("C", [0.5, 3.0])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(("kernel", "C"), [("rbf", 3.0), ("linear", 0.5)])
 @every_method
 def test_without_the_unlabelled_term_it_is_an_svm(C: float, kernel: str, method: str) -> None:
     X, y, _ = clusters()
@@ -320,9 +318,7 @@ def inner(X: Any, Z: Any) -> Any:
     return X @ Z.T
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "method"), [*((2, method) for method in METHODS), (3, "gradient")]
-)
+@pytest.mark.parametrize(("n_classes", "method"), [(2, "continuation"), (3, "gradient")])
 def test_one_kernel_given_in_several_ways(n_classes: int, method: str) -> None:
     X, y, _ = clusters(n_classes)
     Z = X[:20] + 0.1
@@ -345,9 +341,8 @@ def test_sparse_points_are_dense_points(n_classes: int, kernel: str, more: Any) 
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense = model(kernel=kernel, gamma=0.2, **more).fit(X, y)
     expected = dense.decision_function(X)
-    for form in (sp.csr_array, sp.coo_matrix):
-        fitted = model(kernel=kernel, gamma=0.2, **more).fit(form(X), y)
-        np.testing.assert_allclose(fitted.decision_function(form(X)), expected, atol=1e-3)
+    fitted = model(kernel=kernel, gamma=0.2, **more).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(fitted.decision_function(sp.coo_matrix(X)), expected, atol=1e-3)
     if kernel == "linear" and not more.get("gamma_I"):
         assert fitted.coef_.shape[1] == 3
 
@@ -380,9 +375,15 @@ def test_the_linear_space_is_the_linear_kernel() -> None:
     np.testing.assert_array_equal(spaced.decision_function(X), named.decision_function(X))
 
 
-@pytest.mark.parametrize("kernel", [gaussian, "linear"])
-@pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("method", ["gradient", "continuation", "cccp"])
+@pytest.mark.parametrize(
+    ("kernel", "power", "method"),
+    [
+        (gaussian, 1, "cccp"),
+        (gaussian, 2, "continuation"),
+        ("linear", 1, "gradient"),
+        ("linear", 2, "gradient"),
+    ],
+)
 def test_the_hybrid_deforms_the_kernel(kernel: Any, power: int, method: str) -> None:
     """With M = gamma_I L^p the kernel is K - K (I + M K)^-1 M K (continuation paper, 5.1)."""
     X, y, _ = clusters()
@@ -422,8 +423,7 @@ def test_an_intrinsic_norm_without_a_graph_takes_the_default_graph() -> None:
 
 
 @every_method
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "ovo"), (3, "ovo"), (3, "ovr")])
 def test_answers_agree_with_each_other(method: str, n_classes: int, multi_class: str) -> None:
     X, y, truth = clusters(n_classes)
     fitted = S3VC(C=5.0, method=method, multi_class=multi_class).fit(X, y)
@@ -487,15 +487,8 @@ def test_two_classes_are_mirror_images(method: str) -> None:
 
 NAMES = np.array(["elm", "fir", "oak"])
 LABELS: dict[str, tuple[Callable[[np.ndarray], Any], Any]] = {
-    "texts": (lambda y: np.where(y == -1, "?", NAMES[y]).astype(object), "?"),
     "None": (lambda y: [None if code == -1 else str(NAMES[code]) for code in y], None),
-    "NaN": (lambda y: np.where(y == -1, np.nan, 2.0 * y), None),
     "numbers": (lambda y: np.where(y == -1, 99, -y), 99),
-    "pandas": (
-        lambda y: pd.Series([None if c == -1 else str(NAMES[c]) for c in y], dtype="category"),
-        None,
-    ),
-    "polars": (lambda y: pl.Series([None if c == -1 else str(NAMES[c]) for c in y]), None),
 }
 
 
@@ -508,16 +501,6 @@ def test_labels_of_any_kind(n_classes: int, labels: Any, marker: Any) -> None:
     given = np.asarray(labels(np.arange(n_classes)))
     assert fitted.classes_.tolist() == sorted(given.tolist())
     np.testing.assert_array_equal(fitted.predict(X), given[expected.predict(X)])
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames(frame: Any) -> None:
-    X, y, _ = clusters()
-    names = ["length", "width", "mass"]
-    table = frame({name: X[:, j] for j, name in enumerate(names)})
-    fitted = model().fit(table, y)
-    assert fitted.feature_names_in_.tolist() == names
-    np.testing.assert_array_equal(fitted.predict(table), model().fit(X, y).predict(X))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -619,16 +602,16 @@ def test_several_starts(method: str) -> None:
     X = X + np.random.default_rng(0).standard_normal(X.shape)
     options = {"method": method, "C_star": 2.0, "gamma": 1.0}
     one = S3VC(C=5.0, **options).fit(X, y)
-    several = S3VC(C=5.0, n_init=4, random_state=0, **options).fit(X, y)
+    several = S3VC(C=5.0, n_init=3, random_state=0, **options).fit(X, y)
     (values,) = several.objectives_
-    assert len(values) == 4
+    assert len(values) == 3
     np.testing.assert_array_equal(values[0], one.objectives_[0][0])
     assert several.objective_[0] == min(*values, several.supervised_objective_[0])
     assert len(np.unique(values.round(6))) > 1
-    again = S3VC(C=5.0, n_init=4, random_state=0, **options).fit(X, y)
+    again = S3VC(C=5.0, n_init=3, random_state=0, **options).fit(X, y)
     np.testing.assert_array_equal(again.decision_function(X), several.decision_function(X))
     np.testing.assert_array_equal(again.objectives_[0], values)
-    other = S3VC(C=5.0, n_init=4, random_state=1, **options).fit(X, y)
+    other = S3VC(C=5.0, n_init=3, random_state=1, **options).fit(X, y)
     assert (other.objectives_[0][1:] != values[1:]).any()
 
 
